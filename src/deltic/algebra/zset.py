@@ -1,0 +1,186 @@
+"""Z-sets: finite maps from values to nonzero integer weights [DBSP §4].
+
+A set is a Z-set whose weights are all one, a bag one whose weights are positive, and a change of either is a Z-set:
+weight +1 inserts, −1 deletes. Z-sets form an abelian group, so changes add up and can be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+U = TypeVar("U", bound=Hashable)
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+
+class ZSet(Generic[T]):
+    """A finite map from hashable values to nonzero integers; every other value has weight zero.
+
+    Built from a mapping or from (value, weight) pairs, whose weights for equal values add up; `ZSet.of` takes plain
+    values, each with weight one. A Z-set never changes after it is built. Iteration yields (value, weight) pairs in
+    no particular order; `repr` and `sorted_pairs` are in the order of the values.
+
+    Examples
+    --------
+    >>> friends = ZSet({"ada": 1, "bob": 2})
+    >>> friends + ZSet([("bob", -2), ("cy", 1)])
+    ZSet({'ada': 1, 'cy': 1})
+    >>> friends.weight("bob"), friends.weight("eve")
+    (2, 0)
+    >>> ZSet.of("hello").distinct()
+    ZSet({'e': 1, 'h': 1, 'l': 1, 'o': 1})
+    """
+
+    __slots__ = ("_hash", "_weights")
+
+    _weights: dict[T, int]
+    _hash: int | None
+
+    def __init__(self, weights: Mapping[T, int] | Iterable[tuple[T, int]] = ()) -> None:
+        if isinstance(weights, Mapping):
+            self._weights = {value: weight for value, weight in weights.items() if weight}
+        else:
+            self._weights = _summed(weights)
+        self._hash = None
+
+    @classmethod
+    def of(cls, values: Iterable[T]) -> ZSet[T]:
+        """The bag of `values`: each occurrence adds one to its value's weight."""
+        return cls((value, 1) for value in values)
+
+    @classmethod
+    def _trusted(cls, weights: dict[T, int]) -> ZSet[T]:
+        """A Z-set that takes over `weights`, which must hold no zero and be used nowhere else."""
+        result = cls.__new__(cls)
+        result._weights = weights
+        result._hash = None
+        return result
+
+    def weight(self, value: T) -> int:
+        """The weight of `value`, zero when absent."""
+        return self._weights.get(value, 0)
+
+    def support(self) -> frozenset[T]:
+        """The values whose weight is not zero."""
+        return frozenset(self._weights)
+
+    def is_set(self) -> bool:
+        """Whether every weight is one."""
+        return all(weight == 1 for weight in self._weights.values())
+
+    def is_positive(self) -> bool:
+        """Whether no weight is negative: the Z-set is a bag."""
+        return all(weight > 0 for weight in self._weights.values())
+
+    def distinct(self) -> ZSet[T]:
+        """The set of the values with positive weight [DBSP Def. 4.3]."""
+        return ZSet._trusted({value: 1 for value, weight in self._weights.items() if weight > 0})
+
+    def map(self, function: Callable[[T], U]) -> ZSet[U]:
+        """The image under `function`; weights of values with the same image add up.
+
+        Examples
+        --------
+        >>> ZSet({-1: 2, 1: 3, 2: 1}).map(abs)
+        ZSet({1: 5, 2: 1})
+        """
+        return ZSet((function(value), weight) for value, weight in self._weights.items())
+
+    def flat_map(self, function: Callable[[T], Iterable[U]]) -> ZSet[U]:
+        """The sum over all values of the values that `function` yields for each."""
+        return ZSet((image, weight) for value, weight in self._weights.items() for image in function(value))
+
+    def filter(self, predicate: Callable[[T], object]) -> ZSet[T]:
+        """The part whose values satisfy `predicate`."""
+        return ZSet._trusted({value: weight for value, weight in self._weights.items() if predicate(value)})
+
+    def product(self, other: ZSet[U]) -> ZSet[tuple[T, U]]:
+        """All pairs of values; weights multiply.
+
+        Examples
+        --------
+        >>> ZSet({"a": 2}).product(ZSet({1: 1, 2: -1}))
+        ZSet({('a', 1): 2, ('a', 2): -2})
+        """
+        return ZSet._trusted({(x, y): v * w for x, v in self._weights.items() for y, w in other._weights.items()})
+
+    def join(
+        self, other: ZSet[U], key: Callable[[T], K], other_key: Callable[[U], K], combine: Callable[[T, U], V]
+    ) -> ZSet[V]:
+        """`combine` of all pairs of values whose keys are equal; weights multiply. Bilinear in both Z-sets.
+
+        Examples
+        --------
+        >>> edges = ZSet.of([(1, 2), (2, 3)])
+        >>> edges.join(edges, lambda e: e[1], lambda e: e[0], lambda e, f: (e[0], f[1]))
+        ZSet({(1, 3): 1})
+        """
+        index: dict[K, list[tuple[U, int]]] = {}
+        for y, w in other._weights.items():
+            index.setdefault(other_key(y), []).append((y, w))
+        return ZSet((combine(x, y), v * w) for x, v in self._weights.items() for y, w in index.get(key(x), ()))
+
+    def sorted_pairs(self) -> list[tuple[T, int]]:
+        """The (value, weight) pairs in the order of the values; by their `repr` where values do not compare."""
+        pairs: list[tuple[Any, int]] = list(self._weights.items())
+        try:
+            return sorted(pairs, key=lambda pair: pair[0])
+        except TypeError:
+            return sorted(pairs, key=lambda pair: repr(pair[0]))
+
+    def __add__(self, other: ZSet[T]) -> ZSet[T]:
+        return self._plus(other, 1)
+
+    def __sub__(self, other: ZSet[T]) -> ZSet[T]:
+        return self._plus(other, -1)
+
+    def _plus(self, other: ZSet[T], factor: int) -> ZSet[T]:
+        """self + factor · other, at the cost of copying self and visiting other."""
+        sums = dict(self._weights)
+        for value, weight in other._weights.items():
+            new = sums.get(value, 0) + factor * weight
+            if new:
+                sums[value] = new
+            else:
+                del sums[value]
+        return ZSet._trusted(sums)
+
+    def __neg__(self) -> ZSet[T]:
+        return ZSet._trusted({value: -weight for value, weight in self._weights.items()})
+
+    def __mul__(self, factor: int) -> ZSet[T]:
+        if factor == 0:
+            return ZSet()
+        return ZSet._trusted({value: factor * weight for value, weight in self._weights.items()})
+
+    __rmul__ = __mul__
+
+    def __iter__(self) -> Iterator[tuple[T, int]]:
+        return iter(self._weights.items())
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._weights
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ZSet) and self._weights == other._weights
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._weights.items()))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return "ZSet({" + ", ".join(f"{value!r}: {weight}" for value, weight in self.sorted_pairs()) + "})"
+
+
+def _summed(pairs: Iterable[tuple[T, int]]) -> dict[T, int]:
+    """The nonzero sums of the weights of equal values."""
+    sums: dict[T, int] = {}
+    for value, weight in pairs:
+        sums[value] = sums.get(value, 0) + weight
+    return {value: weight for value, weight in sums.items() if weight}
