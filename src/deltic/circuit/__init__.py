@@ -1,0 +1,9 @@
+"""Circuits: the narrow waist between the languages and the engines.
+
+A circuit is an immutable, typed graph of operators over Z-sets and streams of them [DBSP §3, §9].
+"""
+
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.types import BundleType, Column, EdgeType, Schema, Type, ZSetType
+
+__all__ = ["BundleType", "Circuit", "CircuitBuilder", "Column", "EdgeType", "Node", "Schema", "Type", "ZSetType"]

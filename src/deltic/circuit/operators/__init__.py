@@ -1,0 +1,32 @@
+"""The operators of circuits, one idea to a file."""
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.distinct import Distinct
+from deltic.circuit.operators.fixpoint import Component, Feedback, Fixpoint, FixpointDelta, Import
+from deltic.circuit.operators.join import Antijoin, Join
+from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
+from deltic.circuit.operators.source import Constant, Sink, Source
+from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
+
+__all__ = [
+    "Antijoin",
+    "Component",
+    "Constant",
+    "Delay",
+    "Differentiate",
+    "Distinct",
+    "DistinctDelta",
+    "Feedback",
+    "Filter",
+    "Fixpoint",
+    "FixpointDelta",
+    "Import",
+    "Integrate",
+    "Join",
+    "Map",
+    "Negate",
+    "Operator",
+    "Plus",
+    "Sink",
+    "Source",
+]

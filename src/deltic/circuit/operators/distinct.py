@@ -1,0 +1,21 @@
+"""Duplicate elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import EdgeType, ZSetType
+
+
+@dataclass(frozen=True)
+class Distinct(Operator):
+    """The rows of positive weight, each with weight one [DBSP Def. 6.2]."""
+
+    keyword: ClassVar[str] = "distinct"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        (source,) = self.zsets(inputs, 1)
+        return ZSetType(source.schema, True, source.depth)

@@ -1,0 +1,124 @@
+"""Recursion: a bracketed body with feedback [DBSP §5.1, §7.1], and the parts that stand inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import BundleType, EdgeType, Schema, ZSetType
+
+if TYPE_CHECKING:
+    from deltic.circuit.graph import Circuit
+
+
+@dataclass(frozen=True)
+class Import(Operator):
+    """δ₀: input number `index` of the fixpoint, brought into its body [DBSP Def. 5.1]."""
+
+    keyword: ClassVar[str] = "import"
+    index: int
+    type: ZSetType
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self.zsets(inputs, 0)
+        if not depth:
+            self.refuse("stands in the body of a fixpoint only", inputs)
+        return ZSetType(self.type.schema, self.type.is_set, depth)
+
+    def arguments(self) -> str:
+        return str(self.index)
+
+
+@dataclass(frozen=True)
+class Feedback(Operator):
+    """A recursive relation as the body sees it: z⁻¹ of the body's output of that name; a set."""
+
+    keyword: ClassVar[str] = "feedback"
+    name: str
+    schema: Schema
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self.zsets(inputs, 0)
+        if not depth:
+            self.refuse("stands in the body of a fixpoint only", inputs)
+        return ZSetType(self.schema, True, depth)
+
+    def arguments(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Fixpoint(Operator):
+    """The least fixpoint of `body` from the empty relations, for mutually recursive relations.
+
+    The body has one sink for each feedback, of the same name and schema, and each sink's input is a
+    set: then the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream.
+    """
+
+    keyword: ClassVar[str] = "fixpoint"
+    body: Circuit
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self._check_imports(inputs, depth)
+        if depth != self.body.depth - 1:
+            self.refuse(f"its body must be built at depth {depth + 1}, not {self.body.depth}", inputs)
+        outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
+        feedbacks = {op.name: op.schema for op in self.body.operators if isinstance(op, Feedback)}
+        for name, type_ in outputs.items():
+            if not type_.is_set:
+                self.refuse(f"the body's sink {name} must be a set; put a distinct before it", inputs)
+        for name, schema in feedbacks.items():
+            if name not in outputs or outputs[name].schema != schema:
+                self.refuse(f"feedback {name} has no sink of its name and schema in the body", inputs)
+        return BundleType(tuple((n, ZSetType(t.schema, True, depth)) for n, t in sorted(outputs.items())))
+
+    def _check_imports(self, inputs: Sequence[EdgeType], depth: int) -> None:
+        for op in self.body.operators:
+            if isinstance(op, Import):
+                found = inputs[op.index] if op.index < len(inputs) else None
+                if found != ZSetType(op.type.schema, op.type.is_set, depth):
+                    self.refuse(f"the body imports input {op.index} as {op.type}", inputs)
+
+    def bodies(self) -> Sequence[tuple[str, Circuit]]:
+        return (("body", self.body),)
+
+
+@dataclass(frozen=True)
+class FixpointDelta(Operator):
+    """The derivative of a fixpoint: the changes of the inputs to the changes of the relations.
+
+    `body` is the body it derives from; `derivative` is the body's incremental form, in which changes
+    of the imports arrive at iteration 0 and changes of the feedbacks at each later one [DBSP §7.2].
+    """
+
+    keyword: ClassVar[str] = "fixpoint_delta"
+    body: Circuit
+    derivative: Circuit
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
+        return BundleType(tuple((n, ZSetType(t.schema, False, depth)) for n, t in sorted(outputs.items())))
+
+    def bodies(self) -> Sequence[tuple[str, Circuit]]:
+        return (("derivative", self.derivative),)
+
+
+@dataclass(frozen=True)
+class Component(Operator):
+    """One relation of a bundle."""
+
+    keyword: ClassVar[str] = "component"
+    name: str
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        if len(inputs) != 1 or not isinstance(inputs[0], BundleType):
+            self.refuse("takes one bundle", inputs)
+        found = dict(inputs[0].entries).get(self.name)
+        if found is None:
+            self.refuse("the bundle has no relation of that name", inputs)
+        return found
+
+    def arguments(self) -> str:
+        return self.name

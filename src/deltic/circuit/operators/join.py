@@ -1,0 +1,41 @@
+"""The multilinear operators: the natural join and its complement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
+
+
+@dataclass(frozen=True)
+class Join(Operator):
+    """The n-ary natural join on shared column names, weights multiplied; a product where none is shared."""
+
+    keyword: ClassVar[str] = "join"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        zsets = self.zsets(inputs)
+        columns: dict[str, Column] = {}
+        for column in (c for z in zsets for c in z.schema):
+            if columns.setdefault(column.name, column).type != column.type:
+                self.refuse(f"column {column.name} has two types", inputs)
+        return ZSetType(Schema(tuple(columns.values())), all(z.is_set for z in zsets), zsets[0].depth)
+
+
+@dataclass(frozen=True)
+class Antijoin(Operator):
+    """The rows of the first input whose values of the second's columns are not in the second, a set."""
+
+    keyword: ClassVar[str] = "antijoin"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        left, right = self.zsets(inputs, 2)
+        if not right.is_set:
+            self.refuse("its second input must be a set; put a distinct before it", inputs)
+        for column in right.schema:
+            if left.schema.types.get(column.name) != column.type:
+                self.refuse(f"column {column} of the second input is not in the first", inputs)
+        return left

@@ -1,0 +1,63 @@
+"""The inputs of a circuit: tables, constants, and the sinks that name its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import EdgeType, Schema, ZSetType
+
+
+@dataclass(frozen=True)
+class Source(Operator):
+    """A table from outside; `is_set` when its rows have weight one, as Datalog's and keyed tables have."""
+
+    keyword: ClassVar[str] = "source"
+    name: str
+    schema: Schema
+    is_set: bool = True
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self.zsets(inputs, 0)
+        if depth:
+            self.refuse("stands outside of every fixpoint; import it into the body", inputs)
+        return ZSetType(self.schema, self.is_set, depth)
+
+    def arguments(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Constant(Operator):
+    """A fixed set of rows."""
+
+    keyword: ClassVar[str] = "constant"
+    schema: Schema
+    rows: tuple[tuple[Any, ...], ...]
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self.zsets(inputs, 0)
+        if any(len(row) != len(self.schema) for row in self.rows):
+            self.refuse(f"every row must have the {len(self.schema)} columns of {self.schema}", inputs)
+        if depth:
+            self.refuse("stands outside of every fixpoint; import it into the body", inputs)
+        return ZSetType(self.schema, len(set(self.rows)) == len(self.rows), depth)
+
+    def arguments(self) -> str:
+        return "{" + ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in self.rows) + "}"
+
+
+@dataclass(frozen=True)
+class Sink(Operator):
+    """A view: an output of the circuit under a name."""
+
+    keyword: ClassVar[str] = "sink"
+    name: str
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self.zsets(inputs, 1)[0]
+
+    def arguments(self) -> str:
+        return self.name

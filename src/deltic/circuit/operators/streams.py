@@ -1,0 +1,54 @@
+"""The stream operators that incrementalization introduces [DBSP §3, §6.1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import EdgeType, ZSetType
+
+
+@dataclass(frozen=True)
+class Integrate(Operator):
+    """I: the sum of all changes so far [DBSP Def. 3.12]."""
+
+    keyword: ClassVar[str] = "integrate"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self.zsets(inputs, 1)[0]
+
+
+@dataclass(frozen=True)
+class Differentiate(Operator):
+    """D: the difference of a stream to its past [DBSP Def. 3.9]."""
+
+    keyword: ClassVar[str] = "differentiate"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        (source,) = self.zsets(inputs, 1)
+        return ZSetType(source.schema, False, source.depth)
+
+
+@dataclass(frozen=True)
+class Delay(Operator):
+    """z⁻¹: yesterday's value, zero at first [DBSP Def. 3.5]."""
+
+    keyword: ClassVar[str] = "delay"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self.zsets(inputs, 1)[0]
+
+
+@dataclass(frozen=True)
+class DistinctDelta(Operator):
+    """H(i, d) = distinct(i + d) − distinct(i), computed on the support of d alone [DBSP Prop. 6.12]."""
+
+    keyword: ClassVar[str] = "distinct_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        old, delta = self.zsets(inputs, 2)
+        if old.schema != delta.schema:
+            self.refuse("both inputs must have one schema", inputs)
+        return ZSetType(delta.schema, False, delta.depth)

@@ -1,0 +1,183 @@
+"""The reference interpreter: the papers' definitions over Python Z-sets, slow, short and obviously right.
+
+Rows are tuples of Python values in the order of the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.evaluate import evaluate
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.types import Schema, ZSetType
+from deltic.errors import UnsupportedError
+
+Row = tuple[Any, ...]
+Rows = ZSet[Row]
+Value = Any  # Rows, or a dict of them for a bundle
+Inputs = Sequence[Value]
+
+ITERATION_LIMIT = 1_000_000
+
+
+def run(circuit: Circuit, sources: Mapping[str, Rows]) -> dict[str, Rows]:
+    """The outputs of a circuit without stream operators for the contents of its sources."""
+    return Interpreter(circuit).step(sources)
+
+
+class Interpreter:
+    """A circuit as a machine: `step` takes one value of every input stream and gives one of every output.
+
+    Stateless operators are applied pointwise (lifted); stream operators keep what their definition says.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self._state: dict[int, Any] = {}
+
+    def step(
+        self, sources: Mapping[str, Rows], imports: Sequence[Rows] = (), feedback: Mapping[str, Rows] | None = None
+    ) -> dict[str, Rows]:
+        """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks."""
+        environment = _Environment(sources, imports, feedback or {})
+        values: list[Value] = []
+        for number, node in enumerate(self.circuit.nodes):
+            inputs = [values[i] for i in node.inputs]
+            values.append(self._evaluate(number, node, inputs, environment))
+        return {name: values[number] for name, number in self.circuit.sinks.items()}
+
+    def _evaluate(self, number: int, node: Node, inputs: Inputs, environment: _Environment) -> Value:
+        kind = type(node.operator)
+        if kind in LEAVES:
+            return LEAVES[kind](node.operator, environment)
+        if kind in POINTWISE:
+            return POINTWISE[kind](node.operator, inputs, [self.circuit.nodes[i].type for i in node.inputs])
+        if kind in STATEFUL:
+            value, self._state[number] = STATEFUL[kind](node.operator, inputs, self._state.get(number))
+            return value
+        raise UnsupportedError(f"{node.operator.keyword}: the reference interpreter has no meaning for it")
+
+
+class _Environment:
+    """What the leaves of a circuit read in one step."""
+
+    def __init__(self, sources: Mapping[str, Rows], imports: Sequence[Rows], feedback: Mapping[str, Rows]) -> None:
+        self.sources, self.imports, self.feedback = sources, imports, feedback
+
+
+def _map(op: ops.Map, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    schema = types[0].schema
+    pairs = ((_project(op, row, schema), weight) for row, weight in inputs[0])
+    return ZSet((row, weight) for row, weight in pairs if row is not None)
+
+
+def _project(op: ops.Map, row: Row, schema: Schema) -> Row | None:
+    named = dict(zip(schema.names, row, strict=True))
+    values = tuple(evaluate(e, named, schema.types) for e in op.expressions)
+    undefined = any(v is None and not c.nullable for v, c in zip(values, op.columns, strict=True))
+    return None if undefined else values
+
+
+def _filter(op: ops.Filter, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    schema = types[0].schema
+    result: Rows = inputs[0].filter(
+        lambda row: evaluate(op.predicate, dict(zip(schema.names, row, strict=True)), schema.types) is True
+    )
+    return result
+
+
+def _join(op: ops.Join, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    result, names = inputs[0], types[0].schema.names
+    for rows, type_ in zip(inputs[1:], types[1:], strict=True):
+        result, names = _natural_join(result, names, rows, type_.schema.names)
+    return result
+
+
+Names = tuple[str, ...]
+
+
+def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names) -> tuple[Rows, Names]:
+    shared = [n for n in left_names if n in right_names]
+    extra = [i for i, n in enumerate(right_names) if n not in left_names]
+    joined = left.join(
+        right,
+        _picker([left_names.index(n) for n in shared]),
+        _picker([right_names.index(n) for n in shared]),
+        lambda l, r: l + tuple(r[i] for i in extra),
+    )
+    return joined, left_names + tuple(right_names[i] for i in extra)
+
+
+def _picker(positions: Sequence[int]) -> Callable[[Row], Row]:
+    return lambda row: tuple(row[i] for i in positions)
+
+
+def _antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    names, right_names = types[0].schema.names, types[1].schema.names
+    pick = _picker([names.index(n) for n in right_names])
+    present = inputs[1].distinct()
+    result: Rows = inputs[0].filter(lambda row: not present.weight(pick(row)))
+    return result
+
+
+def _distinct_delta(op: ops.DistinctDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    old, delta = inputs
+    result: Rows = (old + delta).distinct() - old.distinct()
+    return result
+
+
+def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, types: Sequence[ZSetType]) -> dict[str, Rows]:
+    """Iterate the body from the empty relations until nothing changes."""
+    body = Interpreter(op.body)
+    current: dict[str, Rows] = {name: ZSet() for name in op.body.sinks}
+    for _ in range(ITERATION_LIMIT):
+        following = body.step({}, inputs, current)
+        if following == current:
+            return current
+        current = following
+    raise UnsupportedError(f"fixpoint: no end after {ITERATION_LIMIT} iterations")
+
+
+def _fixpoint_delta(op: ops.FixpointDelta, inputs: Inputs, state: Any) -> tuple[dict[str, Rows], Any]:
+    """D ∘ fixpoint ∘ I, the definition of the derivative."""
+    old_inputs, old = state or ([ZSet()] * len(inputs), {name: ZSet() for name in op.body.sinks})
+    new_inputs = [i + d for i, d in zip(old_inputs, inputs, strict=True)]
+    new = _fixpoint(op, new_inputs, ())
+    return {name: new[name] - old[name] for name in new}, (new_inputs, new)
+
+
+def _plus(op: ops.Plus, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    total: Rows = ZSet()
+    for rows in inputs:
+        total = total + rows
+    return total
+
+
+LEAVES: dict[type[ops.Operator], Callable[[Any, _Environment], Rows]] = {
+    ops.Source: lambda op, env: env.sources.get(op.name, ZSet()),
+    ops.Constant: lambda op, env: ZSet.of(op.rows),
+    ops.Import: lambda op, env: env.imports[op.index],
+    ops.Feedback: lambda op, env: env.feedback.get(op.name, ZSet()),
+}
+POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
+    ops.Map: _map,
+    ops.Filter: _filter,
+    ops.Join: _join,
+    ops.Antijoin: _antijoin,
+    ops.Plus: _plus,
+    ops.Negate: lambda op, inputs, types: -inputs[0],
+    ops.Distinct: lambda op, inputs, types: inputs[0].distinct(),
+    ops.DistinctDelta: _distinct_delta,
+    ops.Fixpoint: _fixpoint,
+    ops.Component: lambda op, inputs, types: inputs[0][op.name],
+    ops.Sink: lambda op, inputs, types: inputs[0],
+}
+STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any], tuple[Value, Any]]] = {
+    ops.Integrate: lambda op, inputs, state: (total := (state or ZSet()) + inputs[0], total),
+    ops.Differentiate: lambda op, inputs, state: (inputs[0] - (state or ZSet()), inputs[0]),
+    ops.Delay: lambda op, inputs, state: (state or ZSet(), inputs[0]),
+    ops.FixpointDelta: _fixpoint_delta,
+}

@@ -1,0 +1,70 @@
+"""Errors that a user reads: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class DelticError(Exception):
+    """The base of every error that Deltic raises on purpose."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding about a text: a program or a data file.
+
+    `line` and `column` count from 1 and are 0 when the finding has no place inside the file;
+    `length` is the number of characters that the caret line underlines.
+    """
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    source: str = ""
+    length: int = 1
+    hint: str = ""
+
+    def render(self) -> str:
+        """The finding as text: place, message, source line, carets, hint."""
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        lines = [f"{place}: {self.message}" if place else self.message]
+        if self.source and self.column:
+            gutter = " " * len(str(self.line))
+            tabs_kept = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])
+            lines += [
+                f" {self.line} | {self.source}",
+                f" {gutter} | {tabs_kept}{'^' * max(1, self.length)}",
+            ]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class DiagnosticError(DelticError):
+    """An error made of one or more findings about a text, in the order of their places."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(d.render() for d in self.diagnostics))
+
+
+class ProgramError(DiagnosticError):
+    """A program (Datalog or SQL) is wrong; nothing of it was accepted."""
+
+
+class DataError(DiagnosticError):
+    """Input data cannot be read as rows of its relation; the epoch was rejected whole."""
+
+
+class CircuitError(DelticError):
+    """A circuit would be ill-formed [DBSP §9.4]: names the node, the rule and the types."""
+
+
+class ChangeError(DelticError):
+    """A transaction does not fit the contents of its tables; it was rejected whole."""
+
+
+class UnsupportedError(DelticError):
+    """An engine cannot run an operator or expression; the message says which and why."""
