@@ -33,17 +33,21 @@ class Import(Operator):
 
 @dataclass(frozen=True)
 class Feedback(Operator):
-    """A recursive relation as the body sees it: z⁻¹ of the body's output of that name; a set."""
+    """A recursive relation as the body sees it: z⁻¹ of the body's output of that name.
+
+    It is a set; in the derivative of a body it carries the set's changes and `is_set` is false.
+    """
 
     keyword: ClassVar[str] = "feedback"
     name: str
     schema: Schema
+    is_set: bool = True
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         self.zsets(inputs, 0)
         if not depth:
             self.refuse("stands in the body of a fixpoint only", inputs)
-        return ZSetType(self.schema, True, depth)
+        return ZSetType(self.schema, self.is_set, depth)
 
     def arguments(self) -> str:
         return self.name

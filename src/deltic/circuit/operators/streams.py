@@ -12,12 +12,14 @@ from deltic.circuit.types import EdgeType, ZSetType
 
 @dataclass(frozen=True)
 class Integrate(Operator):
-    """I: the sum of all changes so far [DBSP Def. 3.12]."""
+    """I: the sum of all changes so far [DBSP Def. 3.12]; `is_set` when they are the changes of a set."""
 
     keyword: ClassVar[str] = "integrate"
+    is_set: bool = False
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        return self.zsets(inputs, 1)[0]
+        (source,) = self.zsets(inputs, 1)
+        return ZSetType(source.schema, self.is_set, source.depth)
 
 
 @dataclass(frozen=True)

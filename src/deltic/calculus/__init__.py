@@ -1,0 +1,6 @@
+"""The calculus: derivatives of operators, and the incrementalization of circuits built from them."""
+
+from deltic.calculus.derivatives import DERIVATIVES, Derivative
+from deltic.calculus.incrementalize import incrementalize
+
+__all__ = ["DERIVATIVES", "Derivative", "incrementalize"]

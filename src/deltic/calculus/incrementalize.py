@@ -1,0 +1,54 @@
+"""Incrementalization: from a circuit Q to Q^Δ, which turns changes of inputs into changes of outputs."""
+
+from __future__ import annotations
+
+from deltic.calculus.derivatives import derivative_of
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder
+
+# Operators that commute with I and z⁻¹ [DBSP Thm 4.4]: the value of their output is computed from
+# the values of their inputs, so that only sources and sets have to be kept.
+_POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join, ops.Antijoin)
+
+
+def incrementalize(circuit: Circuit) -> Circuit:
+    """Q^Δ = D ∘ ↑Q ∘ I for a circuit Q without stream operators, node by node [DBSP Alg. 6.13].
+
+    Sources, imports and feedbacks of the result carry changes; so do its sinks. Raises UnsupportedError
+    for an operator without a derivative.
+    """
+    views = _Views(circuit)
+    for number, node in enumerate(circuit.nodes):
+        if isinstance(node.operator, ops.Sink):
+            views.delta(number)
+    return views.builder.build()
+
+
+class _Views:
+    """The views of the old circuit's nodes in the new one, made when they are first asked for."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self.builder = CircuitBuilder(circuit.depth)
+        self._deltas: dict[int, int] = {}
+
+    def delta(self, number: int) -> int:
+        if number not in self._deltas:
+            node = self.circuit.nodes[number]
+            self._deltas[number] = derivative_of(node.operator).rule(node.operator, node, self)
+        return self._deltas[number]
+
+    def new(self, number: int) -> int:
+        node = self.circuit.nodes[number]
+        if isinstance(node.operator, _POINTWISE):
+            return self.builder.add(node.operator, *map(self.new, node.inputs))
+        return self._integral(number)
+
+    def old(self, number: int) -> int:
+        node = self.circuit.nodes[number]
+        if isinstance(node.operator, _POINTWISE):
+            return self.builder.add(node.operator, *map(self.old, node.inputs))
+        return self.builder.add(ops.Delay(), self._integral(number))
+
+    def _integral(self, number: int) -> int:
+        return self.builder.add(ops.Integrate(self.circuit.type_of(number).is_set), self.delta(number))

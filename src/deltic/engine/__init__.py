@@ -1,0 +1,1 @@
+"""The engines: they run incremental circuits."""

@@ -1,0 +1,55 @@
+"""What an engine is: it holds the tables and views of one circuit and applies changes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The column of int64 weights in a batch of changes: +1 inserts a row, -1 deletes it.
+WEIGHT = "__weight__"
+
+# What to do with a change that does not fit the contents of a set: an insertion of a present row or a
+# deletion of an absent one rejects the epoch, is made a no-op, or is believed without a look.
+Conflicts = Literal["error", "normalize", "trust"]
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """What one epoch did."""
+
+    changes: dict[str, pa.Table] = field(default_factory=dict)
+    """The change of each view that changed: its columns and WEIGHT, no row twice, no zero weight."""
+    rows_in: int = 0
+    """Rows of the tables that really changed."""
+    rows_visited: int = 0
+    """Rows and index entries that the engine looked at."""
+    seconds: float = 0.0
+
+
+class Engine(Protocol):
+    """The engines' one interface. Batches are Arrow tables; changes have an int64 column WEIGHT."""
+
+    def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
+        """Apply changes of tables as one epoch and return the changes of the views.
+
+        Raises ChangeError for a change that does not fit; after any exception the state is as before.
+        """
+
+    def read(self, name: str, *, table: bool = False) -> pa.Table:
+        """The rows of a view, or of a table, in no particular order.
+
+        Where a table and a view have one name, the view is meant unless `table` is true.
+        """
+
+    def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
+        """The rows of a table or view with these values in these columns."""
+
+    def count(self, name: str) -> int:
+        """The number of rows of a table or view."""
+
+    def explain(self, name: str) -> str:
+        """How the view is computed and kept: the incremental circuit and what the engine makes of it."""

@@ -1,0 +1,96 @@
+"""The oracle: the engine protocol over the reference interpreter, everything recomputed in every epoch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.reference import Row, Rows, run
+from deltic.circuit.types import Schema
+from deltic.engine.conflicts import conflict_error
+from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ReferenceEngine:
+    """Keeps tables and views as Python Z-sets; an epoch's changes are the differences of two recomputations."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self._schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
+        self._tables: dict[str, Rows] = {name: ZSet() for name in self._schemas}
+        self._views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
+
+    def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
+        started = time.perf_counter()
+        tables = dict(self._tables)
+        for name, batch in changes.items():
+            delta = from_arrow(batch)
+            tables[name] = self._checked(name, tables[name], delta, conflicts)
+        views = run(self.circuit, tables)
+        deltas = {name: views[name] - self._views[name] for name in views}
+        visited = sum(map(len, tables.values())) + sum(map(len, views.values()))
+        rows_in = sum(len(tables[name] - self._tables[name]) for name in changes)
+        self._tables, self._views = tables, views
+        found = {name: to_arrow(delta, self._schema(name)) for name, delta in deltas.items() if delta}
+        return EpochResult(found, rows_in, visited, time.perf_counter() - started)
+
+    def _checked(self, name: str, old: Rows, delta: Rows, conflicts: Conflicts) -> Rows:
+        new = old + delta
+        if conflicts == "normalize":
+            return new.distinct()
+        wrong = [(row, weight) for row, weight in delta if new.weight(row) not in (0, 1)]
+        if wrong and conflicts == "error":
+            weight = wrong[0][1]
+            same = [row for row, w in wrong if (w > 0) == (weight > 0)]
+            raise conflict_error(name, weight, same, len(same))
+        return new
+
+    def read(self, name: str, *, table: bool = False) -> pa.Table:
+        rows = self._tables[name] if table else self._contents(name)
+        return to_arrow(rows, self._schemas[name] if table else self._schema(name)).drop_columns([WEIGHT])
+
+    def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
+        schema = self._schema(name)
+        wanted = {schema.index(column): value for column, value in key.items()}
+        rows = self._contents(name).filter(lambda row: all(row[i] == v for i, v in wanted.items()))
+        return to_arrow(rows, schema).drop_columns([WEIGHT])
+
+    def count(self, name: str) -> int:
+        return len(self._contents(name))
+
+    def explain(self, name: str) -> str:
+        return f"recomputed in every epoch by the reference interpreter:\n{self.circuit}"
+
+    def _contents(self, name: str) -> Rows:
+        return self._views[name] if name in self._views else self._tables[name]
+
+    def _schema(self, name: str) -> Schema:
+        if name in self._views:
+            return self.circuit.type_of(self.circuit.sinks[name]).schema
+        return self._schemas[name]
+
+
+def from_arrow(batch: pa.Table) -> Rows:
+    """The Z-set of a batch with a column WEIGHT."""
+    columns = [batch.column(n).to_pylist() for n in batch.column_names if n != WEIGHT]
+    weights = batch.column(WEIGHT).to_pylist()
+    rows = zip(*columns, strict=True) if columns else [()] * len(weights)
+    return ZSet(zip(rows, weights, strict=True))
+
+
+def to_arrow(rows: Rows, schema: Schema) -> pa.Table:
+    """The rows and their weights as an Arrow table."""
+    import pyarrow as pa
+
+    pairs: list[tuple[Row, int]] = list(rows)
+    fields = schema.to_arrow()
+    columns = [pa.array([row[i] for row, _ in pairs], f.type) for i, f in enumerate(fields)]
+    weights = pa.array([weight for _, weight in pairs], pa.int64())
+    return pa.table([*columns, weights], schema=fields.append(pa.field(WEIGHT, pa.int64(), nullable=False)))
