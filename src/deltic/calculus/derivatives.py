@@ -83,7 +83,7 @@ def import_delta(op: ops.Import, node: Node, views: Views) -> int:
     return views.builder.add(replace(op, type=replace(op.type, is_set=False)))
 
 
-@derivative(ops.Constant, "D(c): all of c in the first epoch, then nothing", "DBSP Def. 3.9")
+@derivative(ops.Constant, "D(c): all of c in the first epoch, then nothing", "DBSP Def. 3.25")
 def constant_delta(op: ops.Constant, node: Node, views: Views) -> int:
     """A constant changes once, from nothing."""
     return views.builder.add(ops.Differentiate(), views.builder.add(op))

@@ -75,7 +75,7 @@ def literal(value: Any, type_: Type) -> exp.Expression:
 
 def cast(expression: exp.Expression, type_: Type) -> exp.Expression:
     """The expression converted to another type; NULL where it has no such value."""
-    return exp.TryCast(this=expression, to=exp.DataType.build(_SQL_TYPES[type_]))
+    return exp.TryCast(this=expression, to=exp.DataType.build(_SQL_TYPES[type_], dialect="duckdb"))
 
 
 def columns_of(expression: exp.Expression) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from deltic.circuit.types import EdgeType, ZSetType
 
 @dataclass(frozen=True)
 class Distinct(Operator):
-    """The rows of positive weight, each with weight one [DBSP Def. 6.2]."""
+    """The rows of positive weight, each with weight one [DBSP Def. 6.3]."""
 
     keyword: ClassVar[str] = "distinct"
 

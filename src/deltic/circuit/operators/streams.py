@@ -12,7 +12,7 @@ from deltic.circuit.types import EdgeType, ZSetType
 
 @dataclass(frozen=True)
 class Integrate(Operator):
-    """I: the sum of all changes so far [DBSP Def. 3.12]; `is_set` when they are the changes of a set."""
+    """I: the sum of all changes so far [DBSP Def. 3.27]; `is_set` when they are the changes of a set."""
 
     keyword: ClassVar[str] = "integrate"
     is_set: bool = False
@@ -24,7 +24,7 @@ class Integrate(Operator):
 
 @dataclass(frozen=True)
 class Differentiate(Operator):
-    """D: the difference of a stream to its past [DBSP Def. 3.9]."""
+    """D: the difference of a stream to its past [DBSP Def. 3.25]."""
 
     keyword: ClassVar[str] = "differentiate"
 
@@ -35,7 +35,7 @@ class Differentiate(Operator):
 
 @dataclass(frozen=True)
 class Delay(Operator):
-    """z⁻¹: yesterday's value, zero at first [DBSP Def. 3.5]."""
+    """z⁻¹: yesterday's value, zero at first [DBSP Def. 3.4]."""
 
     keyword: ClassVar[str] = "delay"
 
