@@ -1,0 +1,273 @@
+"""From a Python file to its facts: one walk over the syntax tree that Python's own parser builds.
+
+Everything that one file alone can tell is decided here: the absolute name behind a relative import, the
+scope that binds a name. What a name means across files is left to the rules of `program.dl`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+from collections.abc import Callable, Iterable
+
+from deltic.demo.facts import Fact, SourceFile
+from deltic.demo.scopes import (
+    Binding,
+    FunctionNode,
+    Scope,
+    class_scope,
+    dotted_path,
+    function_scope,
+    module_scope,
+)
+
+BUILTINS = frozenset(dir(builtins))
+PARSER_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def facts_of(source: SourceFile) -> set[Fact]:
+    """The facts of a file. One that Python cannot parse has a `broken` fact, and no others but its name."""
+    facts: set[Fact] = {("module", (source.module, source.file))}
+    package, dot, name = source.module.rpartition(".")
+    if dot:
+        facts.add(("submodule", (package, name, source.module)))
+    try:
+        return facts | _Walk(source, parse(source.text)).facts
+    except PARSER_FAILURES as failure:
+        line = getattr(failure, "lineno", None) or 0
+        reason = getattr(failure, "msg", None) or str(failure) or type(failure).__name__
+        return facts | {("broken", (source.module, line, reason))}
+
+
+def parse(text: bytes) -> ast.Module:
+    """Python's syntax tree of a file, its encoding found as Python does; raises one of PARSER_FAILURES."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+class _Walk:
+    """One walk over one file: `scope` owns the code being visited, `when` says when that code runs."""
+
+    def __init__(self, source: SourceFile, tree: ast.Module) -> None:
+        self.facts: set[Fact] = set()
+        self.source = source
+        self.scope = module_scope(source.module, tree)
+        self.when = "load"
+        self.line = 0
+        self.is_test = _is_test_file(source.file)
+        if self.is_test or source.module.rpartition(".")[2] == "__main__":
+            self.add("entry", source.module)
+        self.visit_all(tree.body)
+
+    def add(self, relation: str, *row: str | int) -> None:
+        self.facts.add((relation, row))
+
+    def visit_all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def visit(self, node: ast.AST) -> None:
+        visitor = _VISITORS.get(type(node))
+        if visitor is not None:
+            visitor(self, node)
+        else:
+            self.visit_children(node)
+
+    def visit_children(self, node: ast.AST) -> None:
+        for name in node._fields:
+            value = getattr(node, name)
+            if isinstance(value, list):
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        self.visit(item)
+            elif isinstance(value, ast.AST):
+                self.visit(value)
+
+    # Definitions
+
+    def visit_function(self, node: FunctionNode) -> None:
+        self.visit_decorators(node)
+        self.visit(node.args)
+        if node.returns is not None:
+            self.visit(node.returns)
+        scope = function_scope(node, self.scope)
+        self.add("function", scope.entity, self.source.module)
+        if self.is_test and node.name.startswith("test"):
+            self.add("entry", scope.entity)
+        self.visit_body(node, scope, when="call")
+
+    def visit_class(self, node: ast.ClassDef) -> None:
+        self.visit_decorators(node)
+        scope = class_scope(node, self.scope)
+        self.add("class", scope.entity, self.source.module)
+        for base in node.bases:
+            path = dotted_path(base)
+            at = self.binding_scope(path[0]) if path else None
+            if path and at is not None:
+                self.add_dotted(at, path)
+                self.add("base", scope.entity, at, ".".join(path))
+        self.visit_all((*node.bases, *node.keywords))
+        for name in scope.names:
+            self.add("has_own", scope.entity, name)
+        self.visit_body(node, scope, when=self.when)
+
+    def visit_decorators(self, node: FunctionNode | ast.ClassDef) -> None:
+        """A decorator receives what it decorates, which counts as a mention, unless it is a built-in."""
+        self.visit_all(node.decorator_list)
+        if any(not (isinstance(d, ast.Name) and d.id in BUILTINS) for d in node.decorator_list):
+            self.add("mentions", self.scope.entity, self.scope.entity, node.name)
+
+    def visit_body(self, node: FunctionNode | ast.ClassDef, scope: Scope, when: str) -> None:
+        first_line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        self.add("defines", self.scope.entity, node.name, scope.entity)
+        self.add("defined_at", scope.entity, first_line)
+        outer = self.scope, self.when, self.line
+        self.scope, self.when, self.line = scope, when, first_line
+        self.visit_all(node.body)
+        self.scope, self.when, self.line = outer
+
+    # Imports and other names for things
+
+    def visit_import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.add("imports_module", self.source.module, alias.name, self.when)
+            top, _, _ = alias.name.partition(".")
+            target = alias.name if alias.asname else top
+            self.add("binds_module", self.scope.entity, alias.asname or top, target)
+
+    def visit_import_from(self, node: ast.ImportFrom) -> None:
+        source = self.absolute(node.module or "", node.level)
+        for alias in node.names:
+            self.add("imports_name", self.source.module, source, alias.name, self.when)
+            if alias.name == "*":
+                self.add("imports_star", self.source.module, source)
+            else:
+                self.add("binds_name", self.scope.entity, alias.asname or alias.name, source, alias.name)
+
+    def absolute(self, module: str, level: int) -> str:
+        """The absolute name behind `level` leading dots; as Python has it, one dot is the file's own package."""
+        if level == 0:
+            return module
+        package = self.source.module.split(".")
+        up = level - 1 if self.source.is_package else level
+        base = package[: max(0, len(package) - up)]
+        return ".".join([*base, module] if module else base)
+
+    def visit_assign(self, node: ast.Assign) -> None:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                self.add_listed(value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.add_alias(name, dotted_path(value))
+        self.visit_children(node)
+
+    def visit_augmented_assign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name) and node.target.id == "__all__":
+            self.add_listed(node.value)
+        self.visit_children(node)
+
+    def add_alias(self, name: str, path: list[str] | None) -> None:
+        at = self.binding_scope(path[0]) if path else None
+        if path and at is not None:
+            self.add_dotted(at, path)
+            self.add("alias", self.scope.entity, name, at, ".".join(path))
+
+    def add_listed(self, value: ast.expr) -> None:
+        """`__all__` names what a star import takes; only names written out in it are seen."""
+        if self.scope.parent is None:
+            self.add("lists", self.source.module)
+            for item in getattr(value, "elts", []):
+                if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                    self.add("listed", self.source.module, item.value)
+
+    # Mentions and calls
+
+    def visit_call(self, node: ast.Call) -> None:
+        path = dotted_path(node.func)
+        match node.func:
+            case _ if path is not None:
+                self.refer(path, node)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+                self.call_super(name)
+            case function:
+                self.visit(function)
+        self.visit_all((*node.args, *node.keywords))
+
+    def visit_reference(self, node: ast.Name | ast.Attribute) -> None:
+        path = dotted_path(node)
+        if path is not None:
+            if not isinstance(node.ctx, ast.Store) or len(path) > 1:
+                self.refer(path, None)
+        elif isinstance(node, ast.Attribute):
+            self.visit(node.value)
+            self.add("sends", self.scope.entity, node.attr)
+
+    def refer(self, path: list[str], call: ast.Call | None) -> None:
+        """A mention of `a.b.c`, called or not: a fact about a name, or about the attributes of some object."""
+        found = self.scope.lookup(path[0])
+        at = self.binding_scope(path[0])
+        if at is not None:
+            self.add_dotted(at, path)
+            self.add("calls_name" if call else "mentions", self.scope.entity, at, ".".join(path))
+            if call:
+                self.add("called_at", self.scope.entity, ".".join(path), call.lineno - self.line)
+        elif found and found[1] is Binding.RECEIVER and len(path) == 2 and call:
+            self.add("calls_self", self.scope.entity, found[0].receiver_class, path[1])
+        else:
+            for name in path[1:]:
+                self.add("sends", self.scope.entity, name)
+
+    def call_super(self, name: str) -> None:
+        scope: Scope | None = self.scope
+        while scope is not None and not scope.receiver_class:
+            scope = scope.parent
+        if scope is not None:
+            self.add("calls_super", self.scope.entity, scope.receiver_class, name)
+
+    def binding_scope(self, name: str) -> str | None:
+        """Where a name is to be looked up: the scope that binds it statically, or the module when no scope
+        does, for a star import may; None for a variable and for a built-in, which have no definition."""
+        found = self.scope.lookup(name)
+        if found is None:
+            return None if name in BUILTINS else self.source.module
+        scope, binding = found
+        return scope.entity if binding is Binding.STATIC else None
+
+    def add_dotted(self, at: str, path: list[str]) -> None:
+        """How `a.b.c` is made of `a.b` and `c`, and so on inward: rules cannot take strings apart."""
+        for end in range(2, len(path) + 1):
+            self.add("dotted", at, ".".join(path[:end]), ".".join(path[: end - 1]), path[end - 1])
+
+    def visit_if(self, node: ast.If) -> None:
+        """`if __name__ == "__main__":` makes a module a program; what `TYPE_CHECKING` guards never runs."""
+        guard = ast.unparse(node.test) if isinstance(node.test, ast.Compare | ast.Name | ast.Attribute) else ""
+        if guard == "__name__ == '__main__'" and self.scope.parent is None:
+            self.add("entry", self.source.module)
+        self.visit(node.test)
+        when = self.when
+        self.when = "typing" if guard in ("TYPE_CHECKING", "typing.TYPE_CHECKING") else when
+        self.visit_all(node.body)
+        self.when = when
+        self.visit_all(node.orelse)
+
+
+def _is_test_file(file: str) -> bool:
+    name = file.rpartition("/")[2]
+    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+
+
+_VISITORS: dict[type[ast.AST], Callable[[_Walk, ast.AST], None]] = {
+    ast.FunctionDef: _Walk.visit_function,
+    ast.AsyncFunctionDef: _Walk.visit_function,
+    ast.ClassDef: _Walk.visit_class,
+    ast.Import: _Walk.visit_import,
+    ast.ImportFrom: _Walk.visit_import_from,
+    ast.Assign: _Walk.visit_assign,
+    ast.AugAssign: _Walk.visit_augmented_assign,
+    ast.Call: _Walk.visit_call,
+    ast.Name: _Walk.visit_reference,
+    ast.Attribute: _Walk.visit_reference,
+    ast.If: _Walk.visit_if,
+}

@@ -1,0 +1,72 @@
+"""The tree of source files as it stands, and what an edit of it changes in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltic.demo.extract import facts_of
+from deltic.demo.facts import Fact, FactChange, SourceFile
+from deltic.demo.naming import module_names
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An edit in words, and the new contents of the files it touches: None where the file is gone."""
+
+    words: str
+    files: Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True)
+class TreeChange:
+    """What an edit does: the modules that changed, went or came, all their facts now, and the difference."""
+
+    modules: Set[str]
+    facts: Set[Fact]
+    change: FactChange
+
+
+class Tree:
+    """Files by path: contents, or where on disk they are.
+
+    A file's facts depend on its text and on its module name, and the name on which other files exist
+    (`__init__.py` makes a package): so an edit may also rename modules whose text it does not touch.
+    """
+
+    def __init__(self, files: Mapping[str, bytes | Path]) -> None:
+        self._contents = dict(files)
+        self._modules = module_names(files)
+
+    @property
+    def modules(self) -> Mapping[str, str]:
+        """The module name of each path."""
+        return self._modules
+
+    def path_of(self, module: str) -> str | None:
+        """The path of a module, None when there is none of the name."""
+        return next((path for path, name in self._modules.items() if name == module), None)
+
+    def source(self, path: str) -> SourceFile:
+        """The file at a path, with its text and module name; KeyError when there is none."""
+        contents = self._contents[path]
+        text = contents.read_bytes() if isinstance(contents, Path) else contents
+        return SourceFile(path, self._modules[path], text)
+
+    def apply(self, edit: Edit) -> TreeChange:
+        """Makes the edit; what it changes is found by parsing the files involved, before and after."""
+        contents = {path: text for path, text in {**self._contents, **edit.files}.items() if text is not None}
+        same_files = contents.keys() == self._contents.keys()
+        modules = self._modules if same_files else module_names(contents)
+        renamed = {path for path, name in self._modules.items() if modules.get(path, name) != name}
+        touched = renamed | edit.files.keys()
+        old_modules, old_facts = self._facts(touched)
+        self._contents, self._modules = contents, modules
+        new_modules, new_facts = self._facts(touched)
+        return TreeChange(old_modules | new_modules, new_facts, FactChange.between(old_facts, new_facts))
+
+    def _facts(self, paths: Iterable[str]) -> tuple[set[str], set[Fact]]:
+        """The modules at those of the paths that exist, and their facts."""
+        sources = [self.source(path) for path in paths if path in self._contents]
+        return {s.module for s in sources}, set().union(*map(facts_of, sources))
