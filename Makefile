@@ -1,0 +1,49 @@
+# The two commands of the README are `make demo` and `make test`; `make help` lists the others.
+# A missing prerequisite stops make with one line, hence $(error) and not a failing command.
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test slow lint typecheck wheel clean java
+
+demo: java $(INSTALLED) ## watch recursive views over real data stay fresh (about two minutes)
+	@echo "Running the demo"
+	@$(BIN)/deltic demo $(ARGS)
+
+test: java $(INSTALLED) ## run the default test suite
+	@echo "Running the tests"
+	@$(PYTEST) $(ARGS)
+
+slow: java $(INSTALLED) ## run the tests that are too long for the default suite
+	@echo "Running the slow tests"
+	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) || [ $$? -eq 5 ] # 5: there is none
+
+lint: $(INSTALLED) ## check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+typecheck: $(INSTALLED) ## check the types, strictly
+	@$(BIN)/mypy
+
+wheel: $(INSTALLED) ## build dist/deltic-*.whl
+	@rm -rf dist
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+clean: ## remove the environment and everything that was built or cached
+	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+java:
+	@$(if $(shell scripts/find-java),,$(error Spark needs a Java 17+ runtime: \
+	install one (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17) or point JAVA_HOME at it))
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(if $(shell scripts/find-python),,$(error Deltic needs Python 3.11 to 3.14 with venv: \
+	install one (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.12) and have it on the PATH))
+	@scripts/install "$(shell scripts/find-python)"

@@ -1,0 +1,85 @@
+"""What every test may use: hypothesis profiles, golden files, one Spark session for all."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# Kernels compile in their first call, so a deadline would measure the compiler.
+_common = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", _common, max_examples=50, derandomize="CI" in os.environ)
+settings.register_profile("thorough", _common, max_examples=1000)
+settings.load_profile("default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what the tests got")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put every test that needs Spark on one xdist worker: a second session would cost a second JVM."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark"):
+            item.add_marker("spark")
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden("datalog/unknown-relation.txt", text)`: text equals that file of tests/golden, up to trailing newlines.
+
+    With `--update-golden` the file is written instead, so that the change shows in the diff of the commit.
+    """
+    update = request.config.getoption("--update-golden")
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        got = text.rstrip("\n") + "\n"
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(got, encoding="utf-8")
+        elif not path.exists():
+            pytest.fail(f"no golden file {path}; run pytest with --update-golden and review it", pytrace=False)
+        elif (expected := path.read_text(encoding="utf-8")) != got:
+            diff = difflib.unified_diff(expected.splitlines(), got.splitlines(), f"golden/{name}", "got", lineterm="")
+            pytest.fail("\n".join([*diff, "if this is meant: pytest --update-golden"]), pytrace=False)
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark session of two cores; made when the first test asks for it."""
+    from pyspark.sql import SparkSession
+
+    scratch = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("deltic-tests")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.default.parallelism", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.local.dir", str(scratch / "local"))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

@@ -1,0 +1,144 @@
+"""The layers of the design, enforced on the imports of every module of src/deltic.
+
+Catches an import that points to the right in: algebra ◄ circuit ◄ calculus ◄ engine ◄ pipeline ◄ cli, demo
+(datalog and sql stand beside calculus: they see circuit and what is left of it alone), wherever in a file it
+stands and however it is written; and an `import deltic` that pulls in what takes seconds to load.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+_CIRCUIT = {"errors", "algebra", "circuit"}
+_ENGINE = _CIRCUIT | {"calculus", "engine"}
+_PIPELINE = _ENGINE | {"datalog", "sql", "pipeline"}
+
+# For each part of the package: the parts that it may import. `deltic` is the package's own namespace, which leads
+# to the pipeline; its `__version__` is free to all.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "algebra": {"algebra"},
+    "circuit": _CIRCUIT,
+    "calculus": _CIRCUIT | {"calculus"},
+    "datalog": _CIRCUIT | {"datalog"},
+    "sql": _CIRCUIT | {"sql"},
+    "engine": _ENGINE,
+    "pipeline": _PIPELINE,
+    "deltic": {"errors", "pipeline"},
+    "cli": _PIPELINE | {"deltic", "cli", "demo"},
+    "demo": _PIPELINE | {"deltic", "cli", "demo"},
+}
+
+HEAVY = {"duckdb", "lark", "llvmlite", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot"}
+
+
+def _part(dotted: str) -> str:
+    """The part of the package that a module's dotted name belongs to."""
+    return [*dotted.split("."), "deltic"][1]
+
+
+def _absolute(name: str, level: int, package: str) -> str:
+    """The dotted name that `from <level dots><name>` means inside `package`."""
+    if level == 0:
+        return name
+    base = package.split(".")[: len(package.split(".")) - (level - 1)]
+    return ".".join([*base, *filter(None, [name])])
+
+
+def _imported(node: ast.AST, package: str) -> Iterator[str]:
+    """The dotted names that one node of a syntax tree imports."""
+    match node:
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            base = _absolute(module or "", level, package)
+            yield from (f"{base}.{alias.name}" for alias in names)
+        case ast.Call(
+            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(name)), *_],
+        ):
+            yield _absolute(name.lstrip("."), len(name) - len(name.lstrip(".")), package)
+
+
+def _target(dotted: str, parts: set[str]) -> str | None:
+    """The part that an imported name belongs to; None for a name outside Deltic, and for its version."""
+    if dotted.split(".")[0] != "deltic" or dotted == "deltic.__version__":
+        return None
+    part = _part(dotted)
+    return part if part in parts else "deltic"
+
+
+def violations(source: str, package: str, module: str) -> list[str]:
+    """Every import of a module's source that its layer forbids, as `line: importer -> imported`."""
+    part = _part(module)
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        for dotted in _imported(node, package):
+            target = _target(dotted, set(MAY_IMPORT))
+            if target is not None and target not in MAY_IMPORT.get(part, set()):
+                found.append(f"{node.lineno}: {part} -> {target}")
+    return found
+
+
+def _modules() -> Iterator[tuple[Path, str, str]]:
+    """Each file of the package with the names of its package and of its module."""
+    for path in sorted((SOURCE / "deltic").rglob("*.py")):
+        dotted = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        module = dotted.removesuffix(".__init__")
+        yield path, module if path.name == "__init__.py" else module.rpartition(".")[0], module
+
+
+def test_every_part_of_the_package_has_a_layer():
+    assert {_part(module) for _, _, module in _modules()} <= set(MAY_IMPORT)
+
+
+def test_imports_point_to_the_left():
+    found = [
+        f"{path.relative_to(SOURCE.parent)}:{violation}"
+        for path, package, module in _modules()
+        for violation in violations(path.read_text(encoding="utf-8"), package, module)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "expected"),
+    [
+        ("deltic.circuit.types", "import deltic.engine.protocol", ["1: circuit -> engine"]),
+        ("deltic.circuit.types", "from deltic import calculus", ["1: circuit -> calculus"]),
+        ("deltic.circuit.types", "from deltic.pipeline import Pipeline", ["1: circuit -> pipeline"]),
+        ("deltic.circuit.operators.join", "from ...engine import protocol", ["1: circuit -> engine"]),
+        ("deltic.circuit.operators.join", "from ... import engine", ["1: circuit -> engine"]),
+        ("deltic.circuit.operators.join", "from .. import types", []),
+        ("deltic.circuit.types", "def f():\n    import deltic.engine", ["2: circuit -> engine"]),
+        ("deltic.circuit.types", "if TYPE_CHECKING:\n    from deltic.engine import x", ["2: circuit -> engine"]),
+        ("deltic.engine.reference", "import importlib\nimportlib.import_module('deltic.cli')", ["2: engine -> cli"]),
+        ("deltic.datalog.lower", "from deltic.calculus import table", ["1: datalog -> calculus"]),
+        ("deltic.datalog.lower", "from deltic.sql import bind", ["1: datalog -> sql"]),
+        ("deltic.datalog.lower", "from deltic.circuit import builder\nfrom deltic.errors import DelticError", []),
+        ("deltic.algebra.zset", "from deltic.errors import DelticError", ["1: algebra -> errors"]),
+        ("deltic.engine.reference", "from deltic import Pipeline", ["1: engine -> deltic"]),
+        ("deltic.pipeline.session", "import deltic", ["1: pipeline -> deltic"]),
+        ("deltic.pipeline.session", "from deltic import __version__", []),
+        ("deltic.cli.main", "import deltic\nfrom deltic.demo import run", []),
+        ("deltic.algebra.zset", "import numpy\nfrom deltically import x", []),
+    ],
+)
+def test_the_checker_sees_every_form_of_import(module: str, source: str, expected: list[str]):
+    assert violations(source, module.rpartition(".")[0], module) == expected
+
+
+def test_importing_deltic_is_light():
+    """A fresh interpreter, because this one has loaded everything already."""
+    program = "import json, sys, deltic; print(json.dumps(sorted(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert HEAVY.isdisjoint(name.split(".")[0] for name in json.loads(loaded))

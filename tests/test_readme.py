@@ -1,0 +1,43 @@
+"""What the README shows is what happens: its Python runs as printed, its commands exist."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_every_python_block_has_prompts():
+    """A block without them would not be run, and so could say anything."""
+    assert BLOCKS
+    assert all(block.startswith(">>> ") for block in BLOCKS)
+
+
+def test_python_blocks_run_as_printed():
+    """One after the other in one namespace, as a reader types them."""
+    example = doctest.DocTestParser().get_doctest("\n".join(BLOCKS), {}, "README.md", "README.md", 0)
+    report: list[str] = []
+    failed, attempted = doctest.DocTestRunner().run(example, out=report.append)
+    assert not failed, "\n" + "".join(report)
+    assert attempted
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_make_targets_exist(page: str):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^ {4}|`|\$ )make ([a-z]+)", text, flags=re.MULTILINE))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert named
+    assert named <= targets
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / link).exists()] == []
