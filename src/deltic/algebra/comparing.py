@@ -1,4 +1,4 @@
-"""Comparing change actions and changes: coarseness, reachability, kernels and orders [FIX §2.4, §2.5, §3.1; CS §3, §4.1].
+"""Comparing change actions and changes: coarseness, reachability, kernels, orders [FIX §2.4, §2.5, §3.1; CS §3, §4.1].
 
 Everything here is a decision over `Finite` actions, or over the listed values.
 """
@@ -158,7 +158,7 @@ def is_sandwiched(
     source: Finite[A, D],
     change_leq: Callable[[E, E], bool],
 ) -> bool:
-    """Whether the candidate lies between two functions in the change order: the sandwich lemma's premise [FIX Thm 17]."""
+    """Whether the candidate lies between two functions in the change order: the premise of [FIX Thm 17]."""
     return all(
         change_leq(lower(a, change), candidate(a, change)) and change_leq(candidate(a, change), upper(a, change))
         for a in source.values

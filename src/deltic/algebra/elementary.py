@@ -1,4 +1,4 @@
-"""The change actions that every set has: empty, full, discrete, one for each transitive relation [FIX §2.1.1; CS §2]."""
+"""The change actions that every set has: empty, full, discrete, one per transitive relation [FIX §2.1.1; CS §2]."""
 
 from __future__ import annotations
 

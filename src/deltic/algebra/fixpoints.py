@@ -120,7 +120,7 @@ def incremental_fixpoint(
 
 
 def derivative_in_function(
-    function: Callable[[A], A], change: DF, count: int, evaluation: Evaluation[A, A, D, D], bottom: A, start: D
+    function: Callable[[A], A], change: DF, count: int, evaluation: Evaluation[A, A, DF, D, D], bottom: A, start: D
 ) -> D:
     """∂₁iter(f, δf, n): the change from iter(f, n) to iter(f ⊕ δf, n) [FIX Prop. 42].
 
@@ -130,7 +130,7 @@ def derivative_in_function(
 
 
 def recur_in_function(
-    function: Callable[[A], A], change: DF, evaluation: Evaluation[A, A, D, D], bottom: A, start: D
+    function: Callable[[A], A], change: DF, evaluation: Evaluation[A, A, DF, D, D], bottom: A, start: D
 ) -> Iterator[tuple[A, D]]:
     """The pairs (iter(f, n), ∂₁iter(f, δf, n)) for n = 0, 1, … [FIX §6.2.3]."""
 
@@ -141,13 +141,15 @@ def recur_in_function(
     return iterates(step, (bottom, start))
 
 
-def adjust(function: Callable[[A], A], change: DF, fixpoint: A, evaluation: Evaluation[A, A, D, D]) -> Callable[[D], D]:
+def adjust(
+    function: Callable[[A], A], change: DF, fixpoint: A, evaluation: Evaluation[A, A, DF, D, D]
+) -> Callable[[D], D]:
     """adjust(f, δf) = δa ↦ ev′((f, fix f), (δf, δa)): one step of the change of a fixpoint [FIX Def. 40]."""
     return lambda difference: evaluation((function, fixpoint), (change, difference))
 
 
 def adjustments(
-    function: Callable[[A], A], change: DF, fixpoint: A, evaluation: Evaluation[A, A, D, D], start: D
+    function: Callable[[A], A], change: DF, fixpoint: A, evaluation: Evaluation[A, A, DF, D, D], start: D
 ) -> Iterator[D]:
     """The iteration of `adjust` from a given change, without end."""
     return iterates(adjust(function, change, fixpoint, evaluation), start)
@@ -157,7 +159,7 @@ def fixpoint_change(
     function: Callable[[A], A],
     change: DF,
     fixpoint: A,
-    evaluation: Evaluation[A, A, D, D],
+    evaluation: Evaluation[A, A, DF, D, D],
     action: ChangeAction[A, D],
     start: D,
     limit: int = 10_000,
@@ -179,7 +181,7 @@ def derivative_of_least_fixpoint(
     function: Callable[[A], A],
     change: DF,
     fixpoint: A,
-    evaluation: Evaluation[A, A, D, D],
+    evaluation: Evaluation[A, A, DF, D, D],
     action: Continuous[A, D],
     limit: int = 10_000,
 ) -> D:

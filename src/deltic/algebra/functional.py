@@ -24,8 +24,10 @@ DA = TypeVar("DA")
 DB = TypeVar("DB")
 DC = TypeVar("DC")
 
-Evaluation = Callable[[tuple[Callable[[A], B], A], tuple[Callable[[A], DB], DA]], DB]
-"""A derivative ev′((f, a), (δf, δa)) of the evaluation map [FIX Def. 28]."""
+DF = TypeVar("DF")
+
+Evaluation = Callable[[tuple[Callable[[A], B], A], tuple[DF, DA]], DB]
+"""A derivative ev′((f, a), (δf, δa)) of the evaluation map, under some action on functions [FIX Def. 28]."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def evaluate(pair: tuple[Callable[[A], B], A]) -> B:
 
 def evaluation_by_old(
     old: Callable[[A, DA], DB], source: ChangeAction[A, DA], target: ChangeAction[B, DB]
-) -> Evaluation[A, B, DB, DA]:
+) -> Evaluation[A, B, Callable[[A], DB], DA, DB]:
     """ev′₁ = f′(a, δa) · δf(a ⊕ δa), from a derivative of the old function [FIX Prop. 32]."""
 
     def derivative(pair: tuple[Callable[[A], B], A], change: tuple[Callable[[A], DB], DA]) -> DB:
@@ -90,7 +92,9 @@ def evaluation_by_old(
     return derivative
 
 
-def evaluation_by_new(new: Callable[[A, DA], DB], target: ChangeAction[B, DB]) -> Evaluation[A, B, DB, DA]:
+def evaluation_by_new(
+    new: Callable[[A, DA], DB], target: ChangeAction[B, DB]
+) -> Evaluation[A, B, Callable[[A], DB], DA, DB]:
     """ev′₂ = δf(a) · (f ⊕ δf)′(a, δa), from a derivative of the new function [FIX Prop. 32]."""
 
     def derivative(pair: tuple[Callable[[A], B], A], change: tuple[Callable[[A], DB], DA]) -> DB:
@@ -101,7 +105,7 @@ def evaluation_by_new(new: Callable[[A, DA], DB], target: ChangeAction[B, DB]) -
 
 
 def derivative_from_evaluation(
-    function: Callable[[A], B], evaluation: Evaluation[A, B, DB, DA], functions: Pointwise[A, B, DB]
+    function: Callable[[A], B], evaluation: Evaluation[A, B, Callable[[A], DB], DA, DB], functions: Pointwise[A, B, DB]
 ) -> Differentiable[A, DA, B, DB]:
     """Every member of a functional action is differentiable, by f′(a, δa) = ev′((f, a), (0, δa)) [FIX Prop. 29]."""
     return Differentiable(function, lambda a, da: evaluation((function, a), (functions.empty, da)))

@@ -1,4 +1,4 @@
-"""Abelian groups: what values must form for a change to be the difference of two of them [DBSP §2].
+"""Abelian groups: what values must form for a change to be the difference of two of them [DBSP §3.2].
 
 An abelian group A acts on itself by addition, and that change action is complete: b ⊖ a = b + (−a).
 The circuits' Z-sets, streams of them and streams of streams are all built from the integers by the constructions here.
@@ -96,7 +96,7 @@ class IntegersModulo:
 
 @dataclass(frozen=True)
 class ZSets:
-    """Z-sets under pointwise addition of weights [DBSP §4].
+    """Z-sets under pointwise addition of weights [DBSP §6.1].
 
     Examples
     --------
@@ -117,7 +117,7 @@ class ZSets:
 
 @dataclass(frozen=True)
 class Functions(Generic[X, A]):
-    """Functions X → A under pointwise addition; streams over A are the case X = ℕ [DBSP §2].
+    """Functions X → A under pointwise addition; streams over A are the case X = ℕ [DBSP Prop. 3.19].
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Functions(Generic[X, A]):
 
 @dataclass(frozen=True)
 class FiniteMaps(Generic[X, A]):
-    """Functions X → A that are zero almost everywhere, as mappings without zeros; Z-sets are the case A = ℤ [DBSP §4].
+    """Functions X → A that are zero almost everywhere, as mappings without zeros; Z-sets are the case A = ℤ [DBSP §6.1].
 
     Examples
     --------

@@ -91,7 +91,7 @@ def flatten(
     target: ChangeAction[A, F],
     value: A,
 ) -> F:
-    """The derivative of the identity from a free superposition into an action finer than both: the product of the steps.
+    """The derivative of the identity from a free superposition into an action finer than both: the steps' product.
 
     `first` and `second` are derivatives of the identity from the two parts; each step is taken at the value it meets.
     """

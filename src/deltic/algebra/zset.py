@@ -1,4 +1,4 @@
-"""Z-sets: finite maps from values to nonzero integer weights [DBSP §4].
+"""Z-sets: finite maps from values to nonzero integer weights [DBSP §6.1].
 
 A set is a Z-set whose weights are all one, a bag one whose weights are positive, and a change of either is a Z-set:
 weight +1 inserts, −1 deletes. Z-sets form an abelian group, so changes add up and can be taken back.
@@ -75,7 +75,7 @@ class ZSet(Generic[T]):
         return all(weight > 0 for weight in self._weights.values())
 
     def distinct(self) -> ZSet[T]:
-        """The set of the values with positive weight [DBSP Def. 4.3]."""
+        """The set of the values with positive weight [DBSP Def. 6.3]."""
         return ZSet._trusted({value: 1 for value, weight in self._weights.items() if weight > 0})
 
     def map(self, function: Callable[[T], U]) -> ZSet[U]:
