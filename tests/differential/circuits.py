@@ -1,0 +1,278 @@
+"""Random well-formed circuits and random streams of changes for their sources.
+
+Everything is drawn from a `random.Random`, so that a seed names a case and hypothesis (`st.randoms`) can shrink one.
+A column's name determines its type and its few values: any two relations can be joined, and joins meet.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.reference import Rows
+from deltic.circuit.types import Column, Schema, Type
+
+VALUES: dict[str, tuple[Any, ...]] = {
+    "a": (0, 1, 2, 3),
+    "b": (0, 1, 2, 3),
+    "c": ("", "x", "yy"),
+    "d": (0, 1, 2),
+}
+TYPES = {"a": Type.INT64, "b": Type.INT64, "c": Type.STRING, "d": Type.INT64}
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+Epoch = dict[str, Rows]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What random circuits may contain."""
+
+    operators: int = 8
+    bags: bool = True
+    """Sources that are bags, or Z-sets with `signed` changes."""
+    signed: bool = False
+    """Changes of the bags may make weights negative; then only sets enter fixpoints."""
+    fixpoints: int = 2
+    """How deep fixpoints may stand inside one another."""
+    distinct_inside: bool = True
+    """Bodies of fixpoints may contain distinct in the middle, not only at their sinks."""
+
+
+@dataclass
+class _Pool:
+    """The nodes of a builder that later nodes may read."""
+
+    builder: CircuitBuilder
+    rng: random.Random
+    shape: Shape
+    nodes: list[int] = field(default_factory=list)
+    positive: dict[int, bool] = field(default_factory=dict)
+    recursive: set[int] = field(default_factory=set)
+
+    def pick(self) -> int:
+        """A node, a late one more often than an early one."""
+        return self.nodes[max(self.rng.randrange(len(self.nodes)), self.rng.randrange(len(self.nodes)))]
+
+    def put(self, operator: ops.Operator, *inputs: int, positive: bool | None = None) -> int:
+        """Add a node; it is positive when its inputs are, unless told, and recursive when one of them is."""
+        number = self.builder.add(operator, *inputs)
+        if number not in self.positive:
+            self.positive[number] = all(self.positive[i] for i in inputs) if positive is None else positive
+            if any(i in self.recursive for i in inputs):
+                self.recursive.add(number)
+        if number not in self.nodes and not isinstance(operator, ops.Fixpoint):
+            self.nodes.append(number)
+        return number
+
+    def schema(self, number: int) -> Schema:
+        return self.builder.type_of(number).schema
+
+    def monotone_with(self, number: int, others: Sequence[int]) -> bool:
+        """Whether a multilinear operator over these inputs is monotone in the feedbacks."""
+        inputs = [number, *others]
+        return not any(i in self.recursive for i in inputs) or all(self.positive[i] for i in inputs)
+
+
+def random_circuit(rng: random.Random, shape: Shape = Shape()) -> Circuit:
+    """A circuit with one to three sources and one to three sinks."""
+    pool = _Pool(CircuitBuilder(), rng, shape)
+    for i in range(rng.randint(1, 3)):
+        is_set = not shape.bags or rng.random() < 0.6
+        schema = _schema(rng, rng.choice((1, 2, 2, 3)))
+        pool.put(ops.Source(f"s{i}", schema, is_set), positive=is_set or not shape.signed)
+    if rng.random() < 0.3:
+        schema = _schema(rng, rng.randint(0, 2))
+        rows = tuple(sorted({random_row(rng, schema) for _ in range(rng.randint(1, 3))}))
+        pool.put(ops.Constant(schema, rows), positive=True)
+    for _ in range(rng.randint(2, shape.operators)):
+        _grow(pool, shape.fixpoints)
+    for i in range(rng.randint(1, 3)):
+        pool.builder.add(ops.Sink(f"v{i}"), pool.pick())
+    return pool.builder.build()
+
+
+def _schema(rng: random.Random, arity: int) -> Schema:
+    return Schema(tuple(Column(n, TYPES[n]) for n in rng.sample(sorted(VALUES), arity)))
+
+
+def random_row(rng: random.Random, schema: Schema) -> tuple[Any, ...]:
+    """A row of the schema from the values of its columns' names."""
+    return tuple(rng.choice(VALUES[name]) for name in schema.names)
+
+
+def _grow(pool: _Pool, fixpoints: int) -> None:
+    """Add one random operator with what it needs around it."""
+    choices = [_add_map, _add_filter, _add_join, _add_join, _add_antijoin, _add_plus, _add_negate, _add_distinct]
+    if fixpoints and pool.rng.random() < 0.25:
+        _add_fixpoint(pool, fixpoints - 1)
+    else:
+        pool.rng.choice(choices)(pool)
+
+
+def _add_map(pool: _Pool) -> None:
+    source = pool.pick()
+    columns = tuple(_schema(pool.rng, pool.rng.choice((0, 1, 1, 2, 2, 3))))
+    expressions = tuple(random_expression(pool.rng, c, pool.schema(source)) for c in columns)
+    pool.put(ops.Map(columns, expressions), source)
+
+
+def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp.Expression:
+    """An expression with values among those of the wanted column, NULL now and then."""
+    values = VALUES[wanted.name]
+    fitting = [n for n in schema.names if TYPES[n] is wanted.type and (rng.random() < 0.8 or n == wanted.name)]
+    if not fitting or rng.random() < 0.1:
+        return literal(rng.choice(values), wanted.type)
+    name = wanted.name if wanted.name in fitting and rng.random() < 0.5 else rng.choice(fitting)
+    if wanted.type is not Type.INT64:
+        return column(name)
+    if rng.random() < 0.6 and set(VALUES[name]) <= set(values):
+        return column(name)
+    divisor = column(rng.choice(fitting)) if rng.random() < 0.2 else literal(len(values), Type.INT64)
+    added = exp.Add(this=column(name), expression=literal(rng.randint(0, 2), Type.INT64))
+    bounded = exp.Mod(this=exp.paren(added), expression=divisor)
+    return exp.Mod(this=exp.paren(bounded), expression=literal(len(values), Type.INT64))
+
+
+def _add_filter(pool: _Pool) -> None:
+    source = pool.pick()
+    if len(pool.schema(source)):
+        pool.put(ops.Filter(random_predicate(pool.rng, pool.schema(source))), source)
+
+
+def random_predicate(rng: random.Random, schema: Schema) -> exp.Expression:
+    """A comparison of a column with a literal or with another column of its type."""
+    left = rng.choice(schema.columns)
+    others = [c for c in schema if c.type is left.type and c is not left]
+    right = column(rng.choice(others).name) if others and rng.random() < 0.4 else None
+    right = right or literal(rng.choice(VALUES[left.name]), left.type)
+    return rng.choice(COMPARISONS)(this=column(left.name), expression=right)
+
+
+def _add_join(pool: _Pool) -> None:
+    inputs = [pool.pick() for _ in range(pool.rng.choice((1, 2, 2, 2, 3)))]
+    if pool.monotone_with(inputs[0], inputs[1:]):
+        pool.put(ops.Join(), *inputs)
+
+
+def _add_antijoin(pool: _Pool) -> None:
+    left, other = pool.pick(), pool.pick()
+    if other in pool.recursive or (left in pool.recursive and not pool.positive[left]):
+        return
+    kept = [c for c in pool.schema(other) if c.name in pool.schema(left).names]
+    if len(kept) > 1 and pool.rng.random() < 0.4:
+        kept = pool.rng.sample(kept, pool.rng.randint(1, len(kept)))
+    if tuple(kept) != pool.schema(other).columns:
+        other = pool.put(ops.Map(tuple(kept), tuple(column(c.name) for c in kept)), other)
+    right = other if pool.builder.type_of(other).is_set else pool.put(ops.Distinct(), other, positive=True)
+    pool.put(ops.Antijoin(), left, right)
+
+
+def _add_plus(pool: _Pool) -> None:
+    first = pool.pick()
+    others = [_as_schema(pool, pool.pick(), pool.schema(first)) for _ in range(pool.rng.randint(1, 2))]
+    if pool.monotone_with(first, others):
+        pool.put(ops.Plus(), first, *others)
+
+
+def _as_schema(pool: _Pool, number: int, schema: Schema) -> int:
+    """The node, or a map of it that has the schema."""
+    if pool.schema(number) == schema:
+        return number
+    expressions = tuple(random_expression(pool.rng, c, pool.schema(number)) for c in schema)
+    return pool.put(ops.Map(schema.columns, expressions), number)
+
+
+def _add_negate(pool: _Pool) -> None:
+    source = pool.pick()
+    if source not in pool.recursive:
+        pool.put(ops.Negate(), source, positive=False)
+
+
+def _add_distinct(pool: _Pool) -> None:
+    source = pool.pick()
+    inside = pool.builder.depth > 0
+    if (not inside or pool.shape.distinct_inside) and not (source in pool.recursive and not pool.positive[source]):
+        pool.put(ops.Distinct(), source, positive=True)
+
+
+def _add_fixpoint(pool: _Pool, fixpoints: int) -> None:
+    imports = [_importable(pool, pool.pick()) for _ in range(pool.rng.randint(1, 3))]
+    body = _random_body(pool, imports, fixpoints)
+    bundle = pool.put(ops.Fixpoint(body), *imports, positive=True)
+    for name in sorted(body.sinks):
+        pool.put(ops.Component(name), bundle, positive=True)
+
+
+def _importable(pool: _Pool, number: int) -> int:
+    if pool.positive[number]:
+        return number
+    return pool.put(ops.Distinct(), number, positive=True)
+
+
+def _random_body(outer: _Pool, imports: Sequence[int], fixpoints: int) -> Circuit:
+    """A body that is monotone in its one or two feedbacks."""
+    pool = _Pool(CircuitBuilder(outer.builder.depth + 1), outer.rng, outer.shape)
+    for i, number in enumerate(imports):
+        pool.put(ops.Import(i, outer.builder.type_of(number)), positive=True)
+    names = ["p", "q"][: pool.rng.choice((1, 1, 2))]
+    schemas = {name: pool.schema(pool.pick()) for name in names}
+    for name in names:
+        pool.recursive.add(pool.put(ops.Feedback(name, schemas[name]), positive=True))
+    for _ in range(pool.rng.randint(1, max(2, pool.shape.operators // 2))):
+        _grow(pool, fixpoints)
+    for name in names:
+        pool.builder.add(ops.Sink(name), _union(pool, schemas[name]))
+    return pool.builder.build()
+
+
+def _union(pool: _Pool, schema: Schema) -> int:
+    """The set of one to three positive nodes' rows, made to fit the schema."""
+    positive = [n for n in pool.nodes if pool.positive[n]]
+    terms = [_as_schema(pool, pool.rng.choice(positive), schema) for _ in range(pool.rng.randint(1, 3))]
+    return pool.builder.add(ops.Distinct(), pool.builder.add(ops.Plus(), *terms))
+
+
+def sources_of(circuit: Circuit) -> dict[str, ops.Source]:
+    """The sources of a circuit by name."""
+    return {op.name: op for op in circuit.operators if isinstance(op, ops.Source)}
+
+
+def random_epochs(rng: random.Random, circuit: Circuit, count: int, signed: bool = False) -> list[Epoch]:
+    """Changes of the sources in `count` epochs: sets stay sets, bags stay bags unless `signed`."""
+    contents: dict[str, Rows] = {name: ZSet() for name in sources_of(circuit)}
+    epochs = []
+    for _ in range(count):
+        density = rng.choice((0.0, 0.1, 0.3, 0.6, 1.0))
+        epoch = {n: _change(rng, op, contents[n], density, signed) for n, op in sources_of(circuit).items()}
+        contents = {n: contents[n] + delta for n, delta in epoch.items()}
+        epochs.append(epoch)
+    return epochs
+
+
+def _change(rng: random.Random, source: ops.Source, old: Rows, density: float, signed: bool) -> Rows:
+    """Delete a part of the old rows and insert new ones, about as many."""
+    inserted = [random_row(rng, source.schema) for _ in range(round(6 * density * rng.random()))]
+    if source.is_set:
+        removed = [row for row, _ in old.sorted_pairs() if rng.random() < density / 2]
+        return ZSet({row: 1 for row in inserted if row not in old} | dict.fromkeys(removed, -1))
+    if signed:
+        return ZSet((row, rng.choice((-2, -1, 1, 2))) for row in inserted)
+    lost = ZSet({row: -rng.randint(0, w) for row, w in old.sorted_pairs() if rng.random() < density})
+    return lost + ZSet((row, rng.randint(1, 2)) for row in inserted)
+
+
+def integrals(epochs: Sequence[Mapping[str, Rows]]) -> Iterator[Epoch]:
+    """I: the contents of the sources after each epoch [DBSP Def. 3.27]."""
+    total: Epoch = {}
+    for epoch in epochs:
+        total = {**total, **{name: total.get(name, ZSet()) + delta for name, delta in epoch.items()}}
+        yield total
