@@ -10,6 +10,7 @@ import ast
 import builtins
 import warnings
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from deltic.demo.facts import Fact, SourceFile
 from deltic.demo.scopes import (
@@ -20,6 +21,8 @@ from deltic.demo.scopes import (
     dotted_path,
     function_scope,
     module_scope,
+    parameter_names,
+    target_names,
 )
 
 BUILTINS = frozenset(dir(builtins))
@@ -84,6 +87,9 @@ class _Walk:
                         self.visit(item)
             elif isinstance(value, ast.AST):
                 self.visit(value)
+
+    def visit_nothing(self, node: ast.AST) -> None:
+        """For nodes that mention no name."""
 
     # Definitions
 
@@ -182,6 +188,21 @@ class _Walk:
                 if isinstance(item, ast.Constant) and isinstance(item.value, str):
                     self.add("listed", self.source.module, item.value)
 
+    def visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        for generator in node.generators:
+            for name in target_names(generator.target):
+                self.scope.bind_variable(name)
+        self.visit_children(node)
+
+    def visit_lambda(self, node: ast.Lambda) -> None:
+        for name in parameter_names(node.args):
+            self.scope.bind_variable(name)
+        self.visit_children(node)
+
+    def visit_walrus(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.scope.bind_variable(node.target.id)
+
     # Mentions and calls
 
     def visit_call(self, node: ast.Call) -> None:
@@ -246,19 +267,23 @@ class _Walk:
         if guard == "__name__ == '__main__'" and self.scope.parent is None:
             self.add("entry", self.source.module)
         self.visit(node.test)
-        when = self.when
-        self.when = "typing" if guard in ("TYPE_CHECKING", "typing.TYPE_CHECKING") else when
+        outer = self.when
+        self.when = _GUARDS.get(guard, outer)
         self.visit_all(node.body)
-        self.when = when
+        self.when = outer
         self.visit_all(node.orelse)
 
 
 def _is_test_file(file: str) -> bool:
-    name = file.rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+    """Whether test runners would collect the file: by its name, or by its name and folder together."""
+    *folders, name = file.split("/")
+    in_tests = any(folder.startswith("test") for folder in folders)
+    return name.startswith("test" if in_tests else "test_") or name.endswith("_test.py") or name == "conftest.py"
 
 
-_VISITORS: dict[type[ast.AST], Callable[[_Walk, ast.AST], None]] = {
+_GUARDS = {"__name__ == '__main__'": "main", "TYPE_CHECKING": "typing", "typing.TYPE_CHECKING": "typing"}
+
+_VISITORS: dict[type[ast.AST], Callable[[_Walk, Any], None]] = {
     ast.FunctionDef: _Walk.visit_function,
     ast.AsyncFunctionDef: _Walk.visit_function,
     ast.ClassDef: _Walk.visit_class,
@@ -270,4 +295,12 @@ _VISITORS: dict[type[ast.AST], Callable[[_Walk, ast.AST], None]] = {
     ast.Name: _Walk.visit_reference,
     ast.Attribute: _Walk.visit_reference,
     ast.If: _Walk.visit_if,
+    ast.ListComp: _Walk.visit_comprehension,
+    ast.SetComp: _Walk.visit_comprehension,
+    ast.DictComp: _Walk.visit_comprehension,
+    ast.GeneratorExp: _Walk.visit_comprehension,
+    ast.Lambda: _Walk.visit_lambda,
+    ast.NamedExpr: _Walk.visit_walrus,
+    ast.Constant: _Walk.visit_nothing,
+    ast.Global: _Walk.visit_nothing,
 }

@@ -1,7 +1,8 @@
 """Lexical scopes of Python: which names a module, class or function binds, found without running it.
 
-Only modules, classes and functions are scopes here. What a lambda or a comprehension binds counts as bound
-by the scope around it, which differs from Python only where the same name also means something else there.
+Only modules, classes and functions are scopes here. What a lambda, a comprehension or `:=` binds counts as
+bound by the scope around it from there on, which differs from Python only where the same name also means
+something else in that scope. It saves looking for them in every expression beforehand.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class Scope:
     def child(self, name: str) -> str:
         """The key of what this scope defines under `name`: `module:Class.method`."""
         return f"{self.entity}{'.' if ':' in self.entity else ':'}{name}"
+
+    def bind_variable(self, name: str) -> None:
+        """Adds a variable that an expression binds."""
+        self.names.setdefault(name, Binding.VARIABLE)
 
     def lookup(self, name: str) -> tuple[Scope, Binding] | None:
         """The scope that binds `name` where this scope mentions it, and how; None when no scope does."""
@@ -85,7 +90,7 @@ def class_scope(node: ast.ClassDef, parent: Scope) -> Scope:
 def function_scope(node: FunctionNode, parent: Scope) -> Scope:
     """The scope of a function body, its parameters included."""
     names, declared_global = _bound_names(node.body)
-    for name in _parameter_names(node.args):
+    for name in parameter_names(node.args):
         names.setdefault(name, Binding.VARIABLE)
     scope = Scope(parent.child(node.name), parent, is_class=False, names=names, globals=declared_global)
     receiver = _receiver(node) if parent.is_class else None
@@ -103,10 +108,22 @@ def _receiver(node: FunctionNode) -> str | None:
     return positional[0].arg if positional else None
 
 
-def _parameter_names(args: ast.arguments) -> Iterator[str]:
+def parameter_names(args: ast.arguments) -> Iterator[str]:
+    """All parameters of a function or lambda."""
     for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
         if arg is not None:
             yield arg.arg
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment to `target` binds."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Tuple | ast.List):
+        for element in target.elts:
+            yield from target_names(element)
+    elif isinstance(target, ast.Starred):
+        yield from target_names(target.value)
 
 
 def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, Binding], set[str]]:
@@ -114,26 +131,30 @@ def _bound_names(body: Iterable[ast.stmt]) -> tuple[dict[str, Binding], set[str]
     names: dict[str, Binding] = {}
     elsewhere: set[str] = set()
     declared_global: set[str] = set()
-    pending: list[ast.AST] = list(body)
-    while pending:
-        node = pending.pop()
+    for node in _same_scope(body):
         if isinstance(node, ast.Global | ast.Nonlocal):
             elsewhere.update(node.names)
             if isinstance(node, ast.Global):
                 declared_global.update(node.names)
         for name, binding in _bindings_of(node):
             names[name] = max(binding, names.get(name, binding))
-        pending.extend(_same_scope_children(node))
     for name in elsewhere:
         names.pop(name, None)
     return names, declared_global
 
 
+def _same_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The statements, exception handlers and match cases that are not inside another scope."""
+    for node in body:
+        yield node
+        if not isinstance(node, FunctionNode | ast.ClassDef):
+            for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+                yield from _same_scope(getattr(node, block, ()))
+
+
 def _bindings_of(node: ast.AST) -> Iterator[tuple[str, Binding]]:
-    """The names that one node binds by itself."""
+    """The names that one statement, handler or case binds by itself."""
     match node:
-        case ast.Name(id=name, ctx=ast.Store()):
-            yield name, Binding.VARIABLE
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name, Binding.STATIC
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
@@ -141,20 +162,32 @@ def _bindings_of(node: ast.AST) -> Iterator[tuple[str, Binding]]:
                 yield alias.asname or alias.name.partition(".")[0], Binding.STATIC
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if dotted_path(value) is not None:
             yield name, Binding.STATIC
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name, Binding.VARIABLE
-        case ast.MatchMapping(rest=str(name)):
-            yield name, Binding.VARIABLE
-        case ast.Lambda(args=args):
-            for name in _parameter_names(args):
+        case _:
+            for name in _variables_of(node):
                 yield name, Binding.VARIABLE
 
 
-def _same_scope_children(node: ast.AST) -> Iterator[ast.AST]:
-    """The children of a node that bind names in the node's own scope: not the bodies of other scopes."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        yield from (*node.decorator_list, *node.args.defaults)
-    elif isinstance(node, ast.ClassDef):
-        yield from (*node.decorator_list, *node.bases)
-    else:
-        yield from ast.iter_child_nodes(node)
+def _variables_of(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from target_names(target)
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            yield from target_names(target)
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            yield from target_names(target)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            for item in items:
+                yield from target_names(item.optional_vars) if item.optional_vars else ()
+        case ast.ExceptHandler(name=str(name)):
+            yield name
+        case ast.match_case(pattern=pattern):
+            yield from _captures(pattern)
+
+
+def _captures(pattern: ast.pattern) -> Iterator[str]:
+    """The names that a match pattern binds."""
+    for node in ast.walk(pattern):
+        match node:
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                yield name
