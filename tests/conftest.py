@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +23,15 @@ settings.register_profile("default", _common, max_examples=50, derandomize="CI" 
 settings.register_profile("thorough", _common, max_examples=1000)
 settings.load_profile("default")
 
+# Spark's Python workers would be whatever `python3` is on the PATH, and that one has not our requirements.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what the tests got")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook of this name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put every test that needs Spark on one xdist worker: a second session would cost a second JVM."""
     for item in items:
