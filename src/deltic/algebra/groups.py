@@ -141,7 +141,7 @@ class Functions(Generic[X, A]):
 
 @dataclass(frozen=True)
 class FiniteMaps(Generic[X, A]):
-    """Functions X → A that are zero almost everywhere, as mappings without zeros; Z-sets are the case A = ℤ [DBSP §6.1].
+    """Functions X → A that are zero almost everywhere, as mappings without zeros; Z-sets when A = ℤ [DBSP §6.1].
 
     Examples
     --------
