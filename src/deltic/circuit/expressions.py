@@ -28,6 +28,18 @@ BITWISE: tuple[type[exp.Expression], ...] = (
 )
 LOGIC: tuple[type[exp.Expression], ...] = (exp.And, exp.Or, exp.Not, exp.Is)
 
+# The operators from the loosest to the tightest, as SQL reads them; those of one row associate to the left.
+_PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
+    (exp.Or,),
+    (exp.And,),
+    (exp.Not,),
+    (*COMPARISONS, exp.Is),
+    (*BITWISE, exp.DPipe),
+    (exp.Add, exp.Sub),
+    (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+    (exp.Neg, exp.BitwiseNot),
+)
+
 # Functions that DuckDB evaluates, with the types of their results.
 FUNCTIONS: dict[type[exp.Expression], Type] = {
     exp.DPipe: Type.STRING,
@@ -84,13 +96,31 @@ def columns_of(expression: exp.Expression) -> tuple[str, ...]:
 
 
 def show(expression: exp.Expression) -> str:
-    """The expression as text, the same for equal trees."""
+    """The expression as text, the same for equal trees and with the parentheses that tell different ones apart."""
     return _show(expression)
 
 
 @lru_cache(maxsize=65536)
 def _show(expression: exp.Expression) -> str:
-    return expression.sql(dialect="duckdb")
+    copy = expression.copy()
+    for node in reversed(list(copy.walk())):
+        parent = node.parent
+        if parent is not None and _binds_looser(node, parent):
+            node.replace(exp.Paren(this=node.copy()))
+    return copy.sql(dialect="duckdb")
+
+
+def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:
+    """Whether the node, written as an operand of this parent without parentheses, would be read as another tree."""
+    own, outer = _precedence(node), _precedence(parent)
+    if own is None or outer is None:
+        return False
+    associates = node is parent.this and not isinstance(parent, (*COMPARISONS, exp.Is))
+    return own < outer or (own == outer and not associates)
+
+
+def _precedence(expression: exp.Expr) -> int | None:
+    return next((i for i, kinds in enumerate(_PRECEDENCE) if isinstance(expression, kinds)), None)
 
 
 def is_literal(expression: exp.Expression) -> bool:

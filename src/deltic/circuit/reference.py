@@ -90,7 +90,8 @@ def _filter(op: ops.Filter, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
 
 
 def _join(op: ops.Join, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    result, names = inputs[0], types[0].schema.names
+    result: Rows = inputs[0]
+    names = types[0].schema.names
     for rows, type_ in zip(inputs[1:], types[1:], strict=True):
         result, names = _natural_join(result, names, rows, type_.schema.names)
     return result
@@ -106,7 +107,7 @@ def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names
         right,
         _picker([left_names.index(n) for n in shared]),
         _picker([right_names.index(n) for n in shared]),
-        lambda l, r: l + tuple(r[i] for i in extra),
+        lambda row, other: row + tuple(other[i] for i in extra),
     )
     return joined, left_names + tuple(right_names[i] for i in extra)
 

@@ -69,11 +69,11 @@ class Fixpoint(Operator):
         if depth != self.body.depth - 1:
             self.refuse(f"its body must be built at depth {depth + 1}, not {self.body.depth}", inputs)
         outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
-        feedbacks = {op.name: op.schema for op in self.body.operators if isinstance(op, Feedback)}
+        feedbacks = [(op.name, op.schema) for op in self.body.operators if isinstance(op, Feedback)]
         for name, type_ in outputs.items():
             if not type_.is_set:
                 self.refuse(f"the body's sink {name} must be a set; put a distinct before it", inputs)
-        for name, schema in feedbacks.items():
+        for name, schema in feedbacks:
             if name not in outputs or outputs[name].schema != schema:
                 self.refuse(f"feedback {name} has no sink of its name and schema in the body", inputs)
         return BundleType(tuple((n, ZSetType(t.schema, True, depth)) for n, t in sorted(outputs.items())))
