@@ -1,0 +1,59 @@
+"""Circuits that several tests read: one of each operator, over small schemas."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.types import Column, Schema, Type, ZSetType
+
+XY = Schema.of(x=Type.INT64, y=Type.INT64)
+YZ = Schema.of(y=Type.INT64, z=Type.INT64)
+XZ = Schema.of(x=Type.INT64, z=Type.INT64)
+X, Y = Schema.of(x=Type.INT64), Schema.of(y=Type.INT64)
+
+
+def rename(builder: CircuitBuilder, number: int, **names: str) -> int:
+    """The columns called by the values, under the names of the keywords."""
+    types = builder.type_of(number).schema.types
+    columns = tuple(Column(new, types[old]) for new, old in names.items())
+    return builder.add(ops.Map(columns, tuple(column(old) for old in names.values())), number)
+
+
+def closure_body() -> Circuit:
+    """path(x, y) :- edge(x, y). path(x, z) :- path(x, y), edge(y, z)."""
+    builder = CircuitBuilder(1)
+    edge = builder.add(ops.Import(0, ZSetType(XY, is_set=True)))
+    longer = builder.add(ops.Join(), builder.add(ops.Feedback("path", XY)), rename(builder, edge, y="x", z="y"))
+    both = builder.add(ops.Plus(), edge, rename(builder, longer, x="x", y="z"))
+    builder.add(ops.Sink("path"), builder.add(ops.Distinct(), both))
+    return builder.build()
+
+
+def unreachable() -> Circuit:
+    """path as above; unreachable(x, y) :- node(x), node(y), !path(x, y), x != y."""
+    builder = CircuitBuilder()
+    edge, node = builder.add(ops.Source("edge", XY)), builder.add(ops.Source("node", X))
+    path = builder.add(ops.Component("path"), builder.add(ops.Fixpoint(closure_body()), edge))
+    pairs = builder.add(ops.Join(), node, rename(builder, node, y="x"))
+    different = builder.add(ops.Filter(exp.NEQ(this=column("x"), expression=column("y"))), pairs)
+    builder.add(ops.Sink("path"), path)
+    builder.add(ops.Sink("unreachable"), builder.add(ops.Antijoin(), different, path))
+    return builder.build()
+
+
+def arithmetic() -> Circuit:
+    """Bags, a constant, computed columns, negation and a nullary view."""
+    builder = CircuitBuilder()
+    source = builder.add(ops.Source("s", XY, is_set=False))
+    constant = builder.add(ops.Constant(XY, ((1, 2), (-3, 4))))
+    both = builder.add(ops.Plus(), source, builder.add(ops.Negate(), constant))
+    quotient = exp.IntDiv(this=column("x"), expression=column("y"))
+    total = exp.Add(this=column("x"), expression=exp.paren(exp.Mul(this=column("y"), expression=column("x"))))
+    columns = (Column("q", Type.INT64, nullable=True), Column("t", Type.INT64), Column("k", Type.STRING))
+    computed = builder.add(ops.Map(columns, (quotient, total, literal("it's", Type.STRING))), both)
+    builder.add(ops.Sink("computed"), computed)
+    builder.add(ops.Sink("some"), builder.add(ops.Distinct(), builder.add(ops.Map((), ()), source)))
+    return builder.build()

@@ -1,0 +1,181 @@
+"""An ill-formed circuit cannot be built: the builder's errors name the node, the rule and the types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.types import Column, Schema, Type, ZSetType
+from deltic.errors import CircuitError
+from tests.circuit.examples import XY, YZ, X, Y, closure_body, unreachable
+
+Case = Callable[[CircuitBuilder], object]
+S = Schema.of(s=Type.STRING)
+
+
+def body(*sinks: tuple[str, ops.Operator], distinct: bool = True) -> Circuit:
+    """A body that gives each operator's rows to the sink of that name."""
+    builder = CircuitBuilder(1)
+    for name, operator in sinks:
+        number = builder.add(operator)
+        builder.add(ops.Sink(name), builder.add(ops.Distinct(), number) if distinct else number)
+    return builder.build()
+
+
+def xy(builder: CircuitBuilder) -> int:
+    return builder.add(ops.Source("xy", XY))
+
+
+def bag(builder: CircuitBuilder) -> int:
+    return builder.add(ops.Source("bag", XY, is_set=False))
+
+
+def strings(builder: CircuitBuilder) -> int:
+    return builder.add(ops.Source("strings", Schema.of(x=Type.STRING)))
+
+
+def bundle(builder: CircuitBuilder) -> int:
+    return builder.add(ops.Fixpoint(closure_body()), xy(builder))
+
+
+ILL_FORMED: dict[str, Case] = {
+    "no such input": lambda b: b.add(ops.Distinct(), 7),
+    "negative input": lambda b: b.add(ops.Distinct(), xy(b) - 1),
+    "two sinks of one name": lambda b: [b.add(ops.Sink("v"), xy(b)), b.add(ops.Sink("v"), bag(b))],
+    "source inside of a fixpoint": lambda b: CircuitBuilder(1).add(ops.Source("xy", XY)),
+    "constant inside of a fixpoint": lambda b: CircuitBuilder(1).add(ops.Constant(X, ((1,),))),
+    "import outside of a fixpoint": lambda b: b.add(ops.Import(0, ZSetType(XY))),
+    "feedback outside of a fixpoint": lambda b: b.add(ops.Feedback("p", XY)),
+    "source with an input": lambda b: b.add(ops.Source("s", XY), xy(b)),
+    "constant with a short row": lambda b: b.add(ops.Constant(XY, ((1, 2), (3,)))),
+    "map reads an unknown column": lambda b: b.add(ops.Map(X.columns, (column("z"),)), xy(b)),
+    "map to another type": lambda b: b.add(ops.Map(S.columns, (column("x"),)), xy(b)),
+    "filter reads an unknown column": lambda b: b.add(
+        ops.Filter(exp.EQ(this=column("x"), expression=column("z"))), xy(b)
+    ),
+    "filter by a number": lambda b: b.add(ops.Filter(column("x")), xy(b)),
+    "plus of two schemas": lambda b: b.add(ops.Plus(), xy(b), b.add(ops.Source("yz", YZ))),
+    "plus of nothing": lambda b: b.add(ops.Plus()),
+    "join of nothing": lambda b: b.add(ops.Join()),
+    "join of two types": lambda b: b.add(ops.Join(), xy(b), strings(b)),
+    "join of a bundle": lambda b: b.add(ops.Join(), xy(b), bundle(b)),
+    "antijoin with a bag": lambda b: b.add(ops.Antijoin(), xy(b), bag(b)),
+    "antijoin on a column that is missing": lambda b: b.add(ops.Antijoin(), xy(b), b.add(ops.Source("yz", YZ))),
+    "antijoin on a column of another type": lambda b: b.add(ops.Antijoin(), xy(b), strings(b)),
+    "distinct of two": lambda b: b.add(ops.Distinct(), xy(b), bag(b)),
+    "negation of a bundle": lambda b: b.add(ops.Negate(), bundle(b)),
+    "sink of a bundle": lambda b: b.add(ops.Sink("v"), bundle(b)),
+    "component of a Z-set": lambda b: b.add(ops.Component("path"), xy(b)),
+    "component that is not there": lambda b: b.add(ops.Component("paths"), bundle(b)),
+    "type of a bundle": lambda b: b.type_of(bundle(b)),
+    "fixpoint in its own depth": lambda b: CircuitBuilder(1).add(ops.Fixpoint(closure_body())),
+    "fixpoint without its input": lambda b: b.add(ops.Fixpoint(closure_body())),
+    "fixpoint over an input of another type": lambda b: b.add(ops.Fixpoint(closure_body()), bag(b)),
+    "body with a bag": lambda b: b.add(ops.Fixpoint(body(("p", ops.Import(0, ZSetType(XY))), distinct=False)), bag(b)),
+    "feedback without a sink": lambda b: b.add(ops.Fixpoint(body(("q", ops.Feedback("p", XY))))),
+    "feedback of another schema": lambda b: b.add(
+        ops.Fixpoint(body(("p", ops.Import(0, ZSetType(XY))), ("q", ops.Feedback("p", X)))), bag(b)
+    ),
+    "feedbacks of one name": lambda b: b.add(
+        ops.Fixpoint(body(("q", ops.Feedback("p", X)), ("p", ops.Feedback("p", XY))))
+    ),
+    "distinct_delta of two schemas": lambda b: b.add(ops.DistinctDelta(), xy(b), b.add(ops.Source("yz", YZ))),
+}
+
+
+def message(case: Case) -> str:
+    """What the builder says about an ill-formed circuit."""
+    with pytest.raises(CircuitError) as caught:
+        case(CircuitBuilder())
+    return str(caught.value)
+
+
+def test_messages(golden):
+    golden("circuit/errors.txt", "\n\n".join(f"{name}\n  {message(case)}" for name, case in ILL_FORMED.items()))
+
+
+def test_equal_nodes_are_one():
+    builder = CircuitBuilder()
+    first = builder.add(ops.Filter(exp.LT(this=column("x"), expression=column("y"))), xy(builder))
+    again = builder.add(ops.Filter(exp.LT(this=column("x"), expression=column("y"))), xy(builder))
+    other = builder.add(ops.Filter(exp.LT(this=column("y"), expression=column("x"))), xy(builder))
+    assert first == again != other
+    assert len(builder.build().nodes) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (literal("A", Type.STRING), literal("a", Type.STRING)),
+        (literal(1, Type.INT64), literal("1", Type.STRING)),
+        (column("x"), column("X")),
+    ],
+)
+def test_expressions_that_differ_in_case_or_type_differ(one, other):
+    assert one != other
+
+
+def test_a_refused_node_is_not_added():
+    builder = CircuitBuilder()
+    source = xy(builder)
+    with pytest.raises(CircuitError):
+        builder.add(ops.Map(X.columns, (column("z"),)), source)
+    assert len(builder.build().nodes) == 1
+
+
+def test_a_built_circuit_does_not_see_later_nodes():
+    builder = CircuitBuilder()
+    source = xy(builder)
+    circuit = builder.build()
+    builder.add(ops.Distinct(), source)
+    assert len(circuit.nodes) == 1
+
+
+def set_after(operator: ops.Operator, *inputs: ops.Operator) -> bool:
+    """Whether the output for these sources is a set by its type."""
+    builder = CircuitBuilder()
+    return builder.type_of(builder.add(operator, *map(builder.add, inputs))).is_set
+
+
+SET, BAG, ONE = ops.Source("s", XY), ops.Source("b", XY, is_set=False), ops.Source("t", Y)
+SWAPPED = ops.Map(XY.columns, (column("y"), column("x")))
+TAGGED = ops.Map((*XY.columns, Column("k", Type.INT64)), (column("x"), column("y"), literal(1, Type.INT64)))
+SUMMED = ops.Map(X.columns, (exp.Add(this=column("x"), expression=column("y")),))
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "expected"),
+    [
+        (SWAPPED, (SET,), True),
+        (SWAPPED, (BAG,), False),
+        (TAGGED, (SET,), True),
+        (SUMMED, (SET,), False),
+        (ops.Map(X.columns, (column("x"),)), (SET,), False),
+        (ops.Map((), ()), (SET,), False),
+        (ops.Filter(exp.LT(this=column("x"), expression=column("y"))), (SET,), True),
+        (ops.Join(), (SET, ONE), True),
+        (ops.Join(), (SET, BAG), False),
+        (ops.Antijoin(), (SET, ONE), True),
+        (ops.Antijoin(), (BAG, ONE), False),
+        (ops.Plus(), (SET,), True),
+        (ops.Plus(), (SET, SET), False),
+        (ops.Negate(), (SET,), False),
+        (ops.Distinct(), (BAG,), True),
+        (ops.Constant(X, ((1,), (2,))), (), True),
+        (ops.Constant(X, ((1,), (1,))), (), False),
+    ],
+    ids=str,
+)
+def test_sets_are_known_by_construction(operator, inputs, expected):
+    assert set_after(operator, *inputs) is expected
+
+
+def test_ancestors():
+    circuit = unreachable()
+    assert circuit.ancestors([circuit.sinks["path"]]) == {0, 2, 3}
+    assert 1 in circuit.ancestors([circuit.sinks["unreachable"]])
