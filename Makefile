@@ -40,10 +40,10 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 java:
-	@$(if $(shell scripts/find-java),,$(error Spark needs a Java 17+ runtime: \
+	@$(if $(shell JAVA_HOME='$(JAVA_HOME)' scripts/find-java),,$(error Spark needs a Java 17+ runtime: \
 	install one (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17) or point JAVA_HOME at it))
 
 $(INSTALLED): requirements.lock pyproject.toml
-	@$(if $(shell scripts/find-python),,$(error Deltic needs Python 3.11 to 3.14 with venv: \
+	@$(if $(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python),,$(error Deltic needs Python 3.11 to 3.14 with venv: \
 	install one (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.12) and have it on the PATH))
-	@scripts/install "$(shell scripts/find-python)"
+	@scripts/install "$(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python)"
