@@ -1,0 +1,59 @@
+"""Atoms: relations that exist, with as many arguments as they have attributes, and wildcards where they may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from deltic.datalog.checks.declarations import Signature, Signatures, unknown_relation
+from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.expressions import Expression, Wildcard, subexpressions
+from deltic.datalog.syntax.formulas import Atom, Formula, Negation, expressions_of
+from deltic.datalog.syntax.source import Span
+
+
+def check_atoms(head: Atom, body: Sequence[Formula], signatures: Signatures, findings: Findings) -> None:
+    """Report unknown relations and wrong numbers of arguments."""
+    for literal in (head, *body):
+        atom = literal.part if isinstance(literal, Negation) else literal
+        if isinstance(atom, Atom):
+            _check_atom(atom, signatures, findings)
+
+
+def check_wildcards(head: Atom, body: Sequence[Formula], findings: Findings) -> None:
+    """Report wildcards that stand where a value is needed."""
+    for argument in head.arguments:
+        _refuse_wildcards(argument, "a head needs a value for each attribute", findings)
+    for literal in body:
+        atom = literal.part if isinstance(literal, Negation) else literal
+        for argument in expressions_of(literal):
+            if not (isinstance(atom, Atom) and isinstance(argument, Wildcard)):
+                _refuse_wildcards(argument, "give it a name, and use that name in an atom of the body", findings)
+
+
+def _check_atom(atom: Atom, signatures: Signatures, findings: Findings) -> None:
+    signature = signatures.get(atom.relation)
+    if not signature:
+        findings.append(_name_span(atom).error(*unknown_relation(atom.relation, signatures)))
+    elif len(atom.arguments) != len(signature.attributes):
+        message = f"`{atom.relation}` has {_count(len(signature.attributes), 'attribute')}, but here "
+        message += f"{len(atom.arguments)} {'is' if len(atom.arguments) == 1 else 'are'} given"
+        findings.append(atom.span.error(message, f"it is declared as {_shape(signature)} at {signature.span.place}"))
+
+
+def _refuse_wildcards(argument: Expression, remedy: str, findings: Findings) -> None:
+    for part in subexpressions(argument):
+        if isinstance(part, Wildcard):
+            findings.append(part.span.error("`_` has no value", remedy))
+
+
+def _name_span(atom: Atom) -> Span:
+    return replace(atom.span, end_line=atom.span.line, end_column=atom.span.column + len(atom.relation))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def _shape(signature: Signature) -> str:
+    return f"`{signature.name}({', '.join(signature.attributes)})`"

@@ -1,0 +1,68 @@
+"""A program without errors: what lowering and everyone else may rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from deltic.circuit.types import Schema, Type
+from deltic.datalog.syntax.expressions import Expression, Variable
+from deltic.datalog.syntax.formulas import Atom, Formula
+from deltic.datalog.syntax.source import Span
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation of the program.
+
+    It is a *table* when rows come from outside: it has `.input`, or neither rules nor facts. It is
+    *derived* when it has rules or facts. One that is both is the union of its table and its rules.
+    """
+
+    name: str
+    schema: Schema
+    is_table: bool
+    is_derived: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Directive:
+    """`.input`, `.output` or `.printsize` (`kind` without the dot) of a relation, with its options as written."""
+
+    kind: str
+    relation: str
+    options: Mapping[str, str]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One head and one conjunction: the head's row is derived for each binding of which all of the body holds.
+
+    The body consists of atoms, negated atoms, comparisons, tests, negated tests and truth values.
+    """
+
+    head: Atom
+    body: tuple[Formula, ...]
+    variables: Mapping[str, Type]
+    types: Mapping[Span, Type]
+
+    def type_of(self, expression: Expression) -> Type:
+        """The type of an expression of this rule."""
+        if isinstance(expression, Variable):
+            return self.variables[expression.name]
+        return self.types[expression.span]
+
+
+@dataclass(frozen=True)
+class CheckedProgram:
+    """All programs of one namespace, in normal form.
+
+    `strata` are the sets of mutually recursive relations, each after all that it depends on.
+    """
+
+    relations: Mapping[str, Relation]
+    directives: tuple[Directive, ...]
+    rules: tuple[Rule, ...]
+    strata: tuple[tuple[str, ...], ...]

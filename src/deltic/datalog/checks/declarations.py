@@ -1,0 +1,71 @@
+"""Declared relations: their attributes and the base types of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from deltic.circuit.types import Column, Schema, Type
+from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.datalog.syntax.program import Attribute, Declaration
+from deltic.datalog.syntax.source import Span
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A relation's name and attributes. The type `None` has been reported and fits everywhere."""
+
+    name: str
+    attributes: tuple[str, ...]
+    types: tuple[Type | None, ...]
+    span: Span
+
+    def schema(self) -> Schema:
+        """The columns of the relation's rows; every type must be known."""
+        return Schema(tuple(Column(n, t) for n, t in zip(self.attributes, self.types, strict=True) if t))
+
+
+Signatures = Mapping[str, Signature]
+
+
+def check_declarations(declarations: Sequence[Declaration], types: TypeTable, findings: Findings) -> Signatures:
+    """The signature of each declared relation, in the order of declaration."""
+    signatures: dict[str, Signature] = {}
+    for declaration in declarations:
+        signature = _signature(declaration, types, findings)
+        first = signatures.setdefault(declaration.name, signature)
+        if first is not signature:
+            hint = f"it was declared at {first.span.place}"
+            findings.append(declaration.span.error(f"the relation `{declaration.name}` is declared twice", hint))
+    return signatures
+
+
+def unknown_relation(name: str, signatures: Signatures) -> tuple[str, str]:
+    """The message and the hint for a relation that is not declared."""
+    hint = did_you_mean(name, signatures) or f"declare it: `.decl {name}(...)`"
+    return f"there is no relation `{name}`", hint
+
+
+def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -> Signature:
+    attributes = _distinct(declaration, findings)
+    names = tuple(attribute.name for attribute in attributes)
+    bases = tuple(types.base(attribute.type) for attribute in attributes)
+    if "eqrel" in declaration.qualifiers:
+        _check_equivalence(declaration, bases, findings)
+    return Signature(declaration.name, names, bases, declaration.span)
+
+
+def _distinct(declaration: Declaration, findings: Findings) -> list[Attribute]:
+    attributes: dict[str, Attribute] = {}
+    for attribute in declaration.attributes:
+        if attributes.setdefault(attribute.name, attribute) is not attribute:
+            message = f"`{declaration.name}` has two attributes called `{attribute.name}`"
+            findings.append(attribute.span.error(message, "give each attribute a name of its own"))
+    return list(attributes.values())
+
+
+def _check_equivalence(declaration: Declaration, bases: Sequence[Type | None], findings: Findings) -> None:
+    if len(bases) != 2 or (None not in bases and bases[0] is not bases[1]):
+        message = f"`{declaration.name}` is an equivalence (eqrel), which has two attributes of one type"
+        findings.append(declaration.span.error(message))

@@ -1,0 +1,83 @@
+"""The functors, operators and tests: what they take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from deltic.circuit.types import Type
+from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, Types
+
+SAME: Literal["same"] = "same"
+Place = Types | Literal["same"]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The types of arguments and result. All places that are SAME have one type, one of `same`.
+
+    With `more`, the last argument may be repeated. `least` is the least number of arguments, when some
+    may be left out at the front (the minus sign).
+    """
+
+    arguments: tuple[Place, ...]
+    result: Place = frozenset()
+    same: Types = ANY
+    more: bool = False
+    least: int = 0
+
+    def accepts(self, count: int) -> bool:
+        """Whether there may be `count` arguments."""
+        low = self.least or len(self.arguments)
+        return low <= count and (self.more or count <= len(self.arguments))
+
+    def count_in_words(self) -> str:
+        """How many arguments there may be."""
+        low = self.least or len(self.arguments)
+        return f"{low}{' or more' if self.more else ''} argument{'s' if low != 1 or self.more else ''}"
+
+    def place(self, index: int) -> Place:
+        """What argument number `index` may be."""
+        return self.arguments[min(index, len(self.arguments) - 1)]
+
+
+def _only(type_: Type) -> Types:
+    return frozenset({type_})
+
+
+_NUMBER, _UNSIGNED = _only(Type.INT64), _only(Type.UINT64)
+_FLOAT, _SYMBOL = _only(Type.FLOAT64), _only(Type.STRING)
+_BINARY = (SAME, SAME)
+
+OPERATORS: Mapping[str, Profile] = {
+    "+": Profile(_BINARY, SAME, ANY),
+    "-": Profile(_BINARY, SAME, NUMERIC, least=1),
+    **{operator: Profile(_BINARY, SAME, NUMERIC) for operator in ("*", "/", "^")},
+    **{
+        operator: Profile(_BINARY, SAME, INTEGER)
+        for operator in ("%", "band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor")
+    },
+    **{operator: Profile((SAME,), SAME, INTEGER) for operator in ("bnot", "lnot")},
+}
+
+CALLS: Mapping[str, Profile] = {
+    **{functor: Profile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},
+    "cat": Profile((_SYMBOL, _SYMBOL), _SYMBOL, more=True),
+    "strlen": Profile((_SYMBOL,), _NUMBER),
+    "substr": Profile((_SYMBOL, _NUMBER, _NUMBER), _SYMBOL),
+    "to_number": Profile((ANY,), _NUMBER),
+    "to_unsigned": Profile((ANY,), _UNSIGNED),
+    "to_float": Profile((ANY,), _FLOAT),
+    "to_string": Profile((ANY,), _SYMBOL),
+    "itof": Profile((_NUMBER,), _FLOAT),
+    "itou": Profile((_NUMBER,), _UNSIGNED),
+    "utof": Profile((_UNSIGNED,), _FLOAT),
+    "utoi": Profile((_UNSIGNED,), _NUMBER),
+    "ftoi": Profile((_FLOAT,), _NUMBER),
+    "ftou": Profile((_FLOAT,), _UNSIGNED),
+}
+
+FUNCTORS: Mapping[str, Profile] = {**OPERATORS, **CALLS}
+
+TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL)) for name in ("contains", "match")}

@@ -1,0 +1,56 @@
+"""Constants: numbers that fit into 64 bits, patterns that are regular expressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from deltic.circuit.types import Type
+from deltic.datalog.checks.kinds import NAMES
+from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.expressions import (
+    Expression,
+    FloatLiteral,
+    NumberLiteral,
+    StringLiteral,
+    UnsignedLiteral,
+    subexpressions,
+)
+from deltic.datalog.syntax.formulas import Formula, Negation, Test, expressions_of
+
+_RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}
+
+
+def check_literals(literal: Formula, type_of: Callable[[Expression], Type], findings: Findings) -> None:
+    """Report the constants of a literal that their type does not have."""
+    for outermost in expressions_of(literal):
+        for expression in subexpressions(outermost):
+            if isinstance(expression, NumberLiteral | UnsignedLiteral):
+                _check_range(expression, type_of(expression), findings)
+            elif isinstance(expression, FloatLiteral) and not math.isfinite(expression.value):
+                findings.append(expression.span.error(f"`{expression.span.text}` is too large for a float"))
+    inner = literal.part if isinstance(literal, Negation) else literal
+    if isinstance(inner, Test) and inner.name == "match" and isinstance(inner.arguments[0], StringLiteral):
+        _check_pattern(inner.arguments[0], findings)
+
+
+def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings: Findings) -> None:
+    if type_ is Type.FLOAT64:
+        return
+    low, high = _RANGES[type_]
+    if not low <= literal.value <= high:
+        name = NAMES[type_]
+        article = "an" if type_ is Type.UINT64 else "a"
+        hint = f"{article} {name} is between {low} and {high}"
+        findings.append(literal.span.error(f"`{literal.span.text}` is not {article} {name}", hint))
+
+
+def _check_pattern(pattern: StringLiteral, findings: Findings) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        pc.match_substring_regex(pa.array([""]), pattern.value)
+    except pa.ArrowInvalid as error:
+        reason = str(error).partition(": ")[2]
+        findings.append(pattern.span.error(f"this is not a regular expression: {reason}"))

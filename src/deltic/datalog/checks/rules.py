@@ -1,0 +1,67 @@
+"""Facts and rules, one by one: each head with each alternative of the body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deltic.datalog.checks.atoms import check_atoms, check_wildcards
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.declarations import Signatures
+from deltic.datalog.checks.grounding import check_bound
+from deltic.datalog.checks.literals import check_literals
+from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
+from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.checks.typing import Typing
+from deltic.datalog.syntax.expressions import Cast, Expression, rewrite
+from deltic.datalog.syntax.formulas import Atom, Formula, Negation, with_expressions
+from deltic.datalog.syntax.program import Clause
+
+
+class RuleChecker:
+    """Checks clauses against what is declared, and gives their rules in normal form."""
+
+    def __init__(self, signatures: Signatures, types: TypeTable, findings: Findings) -> None:
+        self._signatures, self._types, self._findings = signatures, types, findings
+
+    def rules(self, clauses: Sequence[Clause]) -> list[Rule]:
+        """The rules of the clauses, in their order; those with findings are not to be used."""
+        return [rule for clause in clauses for rule in self._rules_of(clause)]
+
+    def _rules_of(self, clause: Clause) -> Iterator[Rule]:
+        bodies = self._bodies(clause)
+        for head in clause.heads:
+            for body in bodies:
+                check_bound(head, body, len(bodies), self._findings)
+                yield self._rule(head, body)
+
+    def _bodies(self, clause: Clause) -> list[Literals]:
+        if not clause.body:
+            return [()]
+        try:
+            return alternatives(clause.body)
+        except TooManyAlternativesError:
+            message = f"this body has more than {MOST_ALTERNATIVES} alternatives once its `;` are multiplied out"
+            hint = "make relations of its parts in parentheses"
+            self._findings.append(clause.body.span.error(message, hint))
+            return []
+
+    def _rule(self, head: Atom, body: Literals) -> Rule:
+        check_atoms(head, body, self._signatures, self._findings)
+        check_wildcards(head, body, self._findings)
+        typing = Typing(self._signatures, self._types, self._findings)
+        for literal in (*sorted(body, key=_says_little), head):
+            typing.literal(literal)
+        rule = Rule(head, body, typing.variables(), typing.expressions())
+        for literal in (head, *body):
+            check_literals(literal, rule.type_of, self._findings)
+        bare = tuple(with_expressions(literal, _without_casts) for literal in body)
+        return Rule(with_expressions(head, _without_casts), bare, rule.variables, rule.types)
+
+
+def _says_little(literal: Formula) -> int:
+    """How little a literal says of the types of its variables: less than an atom."""
+    return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation) else 2
+
+
+def _without_casts(expression: Expression) -> Expression:
+    return rewrite(expression, lambda part: part.argument if isinstance(part, Cast) else part)

@@ -1,0 +1,64 @@
+"""Types under inference: each slot is the set of types that something may still have, and slots become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deltic.datalog.checks.kinds import Types
+from deltic.datalog.syntax.source import Span
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why something has its type: a phrase, and the place that says so."""
+
+    phrase: str
+    span: Span
+
+
+Slot = int
+
+
+class Slots:
+    """A union-find structure over slots. What would leave a slot without a type is refused and changes nothing."""
+
+    def __init__(self) -> None:
+        self._parents: list[Slot] = []
+        self._types: list[Types] = []
+        self._evidence: list[Evidence | None] = []
+
+    def new(self, types: Types, evidence: Evidence | None = None) -> Slot:
+        """A slot of its own."""
+        self._parents.append(len(self._parents))
+        self._types.append(types)
+        self._evidence.append(evidence)
+        return len(self._parents) - 1
+
+    def types(self, slot: Slot) -> Types:
+        """The types that the slot may still have; never none."""
+        return self._types[self._root(slot)]
+
+    def evidence(self, slot: Slot) -> Evidence | None:
+        """What first narrowed the slot."""
+        return self._evidence[self._root(slot)]
+
+    def restrict(self, slot: Slot, types: Types, evidence: Evidence | None = None) -> bool:
+        """Leave the slot only what is among `types`; False when that is nothing."""
+        return self.merge(slot, self.new(types, evidence))
+
+    def merge(self, first: Slot, second: Slot) -> bool:
+        """Make two slots one; False when they have no type in common."""
+        one, other = self._root(first), self._root(second)
+        common = self._types[one] & self._types[other]
+        if not common:
+            return False
+        self._evidence[one] = self._evidence[one] or self._evidence[other]
+        self._parents[other] = one
+        self._types[one] = common
+        return True
+
+    def _root(self, slot: Slot) -> Slot:
+        while self._parents[slot] != slot:
+            self._parents[slot] = self._parents[self._parents[slot]]
+            slot = self._parents[slot]
+        return slot

@@ -1,0 +1,60 @@
+"""Strongly connected components of the relations: what must be computed together, in an order that works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+Graph = Mapping[str, Sequence[str]]
+
+
+def components(graph: Graph) -> list[tuple[str, ...]]:
+    """The strongly connected components, each after all that it points to [Tarjan 1972], without recursion.
+
+    Names that are no keys of `graph` are left out. Members stand in the order of the graph's keys.
+    """
+    search = _Search(graph)
+    for name in graph:
+        search.visit(name)
+    order = {name: position for position, name in enumerate(graph)}
+    return [tuple(sorted(component, key=order.__getitem__)) for component in search.found]
+
+
+class _Search:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.found: list[list[str]] = []
+        self._numbers: dict[str, int] = {}
+        self._lowest: dict[str, int] = {}
+        self._stack: list[str] = []
+        self._on_stack: set[str] = set()
+
+    def visit(self, start: str) -> None:
+        """Walk, depth first, all that can be reached from `start` and was not reached before."""
+        if start in self._numbers:
+            return
+        path: list[tuple[str, Iterator[str]]] = [(start, self._enter(start))]
+        while path:
+            name, successors = path[-1]
+            successor = next(successors, None)
+            if successor is None:
+                path.pop()
+                self._leave(name, path[-1][0] if path else None)
+            elif successor not in self._numbers:
+                path.append((successor, self._enter(successor)))
+            elif successor in self._on_stack:
+                self._lowest[name] = min(self._lowest[name], self._numbers[successor])
+
+    def _enter(self, name: str) -> Iterator[str]:
+        self._numbers[name] = self._lowest[name] = len(self._numbers)
+        self._stack.append(name)
+        self._on_stack.add(name)
+        return (successor for successor in self.graph[name] if successor in self.graph)
+
+    def _leave(self, name: str, parent: str | None) -> None:
+        if parent is not None:
+            self._lowest[parent] = min(self._lowest[parent], self._lowest[name])
+        if self._lowest[name] == self._numbers[name]:
+            position = self._stack.index(name)
+            component, self._stack = self._stack[position:], self._stack[:position]
+            self._on_stack.difference_update(component)
+            self.found.append(component)

@@ -1,0 +1,73 @@
+"""Declared types: every one is a name for values of one base type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from deltic.circuit.types import Type
+from deltic.datalog.checks.kinds import BASE_TYPES, phrase
+from deltic.datalog.syntax.expressions import TypeName
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.datalog.syntax.program import Subtype, UnionType
+from deltic.errors import Diagnostic
+
+TypeDeclaration = Subtype | UnionType
+Findings = list[Diagnostic]
+
+
+class TypeTable:
+    """The types that can be mentioned. `None` stands for the base of a type with an error, already reported."""
+
+    def __init__(self, declarations: Sequence[TypeDeclaration], findings: Findings) -> None:
+        self._findings = findings
+        self._declared = _by_name(declarations, findings)
+        self._bases: dict[str, Type | None] = dict(BASE_TYPES)
+        for name in self._declared:
+            self._resolve(name)
+
+    def base(self, mention: TypeName) -> Type | None:
+        """The base type of a mentioned type; an unknown one is reported."""
+        if mention.name not in self._bases:
+            hint = did_you_mean(mention.name, self._bases) or "the types are " + ", ".join(self._bases)
+            self._findings.append(mention.span.error(f"there is no type `{mention.name}`", hint))
+        return self._bases.get(mention.name)
+
+    def _resolve(self, name: str) -> None:
+        """Find the base of a declared type after the bases of the types that it mentions."""
+        path = [name]
+        while path:
+            declaration = self._declared[path[-1]]
+            missing = [m for m in _mentions(declaration) if m.name in self._declared and m.name not in self._bases]
+            cycle = next((m for m in missing if m.name in path), None)
+            if cycle:
+                way = " -> ".join([*path[path.index(cycle.name) :], cycle.name])
+                self._findings.append(cycle.span.error(f"the type `{cycle.name}` is defined by itself: {way}"))
+                self._bases.update(dict.fromkeys(path))
+                return
+            if missing:
+                path.append(missing[0].name)
+            else:
+                self._bases[path.pop()] = self._common_base(declaration)
+
+    def _common_base(self, declaration: TypeDeclaration) -> Type | None:
+        bases = [(mention, self.base(mention)) for mention in _mentions(declaration)]
+        first, base = bases[0]
+        for mention, other in bases[1:]:
+            if base and other and other is not base:
+                message = f"`{mention.name}` is {phrase([other])}, but `{first.name}` is {phrase([base])}"
+                self._findings.append(mention.span.error(message, "the types of a union have one base type"))
+        return base
+
+
+def _by_name(declarations: Sequence[TypeDeclaration], findings: Findings) -> Mapping[str, TypeDeclaration]:
+    declared: dict[str, TypeDeclaration] = {}
+    for declaration in declarations:
+        first = declared.setdefault(declaration.name, declaration)
+        if first is not declaration:
+            hint = f"it was declared at {first.span.place}"
+            findings.append(declaration.span.error(f"the type `{declaration.name}` is declared twice", hint))
+    return declared
+
+
+def _mentions(declaration: TypeDeclaration) -> tuple[TypeName, ...]:
+    return (declaration.base,) if isinstance(declaration, Subtype) else declaration.members

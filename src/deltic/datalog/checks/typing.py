@@ -1,0 +1,177 @@
+"""The types of a rule's variables and expressions, inferred from where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deltic.circuit.types import Type
+from deltic.datalog.checks.declarations import Signatures
+from deltic.datalog.checks.functors import CALLS, FUNCTORS, SAME, TESTS, Profile
+from deltic.datalog.checks.kinds import ANY, NUMERIC, Types, phrase, preferred
+from deltic.datalog.checks.slots import Evidence, Slot, Slots
+from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.syntax.expressions import (
+    Apply,
+    Cast,
+    Expression,
+    FloatLiteral,
+    NumberLiteral,
+    StringLiteral,
+    UnsignedLiteral,
+    Variable,
+)
+from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, Test
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.datalog.syntax.source import Span
+
+_LITERALS: dict[type[Expression], Types] = {
+    NumberLiteral: NUMERIC,
+    UnsignedLiteral: frozenset({Type.UINT64}),
+    FloatLiteral: frozenset({Type.FLOAT64}),
+    StringLiteral: frozenset({Type.STRING}),
+}
+
+
+class Typing:
+    """The inference for one rule. Feed it the literals, those that say most about types first."""
+
+    def __init__(self, signatures: Signatures, type_table: TypeTable, findings: Findings) -> None:
+        self._signatures, self._type_table, self._findings = signatures, type_table, findings
+        self._slots = Slots()
+        self._variables: dict[str, Slot] = {}
+        self._expressions: dict[Span, Slot] = {}
+
+    def variables(self) -> Mapping[str, Type]:
+        """The type of each variable."""
+        return {name: preferred(self._slots.types(slot)) for name, slot in self._variables.items()}
+
+    def expressions(self) -> Mapping[Span, Type]:
+        """The type of each expression but variables, by its place."""
+        return {span: preferred(self._slots.types(slot)) for span, slot in self._expressions.items()}
+
+    def literal(self, literal: Formula) -> None:
+        """Take the types that a literal implies; report what does not fit."""
+        if isinstance(literal, Negation):
+            literal = literal.part
+        if isinstance(literal, Atom):
+            self._atom(literal)
+        elif isinstance(literal, Comparison):
+            self._comparison(literal)
+        elif isinstance(literal, Test):
+            self._arguments(literal.name, TESTS[literal.name], literal.arguments, literal.span)
+
+    def _atom(self, atom: Atom) -> None:
+        signature = self._signatures.get(atom.relation)
+        slots = [self._expression(argument) for argument in atom.arguments]
+        if not signature or len(slots) != len(signature.types):
+            return
+        for slot, argument, name, type_ in zip(
+            slots, atom.arguments, signature.attributes, signature.types, strict=True
+        ):
+            if type_:
+                self._expect(slot, argument, frozenset({type_}), f"attribute `{name}` of `{atom.relation}`")
+
+    def _comparison(self, comparison: Comparison) -> None:
+        left, right = self._expression(comparison.left), self._expression(comparison.right)
+        if not self._slots.merge(left, right):
+            message = f"cannot compare: {self._is(comparison.left, left)} and {self._is(comparison.right, right)}"
+            sides = [(left, comparison.left), (right, comparison.right)]
+            self._findings.append(comparison.span.error(message, self._reasons(*sides)))
+
+    def _expression(self, expression: Expression) -> Slot:
+        """The slot of an expression, after everything that the expression implies."""
+        if isinstance(expression, Variable):
+            return self._variables.setdefault(expression.name, self._slots.new(ANY))
+        slot = self._inner(expression)
+        self._expressions[expression.span] = slot
+        return slot
+
+    def _inner(self, expression: Expression) -> Slot:
+        if isinstance(expression, Apply):
+            return self._apply(expression)
+        if isinstance(expression, Cast):
+            return self._cast(expression)
+        return self._slots.new(_LITERALS.get(type(expression), ANY))
+
+    def _cast(self, cast: Cast) -> Slot:
+        slot = self._expression(cast.argument)
+        type_ = self._type_table.base(cast.type)
+        if type_ and not self._expect(slot, cast.argument, frozenset({type_}), f"`{cast.span.text}`"):
+            return self._slots.new(frozenset({type_}))
+        return slot
+
+    def _apply(self, apply: Apply) -> Slot:
+        profile = FUNCTORS.get(apply.functor)
+        if profile:
+            return self._arguments(apply.functor, profile, apply.arguments, apply.span)
+        for argument in apply.arguments:
+            self._expression(argument)
+        self._findings.append(apply.span.error(*_unknown_functor(apply.functor, self._signatures)))
+        return self._slots.new(ANY)
+
+    def _arguments(self, name: str, profile: Profile, arguments: tuple[Expression, ...], span: Span) -> Slot:
+        """The slot of the result of a functor or test."""
+        same = self._slots.new(profile.same)
+        slots = [self._expression(argument) for argument in arguments]
+        if not profile.accepts(len(arguments)):
+            message = f"`{name}` takes {profile.count_in_words()}, not {len(arguments)}"
+            self._findings.append(span.error(message))
+        else:
+            for index, (slot, argument) in enumerate(zip(slots, arguments, strict=True)):
+                place = profile.place(index)
+                if place == SAME:
+                    self._join(same, slot, argument, name, arguments[0])
+                else:
+                    self._expect(slot, argument, place, _place_name(name, index))
+        return same if profile.result == SAME else self._slots.new(profile.result or ANY)
+
+    def _join(self, same: Slot, slot: Slot, argument: Expression, name: str, first: Expression) -> None:
+        """Make an argument one with the others that must have its type."""
+        if self._slots.merge(same, slot):
+            return
+        if argument is first:
+            message = f"`{name}` takes {phrase(self._slots.types(same))}, but {self._is(argument, slot)}"
+            self._findings.append(argument.span.error(message, self._reasons((slot, argument))))
+            return
+        message = f"`{name}` takes values of one type, but {self._is(first, same)} and {self._is(argument, slot)}"
+        hint = _conversion(self._slots.types(same), self._slots.types(slot))
+        self._findings.append(argument.span.error(message, hint))
+
+    def _expect(self, slot: Slot, expression: Expression, types: Types, place: str) -> bool:
+        """The expression stands where only `types` may stand; report it and say False when it does not fit."""
+        if self._slots.restrict(slot, types, Evidence(place, expression.span)):
+            return True
+        message = f"{self._is(expression, slot)}, but {place} is {phrase(types)}"
+        self._findings.append(expression.span.error(message, self._reasons((slot, expression))))
+        return False
+
+    def _is(self, expression: Expression, slot: Slot) -> str:
+        return f"`{expression.span.text}` is {phrase([preferred(self._slots.types(slot))])}"
+
+    def _reasons(self, *slots: tuple[Slot, Expression]) -> str:
+        """Why the expressions have their types, where that is not plain from themselves."""
+        reasons = []
+        for slot, expression in slots:
+            evidence = self._slots.evidence(slot)
+            if evidence and isinstance(expression, Variable):
+                reasons.append(f"`{expression.name}` stands for {evidence.phrase} at {evidence.span.place}")
+        return "; ".join(reasons)
+
+
+def _place_name(name: str, index: int) -> str:
+    return f"argument {index + 1} of `{name}`"
+
+
+def _conversion(first: Types, second: Types) -> str:
+    for type_, functor in ((Type.FLOAT64, "to_float"), (Type.STRING, "to_string"), (Type.UINT64, "to_unsigned")):
+        if {type_} in (first, second):
+            return f"convert one of them, for example with `{functor}(...)`"
+    return ""
+
+
+def _unknown_functor(name: str, signatures: Signatures) -> tuple[str, str]:
+    if name in signatures:
+        return f"`{name}` is a relation and has no value", f"as a condition it stands on its own: `..., {name}(...)`"
+    if name in TESTS:
+        return f"`{name}` is a condition and has no value", f"it stands on its own: `..., {name}(a, b)`"
+    return f"there is no functor `{name}`", did_you_mean(name, CALLS) or "the functors are " + ", ".join(CALLS)

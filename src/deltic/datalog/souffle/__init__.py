@@ -1,0 +1,1 @@
+"""Soufflé's concrete syntax: grammar, parser and printer."""

@@ -1,0 +1,128 @@
+"""From lark's tree of a program to its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lark import Token, Tree
+
+from deltic.datalog.souffle.build_expressions import build_type_name, string_value
+from deltic.datalog.souffle.build_formulas import build_atom, build_formula
+from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
+from deltic.datalog.souffle.unsupported import UNSUPPORTED
+from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.datalog.syntax.program import (
+    Attribute,
+    Clause,
+    Declaration,
+    DirectiveItem,
+    Item,
+    Option,
+    Subtype,
+    UnionType,
+)
+
+
+def build_items(context: Context, program: Parsed) -> tuple[Item, ...]:
+    """The statements of a program; what is not supported is left out and reported."""
+    return tuple(item for child in program.children if isinstance(child, Tree) for item in _items(context, child))
+
+
+def _items(context: Context, parsed: Parsed) -> Iterator[Item]:
+    if parsed.data == "legacy_type":
+        _reject_legacy_type(context, parsed)
+    elif parsed.data in UNSUPPORTED:
+        context.reject(parsed, parsed.data)
+    else:
+        yield from _BUILDERS[parsed.data](context, parsed)
+
+
+def _reject_legacy_type(context: Context, parsed: Parsed) -> None:
+    keyword, name = context.span(parsed), tokens(parsed)[-1]
+    base = "number" if keyword.source.line(keyword.line)[keyword.column - 1 :].startswith(".number") else "symbol"
+    context.reject(parsed, "legacy_type", name=str(name), base=base)
+
+
+def _relation(context: Context, parsed: Parsed) -> Iterator[Item]:
+    names, attributes = tree(parsed, "names"), tree(parsed, "attributes")
+    columns = tuple(_attribute(context, child) for child in trees(attributes, "attribute")) if attributes else ()
+    for choice in trees(parsed, "choice"):
+        context.reject(choice, "choice")
+    qualifiers = tuple(_qualifier(context, child, names) for child in trees(parsed, "qualifier"))
+    for name in tokens(names) if names else ():
+        yield Declaration(context.name(name), columns, qualifiers, span=context.span(name))
+
+
+def _attribute(context: Context, parsed: Parsed) -> Attribute:
+    type_name = tree(parsed, "type_name")
+    assert type_name
+    name = tokens(parsed)[0]
+    return Attribute(context.name(name), build_type_name(context, type_name), span=context.span(name))
+
+
+def _qualifier(context: Context, parsed: Parsed, names: Parsed | None) -> str:
+    (word,) = tokens(parsed)
+    if word not in HINTS and word != "eqrel":
+        relations = ", ".join(tokens(names)) if names else ""
+        context.report(word, f"the old qualifier `{word}` is not supported", f"write `.{word} {relations}` instead")
+    return str(word)
+
+
+def _subtype(context: Context, parsed: Parsed) -> Iterator[Item]:
+    (base,) = trees(parsed, "type_name")
+    yield Subtype(_new_type(context, parsed), build_type_name(context, base), span=context.span(tokens(parsed)[0]))
+
+
+def _union_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+    members = tuple(build_type_name(context, member) for member in trees(parsed, "type_name"))
+    yield UnionType(_new_type(context, parsed), members, span=context.span(tokens(parsed)[0]))
+
+
+def _new_type(context: Context, parsed: Parsed) -> str:
+    name = tokens(parsed)[0]
+    if name in PRIMITIVE_TYPES:
+        context.report(name, f"`{name}` is a type of the language and cannot be declared")
+    return context.name(name)
+
+
+def _directive(context: Context, parsed: Parsed) -> Iterator[Item]:
+    kind = tokens(parsed)[0].removeprefix(".")
+    if kind in UNSUPPORTED:
+        context.reject(parsed, kind)
+        return
+    options = tuple(_option(context, child) for child in trees(parsed, "option"))
+    for name in trees(parsed, "qualified"):
+        yield DirectiveItem(kind, context.qualified(tokens(name)[0]), options, span=context.span(name))
+
+
+def _option(context: Context, parsed: Parsed) -> Option:
+    key, value = tokens(parsed)
+    text = string_value(context, value) if value.type == "STRING" else str(value)
+    return Option(str(key), text, span=context.span(parsed))
+
+
+def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
+    heads, *rest = [child for child in parsed.children if isinstance(child, Tree) and child.data != "plan"]
+    atoms = tuple(build_atom(context, atom) for atom in trees(heads, "atom"))
+    body = build_formula(context, rest[0]) if rest else None
+    yield Clause(atoms, body, span=context.span(parsed))
+
+
+def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
+    key: Token = tokens(parsed)[0]
+    name = string_value(context, key)
+    if name not in PRAGMAS:
+        message = f'the pragma "{name}" is not supported'
+        context.report(key, message, did_you_mean(name, PRAGMAS) or "remove the line")
+    return iter(())
+
+
+_BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
+    "relation": _relation,
+    "subtype": _subtype,
+    "union_type": _union_type,
+    "directive": _directive,
+    "clause": _clause,
+    "pragma": _pragma,
+}

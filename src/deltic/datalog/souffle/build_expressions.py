@@ -1,0 +1,133 @@
+"""From lark's trees to expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token
+
+from deltic.datalog.souffle.context import Context, Parsed, Part, tokens, tree
+from deltic.datalog.souffle.literals import unknown_escapes, unquote, whole_number
+from deltic.datalog.souffle.unsupported import UNSUPPORTED
+from deltic.datalog.syntax.expressions import (
+    Apply,
+    Cast,
+    Expression,
+    FloatLiteral,
+    NumberLiteral,
+    StringLiteral,
+    TypeName,
+    UnsignedLiteral,
+    Variable,
+    Wildcard,
+)
+from deltic.datalog.syntax.source import Span
+
+
+def build_expression(context: Context, part: Part) -> Expression:
+    """The expression that a tree of the grammar's `expression` stands for; a wildcard for what is unsupported."""
+    assert not isinstance(part, Token)
+    if part.data in UNSUPPORTED:
+        context.reject(part, part.data)
+        return Wildcard(span=context.span(part))
+    return _BUILDERS[part.data](context, part, context.span(part))
+
+
+def build_arguments(context: Context, parent: Parsed) -> tuple[Expression, ...]:
+    """The expressions between the parentheses of an atom or a call."""
+    arguments = tree(parent, "arguments")
+    return tuple(build_expression(context, child) for child in arguments.children) if arguments else ()
+
+
+def build_type_name(context: Context, parsed: Parsed) -> TypeName:
+    """The mention of a type."""
+    return TypeName(context.qualified(tokens(parsed)[0]), span=context.span(parsed))
+
+
+def string_value(context: Context, token: Token) -> str:
+    """The value of a quoted string; escapes that mean nothing are reported."""
+    for offset, escape in unknown_escapes(token):
+        start = context.span(token)
+        place = Span(start.source, start.line, start.column + offset, start.line, start.column + offset + 2)
+        hint = "the escapes are \\n \\t \\r \\0 \\\" \\' and \\\\; for a backslash write `\\\\`"
+        context.findings.append(place.error(f"`{escape}` is not an escape", hint))
+    return unquote(token)
+
+
+def _number(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return NumberLiteral(whole_number(tokens(parsed)[0]), span=span)
+
+
+def _unsigned(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return UnsignedLiteral(whole_number(tokens(parsed)[0]), span=span)
+
+
+def _float(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return FloatLiteral(float(tokens(parsed)[0]), span=span)
+
+
+def _string(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return StringLiteral(string_value(context, tokens(parsed)[0]), span=span)
+
+
+def _variable(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return Variable(context.name(tokens(parsed)[0]), span=span)
+
+
+def _wildcard(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return Wildcard(span=span)
+
+
+def _binary(context: Context, parsed: Parsed, span: Span) -> Expression:
+    left, operator, right = parsed.children
+    operands = build_expression(context, left), build_expression(context, right)
+    return Apply(str(operator), operands, span=span)
+
+
+def _prefix(context: Context, parsed: Parsed, span: Span) -> Expression:
+    operator, operand = parsed.children
+    argument = build_expression(context, operand)
+    if operator == "-" and not isinstance(operand, Token) and operand.data in ("number", "float"):
+        return _negative(argument, span)
+    return Apply(str(operator), (argument,), span=span)
+
+
+def _negative(literal: Expression, span: Span) -> Expression:
+    if isinstance(literal, NumberLiteral):
+        return NumberLiteral(-literal.value, span=span)
+    assert isinstance(literal, FloatLiteral)
+    return FloatLiteral(-literal.value, span=span)
+
+
+def _call(context: Context, parsed: Parsed, span: Span) -> Expression:
+    functor = tokens(parsed)[0]
+    if functor in UNSUPPORTED:
+        context.reject(parsed, functor)
+    return Apply(str(functor), build_arguments(context, parsed), span=span)
+
+
+def _extremum(context: Context, parsed: Parsed, span: Span) -> Expression:
+    functor, first, _ = parsed.children
+    arguments = build_expression(context, first), *build_arguments(context, parsed)
+    return Apply(str(functor), arguments, span=span)
+
+
+def _cast(context: Context, parsed: Parsed, span: Span) -> Expression:
+    argument, type_name = parsed.children
+    assert not isinstance(type_name, Token)
+    return Cast(build_expression(context, argument), build_type_name(context, type_name), span=span)
+
+
+_BUILDERS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
+    "number": _number,
+    "unsigned": _unsigned,
+    "float": _float,
+    "string": _string,
+    "variable": _variable,
+    "wildcard": _wildcard,
+    "binary": _binary,
+    "prefix": _prefix,
+    "call": _call,
+    "extremum": _extremum,
+    "cast": _cast,
+}

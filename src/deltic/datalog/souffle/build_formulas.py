@@ -1,0 +1,64 @@
+"""From lark's trees to formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token
+
+from deltic.datalog.souffle.build_expressions import build_arguments, build_expression
+from deltic.datalog.souffle.context import Context, Parsed, Part, tokens
+from deltic.datalog.syntax.formulas import Atom, Comparison, Conjunction, Disjunction, Formula, Negation, Test, Truth
+from deltic.datalog.syntax.source import Span
+
+
+def build_formula(context: Context, part: Part) -> Formula:
+    """The formula that a tree of the grammar's `disjunction` stands for."""
+    assert not isinstance(part, Token)
+    return _BUILDERS[part.data](context, part, context.span(part))
+
+
+def build_atom(context: Context, parsed: Parsed) -> Atom:
+    """An atom of a head or a body."""
+    relation = context.qualified(tokens(parsed)[0])
+    return Atom(relation, build_arguments(context, parsed), span=context.span(parsed))
+
+
+def _atom(context: Context, parsed: Parsed, span: Span) -> Formula:
+    return build_atom(context, parsed)
+
+
+def _comparison(context: Context, parsed: Parsed, span: Span) -> Formula:
+    left, operator, right = parsed.children
+    return Comparison(str(operator), build_expression(context, left), build_expression(context, right), span=span)
+
+
+def _test(context: Context, parsed: Parsed, span: Span) -> Formula:
+    return Test(str(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
+
+
+def _truth(context: Context, parsed: Parsed, span: Span) -> Formula:
+    return Truth(tokens(parsed)[0] == "true", span=span)
+
+
+def _negation(context: Context, parsed: Parsed, span: Span) -> Formula:
+    return Negation(build_formula(context, parsed.children[0]), span=span)
+
+
+def _conjunction(context: Context, parsed: Parsed, span: Span) -> Formula:
+    return Conjunction(tuple(build_formula(context, child) for child in parsed.children), span=span)
+
+
+def _disjunction(context: Context, parsed: Parsed, span: Span) -> Formula:
+    return Disjunction(tuple(build_formula(context, child) for child in parsed.children), span=span)
+
+
+_BUILDERS: dict[str, Callable[[Context, Parsed, Span], Formula]] = {
+    "atom": _atom,
+    "comparison": _comparison,
+    "test": _test,
+    "truth": _truth,
+    "negation": _negation,
+    "conjunction": _conjunction,
+    "disjunction": _disjunction,
+}

@@ -1,0 +1,68 @@
+"""What the functions that build a syntax tree share: the source, and the findings so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lark import Token, Tree
+
+from deltic.datalog.souffle.unsupported import UNSUPPORTED
+from deltic.datalog.souffle.words import RESERVED
+from deltic.datalog.syntax.source import Source, Span
+from deltic.errors import Diagnostic
+
+Parsed = Tree[Token]
+Part = Parsed | Token
+
+
+class Context:
+    """One text on its way from lark's tree to the syntax tree."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.findings: list[Diagnostic] = []
+
+    def span(self, part: Part) -> Span:
+        """Where a part of lark's tree stands."""
+        if isinstance(part, Token):
+            place = (part.line, part.column, part.end_line, part.end_column)
+        else:
+            place = (part.meta.line, part.meta.column, part.meta.end_line, part.meta.end_column)
+        return Span(self.source, *(number or 0 for number in place))
+
+    def report(self, part: Part, message: str, hint: str = "") -> None:
+        """Add a finding about a part."""
+        self.findings.append(self.span(part).error(message, hint))
+
+    def reject(self, part: Part, construct: str, **details: str) -> None:
+        """Report a construct that is not supported."""
+        message, hint = UNSUPPORTED[construct]
+        self.report(part, message, hint.format(**details) if details else hint)
+
+    def name(self, token: Token) -> str:
+        """An identifier that the program may choose; reserved words are reported."""
+        if token in RESERVED:
+            self.report(token, f"`{token}` is a reserved word and cannot be a name", f"call it `{token}_` or so")
+        return str(token)
+
+    def qualified(self, token: Token) -> str:
+        """A name of a relation or type; one with dots is reported."""
+        if token.type == "QUALIFIED":
+            self.reject(token, "qualified")
+            return str(token)
+        return self.name(token)
+
+
+def trees(parent: Parsed, name: str) -> Iterator[Parsed]:
+    """The children of a tree that are trees of that name."""
+    return (child for child in parent.children if isinstance(child, Tree) and child.data == name)
+
+
+def tree(parent: Parsed, name: str) -> Parsed | None:
+    """The first child tree of that name, None when there is none."""
+    return next(trees(parent, name), None)
+
+
+def tokens(parent: Parsed) -> list[Token]:
+    """The children of a tree that are tokens."""
+    return [child for child in parent.children if isinstance(child, Token)]

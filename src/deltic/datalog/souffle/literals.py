@@ -1,0 +1,31 @@
+"""The values that constants stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "0": "\0"}
+_UNESCAPES = {value: key for key, value in ESCAPES.items() if key != "'"}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+def whole_number(text: str) -> int:
+    """The value of a decimal, hexadecimal (`0x`) or binary (`0b`) numeral, with or without the suffix `u`."""
+    digits = text.rstrip("u")
+    return int(digits, {"0x": 16, "0b": 2}.get(digits[:2], 10))
+
+
+def unknown_escapes(text: str) -> Iterator[tuple[int, str]]:
+    """The escapes of a quoted string that mean nothing: offset in `text` and the two characters."""
+    return ((m.start(), m.group()) for m in _ESCAPE.finditer(text) if m.group(1) not in ESCAPES)
+
+
+def unquote(text: str) -> str:
+    """The value of a quoted string. An unknown escape stands for its character."""
+    return _ESCAPE.sub(lambda m: ESCAPES.get(m.group(1), m.group(1)), text[1:-1])
+
+
+def quote(value: str) -> str:
+    """The value as a quoted string, on one line."""
+    return '"' + "".join("\\" + _UNESCAPES[c] if c in _UNESCAPES else c for c in value) + '"'

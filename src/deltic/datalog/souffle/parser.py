@@ -1,0 +1,55 @@
+"""The parser: text to syntax tree."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+from lark import Lark, UnexpectedInput
+
+from deltic.datalog.souffle.build import build_items
+from deltic.datalog.souffle.context import Context, Parsed
+from deltic.datalog.souffle.explain import explain, offset_of
+from deltic.datalog.souffle.recovery import without_statement
+from deltic.datalog.syntax.program import Program
+from deltic.datalog.syntax.source import Source, in_order
+from deltic.errors import Diagnostic, ProgramError
+
+MOST_SYNTAX_ERRORS = 20
+
+
+def parse(text: str, file: str = "<datalog>") -> Program:
+    """The syntax tree of a program in Soufflé's syntax.
+
+    Raises ProgramError with a finding for each statement that cannot be read (the first twenty), or
+    else for each construct that is not supported, in the order of their places.
+    """
+    source = Source(file, text)
+    context = Context(source)
+    items = build_items(context, _parse_whole(source))
+    if context.findings:
+        raise ProgramError(in_order(context.findings))
+    return Program(items, source)
+
+
+def _parse_whole(source: Source) -> Parsed:
+    """Lark's tree. A statement that cannot be read is blanked out, so that the ones after it are read too."""
+    findings: list[Diagnostic] = []
+    text = source.text
+    while len(findings) < MOST_SYNTAX_ERRORS:
+        try:
+            parsed = _grammar().parse(text)
+        except UnexpectedInput as error:
+            findings.append(explain(source, error))
+            text = without_statement(text, offset_of(error))
+        else:
+            if findings:
+                break
+            return parsed
+    raise ProgramError(in_order(findings))
+
+
+@cache
+def _grammar() -> Lark:
+    grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=False)

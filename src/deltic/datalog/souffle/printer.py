@@ -1,0 +1,162 @@
+"""From the syntax tree back to Soufflé's syntax: text that parses to an equal tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+
+from deltic.datalog.souffle.literals import quote
+from deltic.datalog.souffle.words import BINARY_OPERATORS, PREFIX_OPERATORS
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
+from deltic.datalog.syntax import program as p
+
+_TIGHTNESS = {operator: row for row, operators in enumerate(BINARY_OPERATORS) for operator in operators}
+_PREFIX = len(BINARY_OPERATORS)
+_POWER = _PREFIX + 1
+_PRIMARY = _PREFIX + 2
+
+
+def print_program(program: p.Program) -> str:
+    """The program, one statement a line."""
+    return "".join(print_item(item) + "\n" for item in program.items)
+
+
+@singledispatch
+def print_item(item: p.Item) -> str:
+    """One statement."""
+    raise TypeError(type(item))
+
+
+@print_item.register
+def _(item: p.Declaration) -> str:
+    attributes = ", ".join(f"{a.name}: {a.type.name}" for a in item.attributes)
+    return " ".join((f".decl {item.name}({attributes})", *item.qualifiers))
+
+
+@print_item.register
+def _(item: p.Subtype) -> str:
+    return f".type {item.name} <: {item.base.name}"
+
+
+@print_item.register
+def _(item: p.UnionType) -> str:
+    return f".type {item.name} = {' | '.join(member.name for member in item.members)}"
+
+
+@print_item.register
+def _(item: p.DirectiveItem) -> str:
+    options = ", ".join(f"{option.key}={quote(option.value)}" for option in item.options)
+    return f".{item.kind} {item.relation}" + (f"({options})" if options else "")
+
+
+@print_item.register
+def _(item: p.Clause) -> str:
+    heads = ", ".join(map(print_formula, item.heads))
+    return f"{heads} :- {print_formula(item.body)}." if item.body else f"{heads}."
+
+
+@singledispatch
+def print_formula(formula: f.Formula) -> str:
+    """A formula, as a body has it."""
+    raise TypeError(type(formula))
+
+
+@print_formula.register
+def _(formula: f.Atom) -> str:
+    return f"{formula.relation}({_list(formula.arguments)})"
+
+
+@print_formula.register
+def _(formula: f.Comparison) -> str:
+    return f"{print_expression(formula.left)} {formula.operator} {print_expression(formula.right)}"
+
+
+@print_formula.register
+def _(formula: f.Test) -> str:
+    return f"{formula.name}({_list(formula.arguments)})"
+
+
+@print_formula.register
+def _(formula: f.Truth) -> str:
+    return "true" if formula.value else "false"
+
+
+@print_formula.register
+def _(formula: f.Negation) -> str:
+    return "!" + _grouped(formula.part, f.Conjunction, f.Disjunction)
+
+
+@print_formula.register
+def _(formula: f.Conjunction) -> str:
+    return ", ".join(_grouped(part, f.Conjunction, f.Disjunction) for part in formula.parts)
+
+
+@print_formula.register
+def _(formula: f.Disjunction) -> str:
+    return "; ".join(_grouped(part, f.Disjunction) for part in formula.parts)
+
+
+def _grouped(part: f.Formula, *loose: type[f.Formula]) -> str:
+    text = print_formula(part)
+    return f"({text})" if isinstance(part, loose) else text
+
+
+def print_expression(expression: e.Expression) -> str:
+    """An expression, with no more parentheses than it needs."""
+    return _print(expression)[0]
+
+
+def _print(expression: e.Expression) -> tuple[str, int]:
+    """The text and how tightly it holds together: `_PRIMARY` for what never needs parentheses."""
+    if isinstance(expression, e.Apply):
+        return _apply(expression)
+    if isinstance(expression, e.Cast):
+        return f"as({print_expression(expression.argument)}, {expression.type.name})", _PRIMARY
+    if isinstance(expression, e.NumberLiteral | e.FloatLiteral) and str(expression.value).startswith("-"):
+        return _LITERALS[type(expression)](expression), _PREFIX
+    return _LITERALS[type(expression)](expression), _PRIMARY
+
+
+def _apply(expression: e.Apply) -> tuple[str, int]:
+    operator, arguments = expression.functor, expression.arguments
+    if len(arguments) == 2 and operator == "^":
+        return f"{_within(arguments[0], _PRIMARY)} ^ {_within(arguments[1], _PREFIX)}", _POWER
+    if len(arguments) == 2 and operator in _TIGHTNESS:
+        row = _TIGHTNESS[operator]
+        return f"{_within(arguments[0], row)} {operator} {_within(arguments[1], row + 1)}", row
+    if len(arguments) == 1 and operator in PREFIX_OPERATORS:
+        return _prefix(operator, arguments[0]), _PREFIX
+    return f"{operator}({_list(arguments)})", _PRIMARY
+
+
+def _prefix(operator: str, argument: e.Expression) -> str:
+    """A minus before a literal would become a part of the literal."""
+    if operator == "-":
+        return "-" + _within(argument, _PRIMARY if isinstance(argument, e.NumberLiteral | e.FloatLiteral) else _PREFIX)
+    return f"{operator} {_within(argument, _PREFIX)}"
+
+
+def _within(expression: e.Expression, tightness: int) -> str:
+    text, own = _print(expression)
+    return text if own >= tightness else f"({text})"
+
+
+def _list(arguments: tuple[e.Expression, ...]) -> str:
+    return ", ".join(map(print_expression, arguments))
+
+
+def _float(value: float) -> str:
+    """With a decimal point, which Python leaves out before an exponent."""
+    mantissa, exponent, power = repr(value).partition("e")
+    return mantissa + ("" if "." in mantissa else ".0") + exponent + power
+
+
+_LITERALS: dict[type[e.Expression], Callable[..., str]] = {
+    e.Variable: lambda literal: literal.name,
+    e.Wildcard: lambda literal: "_",
+    e.NumberLiteral: lambda literal: str(literal.value),
+    e.UnsignedLiteral: lambda literal: f"{literal.value}u",
+    e.FloatLiteral: lambda literal: _float(literal.value),
+    e.StringLiteral: lambda literal: quote(literal.value),
+}

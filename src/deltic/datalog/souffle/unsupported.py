@@ -1,0 +1,32 @@
+"""What Soufflé has and Deltic has not yet: a message and a hint for each construct, named as in the grammar."""
+
+from __future__ import annotations
+
+_COMPONENTS = "write its relations and rules at the top level of the program"
+
+UNSUPPORTED = {
+    "record_type": ("record types are not supported yet", ""),
+    "adt_type": ("algebraic data types are not supported yet", ""),
+    "legacy_type": ("this old form of a type declaration is not supported", "write `.type {name} <: {base}`"),
+    "functor": ("user-defined functors (.functor) are not supported yet", ""),
+    "component": ("components (.comp) are not supported yet", _COMPONENTS),
+    "instance": ("component instances (.init) are not supported yet", _COMPONENTS),
+    "override": ("components (.override) are not supported yet", _COMPONENTS),
+    "qualified": ("names with a dot are not supported yet", "they name a relation or type of a component"),
+    "include": (".include is not supported yet", "put the program into one file"),
+    "once": (".once is not supported yet", "put the program into one file and remove the line"),
+    "preprocessor": ("preprocessor lines are not supported", "run the C preprocessor first: `cpp -P program.dl`"),
+    "annotation": ("annotations (@[...]) are not supported yet", "remove it, or make it a comment"),
+    "subsumption": ("subsumption (a <= b :- ...) is not supported yet", ""),
+    "choice": ("choice-domain is not supported yet", ""),
+    "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
+    "aggregate": ("aggregates are not supported yet", ""),
+    "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
+    "nil": ("records (nil) are not supported yet", ""),
+    "record": ("records ([...]) are not supported yet", ""),
+    "adt_value": ("algebraic data types ($...) are not supported yet", ""),
+    "user_functor": ("user-defined functors (@...) are not supported yet", ""),
+    "address": ("internet addresses as numbers are not supported yet", "write the number: `0x7f000001`"),
+    "ord": ("ord is not supported", "its value depends on the order in which strings appear; compare strings with `<`"),
+    "range": ("range is not supported yet", "write the numbers as facts, or count up with a recursive rule"),
+}

@@ -1,0 +1,41 @@
+"""Soufflé's words: what is reserved, and what the operators are called."""
+
+from __future__ import annotations
+
+TESTS = ("contains", "match")
+CONVERSIONS = ("itof", "itou", "ftoi", "ftou", "utof", "utoi", "to_float", "to_number", "to_string", "to_unsigned")
+FUNCTORS = ("cat", "ord", "range", "strlen", "substr", *CONVERSIONS)
+AGGREGATES = ("min", "max", "sum", "mean", "count")
+WORD_OPERATORS = ("lor", "lxor", "land", "bor", "bxor", "band", "bshl", "bshr", "bshru", "bnot", "lnot")
+RESERVED = frozenset((*TESTS, *FUNCTORS, *AGGREGATES, *WORD_OPERATORS, "true", "false", "nil", "as", "autoinc", "_"))
+
+PRIMITIVE_TYPES = ("number", "unsigned", "float", "symbol")
+
+DIRECTIVES = (
+    *(".decl", ".type", ".input", ".output", ".printsize", ".limitsize", ".plan", ".pragma", ".include", ".once"),
+    *(".comp", ".init", ".override", ".functor", ".strict"),
+)
+
+# How a relation is stored or evaluated by Soufflé; here they change nothing.
+HINTS = ("btree", "btree_delete", "brie", "inline", "no_inline", "magic", "no_magic", "overridable", "suppressed")
+
+# From the loosest to the tightest; operators of one row bind alike, to the left. `^` binds to the right.
+BINARY_OPERATORS = (
+    ("lor",),
+    ("lxor",),
+    ("land",),
+    ("bor",),
+    ("bxor",),
+    ("band",),
+    ("bshl", "bshr", "bshru"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+PREFIX_OPERATORS = ("-", "bnot", "lnot")
+
+# Settings of Soufflé that cannot change what a program derives.
+PRAGMAS = (
+    *("auto-schedule", "compile", "debug-report", "disable-transformers", "emit-statistics", "generate"),
+    *("inline-exclude", "jobs", "magic-transform", "magic-transform-exclude", "no-warn"),
+    *("profile", "profile-frequency", "show", "swig", "verbose", "warn", "wno"),
+)

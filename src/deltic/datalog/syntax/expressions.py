@@ -1,0 +1,110 @@
+"""Expressions: what stands for a value in an atom or a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from deltic.datalog.syntax.source import Span
+
+
+@dataclass(frozen=True)
+class Node:
+    """Anything with a place in the text. Nodes are equal when they say the same, wherever they stand."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Expression(Node):
+    """Something that has a value for each binding of its variables."""
+
+
+@dataclass(frozen=True)
+class Variable(Expression):
+    """A named variable."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Wildcard(Expression):
+    """`_`: any value, and a different one at each place."""
+
+
+@dataclass(frozen=True)
+class NumberLiteral(Expression):
+    """A whole number. It is a number, an unsigned or a float, as its place demands; by itself it is a number."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class UnsignedLiteral(Expression):
+    """A whole number with the suffix `u`."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class FloatLiteral(Expression):
+    """A number with a decimal point."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class StringLiteral(Expression):
+    """A symbol; `value` has its escapes resolved."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Apply(Expression):
+    """A functor or an operator applied to arguments. Negation is `-` with one argument."""
+
+    functor: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class TypeName(Node):
+    """The mention of a type."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Cast(Expression):
+    """`as(argument, type)`: the same value under another name of its type."""
+
+    argument: Expression
+    type: TypeName
+
+
+def subexpressions(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything inside it, each before its parts, from left to right."""
+    pending = [expression]
+    while pending:
+        current = pending.pop()
+        yield current
+        if isinstance(current, Apply):
+            pending.extend(reversed(current.arguments))
+        elif isinstance(current, Cast):
+            pending.append(current.argument)
+
+
+def variables(expression: Expression) -> Iterator[Variable]:
+    """Every mention of a variable in the expression, from left to right."""
+    return (part for part in subexpressions(expression) if isinstance(part, Variable))
+
+
+def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The expression with `change` applied to every part, to the innermost first."""
+    if isinstance(expression, Apply):
+        arguments = tuple(rewrite(argument, change) for argument in expression.arguments)
+        return change(Apply(expression.functor, arguments, span=expression.span))
+    if isinstance(expression, Cast):
+        return change(Cast(rewrite(expression.argument, change), expression.type, span=expression.span))
+    return change(expression)

@@ -1,0 +1,88 @@
+"""What a program is made of: declarations, directives, facts and rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from deltic.datalog.syntax.expressions import Node, TypeName
+from deltic.datalog.syntax.formulas import Atom, Formula
+from deltic.datalog.syntax.source import Source
+
+
+@dataclass(frozen=True)
+class Item(Node):
+    """One statement of a program."""
+
+
+@dataclass(frozen=True)
+class Attribute(Node):
+    """A named, typed column of a relation."""
+
+    name: str
+    type: TypeName
+
+
+@dataclass(frozen=True)
+class Declaration(Item):
+    """`.decl`: a relation, its attributes, and hints on how to keep it. `eqrel` alone changes what it means."""
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    qualifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Subtype(Item):
+    """`.type name <: base`: a name for some of the values of `base`."""
+
+    name: str
+    base: TypeName
+
+
+@dataclass(frozen=True)
+class UnionType(Item):
+    """`.type name = a | b`: a name for the values of all members. With one member, another name for it."""
+
+    name: str
+    members: tuple[TypeName, ...]
+
+
+@dataclass(frozen=True)
+class Option(Node):
+    """`key=value` of a directive. The value is text, whatever it was written as."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class DirectiveItem(Item):
+    """`.input`, `.output` or `.printsize` of one relation."""
+
+    kind: str
+    relation: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True)
+class Clause(Item):
+    """A fact (no body) or a rule: every head holds for each binding of which the body holds."""
+
+    heads: tuple[Atom, ...]
+    body: Formula | None
+
+
+ItemT = TypeVar("ItemT", bound=Item)
+
+
+@dataclass(frozen=True)
+class Program:
+    """The statements of one text, in their order."""
+
+    items: tuple[Item, ...]
+    source: Source = field(compare=False, repr=False)
+
+    def all(self, kind: type[ItemT]) -> list[ItemT]:
+        """The statements of one kind, in their order."""
+        return [item for item in self.items if isinstance(item, kind)]
