@@ -28,16 +28,16 @@ BITWISE: tuple[type[exp.Expression], ...] = (
 )
 LOGIC: tuple[type[exp.Expression], ...] = (exp.And, exp.Or, exp.Not, exp.Is)
 
-# The operators from the loosest to the tightest, as SQL reads them; those of one row associate to the left.
+# The operators from the loosest to the tightest, as DuckDB reads them; binary ones of one row associate to the left.
 _PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
     (exp.Or,),
     (exp.And,),
     (exp.Not,),
     (*COMPARISONS, exp.Is),
-    (*BITWISE, exp.DPipe),
+    (*BITWISE, exp.BitwiseNot, exp.DPipe),
     (exp.Add, exp.Sub),
     (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
-    (exp.Neg, exp.BitwiseNot),
+    (exp.Neg,),
 )
 
 # Functions that DuckDB evaluates, with the types of their results.
@@ -115,6 +115,8 @@ def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:
     own, outer = _precedence(node), _precedence(parent)
     if own is None or outer is None:
         return False
+    if isinstance(parent, exp.Unary):
+        return own <= outer or isinstance(parent, exp.BitwiseNot)
     associates = node is parent.this and not isinstance(parent, (*COMPARISONS, exp.Is))
     return own < outer or (own == outer and not associates)
 

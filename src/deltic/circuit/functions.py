@@ -44,7 +44,7 @@ def evaluate_function(node: exp.Expression, operands: Sequence[pa.ChunkedArray |
     connection = _connection()
     connection.register("operands", table)
     try:
-        result: pa.Table = connection.execute(f"SELECT {sql} AS r FROM operands").to_arrow_table()
+        result: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
     finally:
         connection.unregister("operands")
     column = result.column("r")
