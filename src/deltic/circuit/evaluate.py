@@ -106,7 +106,7 @@ def _arithmetic(kind: type[exp.Expression], values: list[Any], type_: Type) -> A
     if type_ is Type.FLOAT64:
         try:
             return _FLOAT[kind](*values)
-        except (OverflowError, ValueError):
+        except (ArithmeticError, ValueError):
             return None
     result = _INTEGER[kind](*values)
     return None if result is None else wrap(result, type_)

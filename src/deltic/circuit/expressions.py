@@ -18,7 +18,7 @@ from deltic.circuit.types import Type
 from deltic.errors import UnsupportedError
 
 COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-ARITHMETIC: tuple[type[exp.Expression], ...] = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow)
+ARITHMETIC: tuple[type[exp.Expression], ...] = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Pow)
 BITWISE: tuple[type[exp.Expression], ...] = (
     exp.BitwiseAnd,
     exp.BitwiseOr,
@@ -182,7 +182,7 @@ def _result(expression: exp.Expression, operands: list[Type]) -> Type:
             return operands[0]
         if isinstance(expression, (*ARITHMETIC, exp.Neg)) and operands[0].is_numeric:
             return operands[0]
-        if isinstance(expression, (*BITWISE, exp.BitwiseNot)) and operands[0].is_integer:
+        if isinstance(expression, (*BITWISE, exp.BitwiseNot, exp.IntDiv)) and operands[0].is_integer:
             return operands[0]
     found = ", ".join(t.value for t in operands)
     raise UnsupportedError(f"{show(expression)}: {kind.__name__} of ({found}) is not supported in an expression")
