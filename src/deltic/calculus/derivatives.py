@@ -29,6 +29,9 @@ class Views(Protocol):
     def old(self, number: int) -> int:
         """Its value before the change."""
 
+    def kept(self, number: int) -> int:
+        """Its value after the change as an integral of its own, for operators that probe it."""
+
 
 Rule = Callable[[Any, Node, Views], int]
 
@@ -104,7 +107,7 @@ def join_delta(op: ops.Join, node: Node, views: Views) -> int:
 def antijoin_delta(op: ops.Antijoin, node: Node, views: Views) -> int:
     """a ▷ b is a − a ⋈ b for a set b over columns of a, so bilinear up to the term in a alone."""
     left, right = node.inputs
-    kept = views.builder.add(op, views.delta(left), views.new(right))
+    kept = views.builder.add(op, views.delta(left), views.kept(right))
     lost = views.builder.add(ops.Join(), views.old(left), views.delta(right))
     return views.builder.add(ops.Plus(), kept, views.builder.add(ops.Negate(), lost))
 

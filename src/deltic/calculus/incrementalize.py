@@ -6,9 +6,8 @@ from deltic.calculus.derivatives import derivative_of
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 
-# Operators that commute with I and z⁻¹ [DBSP Thm 4.4]: the value of their output is computed from
-# the values of their inputs, so that only sources and sets have to be kept.
-_POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join, ops.Antijoin)
+# Operators whose value is computed from the values of their inputs, so that only sources and sets are kept.
+_POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join)
 
 
 def incrementalize(circuit: Circuit) -> Circuit:
@@ -40,15 +39,22 @@ class _Views:
 
     def new(self, number: int) -> int:
         node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.Antijoin):
+            return self.builder.add(node.operator, self.new(node.inputs[0]), self.kept(node.inputs[1]))
         if isinstance(node.operator, _POINTWISE):
             return self.builder.add(node.operator, *map(self.new, node.inputs))
-        return self._integral(number)
+        return self.kept(number)
 
     def old(self, number: int) -> int:
         node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.Antijoin):
+            return self.builder.add(node.operator, self.old(node.inputs[0]), self._was(node.inputs[1]))
         if isinstance(node.operator, _POINTWISE):
             return self.builder.add(node.operator, *map(self.old, node.inputs))
-        return self.builder.add(ops.Delay(), self._integral(number))
+        return self._was(number)
 
-    def _integral(self, number: int) -> int:
+    def kept(self, number: int) -> int:
         return self.builder.add(ops.Integrate(self.circuit.type_of(number).is_set), self.delta(number))
+
+    def _was(self, number: int) -> int:
+        return self.builder.add(ops.Delay(), self.kept(number))

@@ -1,0 +1,194 @@
+"""Evaluating queries: a plan's segments one after the other, from the change to derivations of the head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+from deltic.engine.local import scalar
+from deltic.engine.local.bind import Encoding, Tables, bind
+from deltic.engine.local.codec import Interner
+from deltic.engine.local.layout import Domain, Layout, Place, Raw, Values
+from deltic.engine.local.plan import Access, Plan, Segment
+from deltic.engine.local.relation import State
+from deltic.engine.local.rules import Term, When, variable_name
+from deltic.engine.local.run import NO_TIMES, NO_WEIGHTS, Run
+from deltic.engine.local.search import Derived, Visits, search
+from deltic.engine.local.store import Arrangement
+
+
+class DomainOverflow(Exception):
+    """A computed value has no place in its domain; the epoch is to be run again after `domain.extend(low, high)`."""
+
+    def __init__(self, domain: Domain, low: int, high: int) -> None:
+        super().__init__(f"{domain} does not hold {low}..{high}")
+        self.domain, self.low, self.high = domain, low, high
+
+
+@dataclass
+class Environment:
+    """What the evaluation of all queries shares."""
+
+    states: Mapping[str, State]
+    interner: Interner
+    text: Domain
+    visits: Visits = field(default_factory=Visits)
+
+
+class Evaluation:
+    """A query's plan, bound to the states of the relations that it reads."""
+
+    def __init__(self, plan: Plan, domains: dict[int, Domain], environment: Environment) -> None:
+        self.plan, self.domains, self.environment = plan, domains, environment
+        self.query = plan.query
+        self.head = environment.states[self.query.head]
+        self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self._bound: list[_Bound] = []
+
+    def stores(self, access: Access) -> Arrangement:
+        """The arrangement that an access probes."""
+        return self.environment.states[access.relation].store(access.order)
+
+    def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
+        """Bind to the present layouts; to be called again when one of them changed."""
+        encoding = Encoding(self.domains, value_of)
+        self._bound = []
+        layout: Layout | None = None
+        for segment in self.plan.segments:
+            layouts = [self._layout(a, layout) for a in segment.accesses]
+            layout, terms = self._output(segment)
+            tables = bind(segment, layouts, layout, terms, encoding)
+            self._bound.append(_Bound(segment, tables, layout.words))
+            if segment.compute is not None:
+                layout = self._wide([*segment.output, *(v for v, _ in segment.compute.values)])
+
+    def _layout(self, access: Access, input_layout: Layout | None) -> Layout:
+        if not access.relation:
+            assert input_layout is not None
+            return input_layout
+        if access.when is When.DELTA:
+            return self.environment.states[access.relation].layout
+        return self.stores(access).layout
+
+    def _output(self, segment: Segment) -> tuple[Layout, list[tuple[Term, Domain]]]:
+        if segment.compute is None:
+            return self.head.layout, list(zip(self.query.terms, self.head.domains, strict=True))
+        return self._wide(segment.output), [(v, self.domains[v]) for v in segment.output]
+
+    def _wide(self, variables: Sequence[int]) -> Layout:
+        """One word for each variable."""
+        places = tuple(Place(i, 0, 64, self.domains[v].base) for i, v in enumerate(variables))
+        return Layout(places, max(1, len(places)))
+
+    def run(self, delta: Run, recursive: frozenset[str] = frozenset(), now: int = 0) -> Iterator[Derived]:
+        """The derivations from a change of the relation that the query follows.
+
+        Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
+        have no times and are of iteration now + 1.
+        """
+        yield from self._segment(0, delta, self.query.body.sign, recursive, now)
+
+    def _segment(self, index: int, source: Run, sign: int, recursive: frozenset[str], now: int) -> Iterator[Derived]:
+        bound = self._bound[index]
+        accesses = bound.segment.accesses
+        runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
+        timed = [bool(source.times.size) and (index > 0 or accesses[0].relation in recursive)]
+        timed += [a.relation in recursive for a in accesses[1:]]
+        if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
+            timed = [False] * len(timed)
+        for derived in search(bound.tables, bound.words, runs, sign, timed, now, self.environment.visits):
+            if bound.segment.compute is None:
+                yield derived
+            else:
+                yield from self._compute(index, derived, recursive, now)
+
+    def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
+        """The version of an arrangement that an access reads.
+
+        Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
+        """
+        past = self.query.delta.relation in recursive and access.relation not in recursive
+        store = self.stores(access)
+        return store.runs if past or access.when is When.NEW else store.before
+
+    def _compute(self, index: int, derived: Derived, recursive: frozenset[str], now: int) -> Iterator[Derived]:
+        """Compute and filter the results of a segment; then the next one, or the head."""
+        segment = self._bound[index].segment
+        assert segment.compute is not None
+        values = {v: self.domains[v].decode(derived.words[i]) for i, v in enumerate(segment.output)}
+        kept = np.ones(len(derived), bool)
+        for variable, expression in segment.compute.values:
+            values[variable], defined = self._value(expression, values, len(derived))
+            kept &= defined
+        kept &= scalar.keep(segment.compute.conditions, self._columns(values, len(derived)))
+        last = index + 1 == len(self._bound)
+        terms: Sequence[Term] = self.query.terms if last else [*segment.output, *(v for v, _ in segment.compute.values)]
+        columns, kept = self._encode(terms, last, values, kept)
+        layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
+        count = int(kept.sum())
+        times = derived.times[kept] if derived.times.size else NO_TIMES
+        weights = derived.weights[kept] if derived.weights.size else NO_WEIGHTS
+        words = layout.pack(columns, count)
+        if last:
+            yield Derived(words, times, weights)
+        elif count:
+            # A search adds one to the greatest time that it meets; this one's results have been through one.
+            source = Run(words, times - np.int32(1) if times.size else times, weights)
+            yield from self._segment(index + 1, source, 1, recursive, now)
+
+    def _columns(self, values: Mapping[int, Values], count: int) -> scalar.Columns:
+        named = {variable_name(v): array for v, array in values.items()}
+        return scalar.Columns(named, self.types, count, self.environment.interner)
+
+    def _value(self, expression: exp.Expression, values: Mapping[int, Values], count: int) -> tuple[Values, np.ndarray]:  # type: ignore[type-arg]
+        """The values of an expression as relations hold them, and where it is defined."""
+        array, nulls = scalar.evaluate(expression, self._columns(values, count))
+        type_ = scalar.infer(expression, self.types)
+        return scalar.stored(array, type_), np.ones(count, bool) if nulls is None else ~nulls
+
+    def _encode(
+        self, terms: Sequence[Term], last: bool, values: Mapping[int, Values], kept: np.ndarray  # type: ignore[type-arg]
+    ) -> tuple[list[Raw], np.ndarray]:  # type: ignore[type-arg]
+        """The offsets of terms where `kept`, which loses the rows for which one is undefined."""
+        arrays = []
+        for term in terms:
+            if isinstance(term, int):
+                arrays.append(values[term])
+            else:
+                array, defined = self._value(term, values, len(kept))
+                kept = kept & defined
+                arrays.append(array)
+        domains = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
+        return [self._offsets(d, a[kept]) for d, a in zip(domains, arrays, strict=True)], kept
+
+    def _offsets(self, domain: Domain, values: Values) -> Raw:
+        if values.size:
+            low, high = int(values.min()), int(values.max())
+            if not domain.fits(low, high):
+                raise DomainOverflow(domain, low, high)
+        return domain.encode(values)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A segment with its tables and the width of its output."""
+
+    segment: Segment
+    tables: Tables
+    words: int
+
+
+def value_of(literal: exp.Expression, interner: Interner) -> int:
+    """A literal as an int64 value."""
+    array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
+    type_ = scalar.infer(literal, {})
+    return int(scalar.stored(array, type_)[0])
+
+
+def literal_type(literal: exp.Expression) -> Type:
+    """The type of a literal."""
+    return scalar.infer(literal, {})

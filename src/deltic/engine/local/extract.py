@@ -1,0 +1,337 @@
+"""From an incremental circuit to relations and delta queries.
+
+Linear operators and joins between two kept relations are not executed one by one: sums distribute over
+products, so every change is a sum of conjunctions over kept relations, and each conjunction is a query.
+What is kept: tables, constants, sets, fixpoints, bags that are sinks or that something integrates.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.types import Type
+from deltic.engine.local.rules import (
+    Atom,
+    Body,
+    Kind,
+    Program,
+    Query,
+    Relation,
+    Stratum,
+    Term,
+    When,
+    as_expression,
+    replace_columns,
+)
+from deltic.errors import UnsupportedError
+
+
+def extract(circuit: Circuit) -> Program:
+    """The program of an incremental circuit; UnsupportedError when the local engine cannot run it."""
+    program = Program()
+    scope = _Scope(program, circuit)
+    for number, node in enumerate(circuit.nodes):
+        if isinstance(node.operator, ops.Source):
+            scope.relation(number)
+        if isinstance(node.operator, ops.Sink):
+            program.sinks[node.operator.name] = scope.relation(node.inputs[0], node.operator.name)
+    return program
+
+
+class _Scope:
+    """Extraction from one circuit: the whole one, or the derivative of a fixpoint's body inside it."""
+
+    def __init__(
+        self,
+        program: Program,
+        circuit: Circuit,
+        imports: tuple[str, ...] = (),
+        component: list[str] | None = None,
+        fresh: Iterator[int] | None = None,
+    ) -> None:
+        self.program, self.circuit, self.imports, self.component = program, circuit, imports, component
+        self.names: dict[int, str] = {}
+        self.feedback: dict[str, str] = {}
+        self.bundles: dict[int, dict[str, str]] = {}
+        self.fresh = fresh or itertools.count()
+
+    # Relations
+
+    def relation(self, number: int, wanted: str = "") -> str:
+        """The relation that keeps the integral of node `number`, a change; made when it is new."""
+        if number not in self.names:
+            node = self.circuit.nodes[number]
+            maker = _MAKERS.get(type(node.operator), _Scope._bag)
+            self.names[number] = maker(self, node, number, wanted)
+        return self.names[number]
+
+    def _declare(self, name: str, kind: Kind, number: int, rows: tuple[tuple[object, ...], ...] = ()) -> str:
+        name = name or f"%{len(self.program.relations)}"
+        while name in self.program.relations:
+            name += "'" if kind is not Kind.TABLE else "°"
+        self.program.relations[name] = Relation(name, kind, self.circuit.type_of(number).schema, rows)
+        return name
+
+    def _table(self, node: Node, number: int, wanted: str) -> str:
+        name = self._declare(f"{node.operator.name}.in", Kind.TABLE, number)  # type: ignore[attr-defined]
+        self.program.tables[node.operator.name] = name  # type: ignore[attr-defined]
+        self.program.strata.append(Stratum((name,), recursive=False))
+        return name
+
+    def _constant(self, node: Node, number: int, wanted: str) -> str:
+        constant = self.circuit.nodes[node.inputs[0]].operator
+        if not isinstance(constant, ops.Constant):
+            raise UnsupportedError(f"local engine: differentiate (%{node.inputs[0]}) of something not constant")
+        name = self._declare("", Kind.CONSTANT, number, constant.rows)
+        self.program.strata.append(Stratum((name,), recursive=False))
+        return name
+
+    def _set(self, node: Node, number: int, wanted: str) -> str:
+        return self._derived(Kind.SET, node.inputs[1], wanted)
+
+    def _bag(self, node: Node, number: int, wanted: str) -> str:
+        return self._derived(Kind.BAG, number, wanted)
+
+    def _derived(self, kind: Kind, number: int, wanted: str) -> str:
+        """Declare a relation whose count changes by the change `number`."""
+        bodies = self.flatten(number)
+        if self.component is not None and kind is Kind.SET:
+            kind = Kind.RECURSIVE
+        name = self._declare(wanted, kind, number)
+        self._enter(name, number, bodies)
+        if self.component is None:
+            self.program.strata.append(Stratum((name,), recursive=False))
+        else:
+            self.component.append(name)
+        return name
+
+    def _enter(self, name: str, number: int, bodies: list[Body]) -> None:
+        names = self.circuit.type_of(number).schema.names
+        for body in bodies:
+            self.program.queries.append(Query(name, tuple(body.out[n] for n in names), body))
+
+    def _component(self, node: Node, number: int, wanted: str) -> str:
+        (bundle,) = node.inputs
+        assert isinstance(node.operator, ops.Component)
+        if bundle not in self.bundles:
+            self._fixpoint(bundle)
+        return self.bundles[bundle][node.operator.name]
+
+    def _fixpoint(self, bundle: int) -> None:
+        node = self.circuit.nodes[bundle]
+        operator = node.operator
+        if not isinstance(operator, ops.FixpointDelta):
+            raise UnsupportedError(f"local engine: {operator.keyword} in an incremental circuit")
+        if self.component is not None:
+            raise UnsupportedError("local engine: a fixpoint inside a fixpoint is not supported yet")
+        check_monotone(operator.body)
+        imports = tuple(self.relation(i) for i in node.inputs)
+        component: list[str] = []
+        inner = _Scope(self.program, operator.derivative, imports, component, self.fresh)
+        sinks = operator.derivative.sinks
+        for variable in sinks:
+            number = sinks[variable]
+            name = inner._declare(variable, Kind.RECURSIVE, number)
+            inner.feedback[variable] = name
+            component.append(name)
+            if isinstance(inner.circuit.nodes[number].operator, ops.DistinctDelta):
+                inner.names[number] = name
+        for variable, number in sinks.items():
+            source = inner.circuit.nodes[number]
+            change = source.inputs[1] if isinstance(source.operator, ops.DistinctDelta) else number
+            inner._enter(inner.feedback[variable], change, inner.flatten(change))
+        self.program.strata.append(Stratum(tuple(component), recursive=True))
+        self.bundles[bundle] = inner.feedback
+
+    # Bodies
+
+    def flatten(self, number: int) -> list[Body]:
+        """The conjunctions whose sum is the value of node `number`."""
+        node = self.circuit.nodes[number]
+        flattener = _FLATTENERS.get(type(node.operator))
+        if flattener is not None:
+            return flattener(self, node)
+        return [self._atom(self.leaf(number), When.DELTA, number)]
+
+    def leaf(self, number: int) -> str:
+        """The relation whose change node `number` carries."""
+        operator = self.circuit.nodes[number].operator
+        if isinstance(operator, ops.Import):
+            return self.imports[operator.index]
+        if isinstance(operator, ops.Feedback):
+            return self.feedback[operator.name]
+        return self.relation(number)
+
+    def _atom(self, relation: str, when: When, number: int) -> Body:
+        schema = self.circuit.type_of(number).schema
+        variables = [next(self.fresh) for _ in schema]
+        return Body(
+            atoms=(Atom(relation, when, tuple(variables)),),
+            out=dict(zip(schema.names, variables, strict=True)),
+            types=dict(zip(variables, (c.type for c in schema), strict=True)),
+        )
+
+    def _integral(self, node: Node, when: When = When.NEW) -> list[Body]:
+        """I of a change: linear conjunctions read the kept relations instead; others are kept themselves."""
+        (number,) = node.inputs
+        if type(self.circuit.nodes[number].operator) in _FLATTENERS:
+            bodies = self.flatten(number)
+            if all(len(b.atoms) == 1 and b.atoms[0].when is When.DELTA and not b.absent for b in bodies):
+                return [replace(b, atoms=(replace(b.atoms[0], when=when),)) for b in bodies]
+            return [self._atom(self.relation(number), when, number)]
+        return [self._atom(self.leaf(number), when, number)]
+
+    def _delay(self, node: Node) -> list[Body]:
+        source = self.circuit.nodes[node.inputs[0]]
+        if not isinstance(source.operator, ops.Integrate):
+            raise UnsupportedError(f"local engine: delay of {source.operator.keyword}; only of integrals")
+        return self._integral(source, When.OLD)
+
+    def _map(self, node: Node) -> list[Body]:
+        operator = node.operator
+        assert isinstance(operator, ops.Map)
+        names = [c.name for c in operator.columns]
+        return [
+            replace(b, out={n: replace_columns(e, b.out) for n, e in zip(names, operator.expressions, strict=True)})
+            for b in self.flatten(node.inputs[0])
+        ]
+
+    def _filter(self, node: Node) -> list[Body]:
+        assert isinstance(node.operator, ops.Filter)
+        bodies = self.flatten(node.inputs[0])
+        predicate = node.operator.predicate
+        for part in predicate.flatten() if isinstance(predicate, exp.And) else [predicate]:
+            bodies = [restricted for b in bodies for restricted in _restrict(b, replace_columns(part, b.out))]
+        return bodies
+
+    def _plus(self, node: Node) -> list[Body]:
+        return [body for number in node.inputs for body in self.flatten(number)]
+
+    def _negate(self, node: Node) -> list[Body]:
+        return [replace(b, sign=-b.sign) for b in self.flatten(node.inputs[0])]
+
+    def _join(self, node: Node) -> list[Body]:
+        joined = self.flatten(node.inputs[0])
+        for number in node.inputs[1:]:
+            right = self.flatten(number)
+            joined = [both for a, b in itertools.product(joined, right) for both in _conjoin(a, b)]
+        return joined
+
+    def _antijoin(self, node: Node) -> list[Body]:
+        left, right = node.inputs
+        (probed,) = self.flatten(right) or [None]
+        if probed is None or len(probed.atoms) != 1 or not _is_plain(probed):
+            raise UnsupportedError("local engine: antijoin against something that is not kept")
+        return [self._absent(body, probed) for body in self.flatten(left)]
+
+    def _absent(self, body: Body, probed: Body) -> Body:
+        """The body with an atom that must be absent, its columns taken from the body's results."""
+        (atom,) = probed.atoms
+        wanted = {variable: body.out[name] for name, variable in probed.out.items() if isinstance(variable, int)}
+        equations = list(body.equations)
+        types = dict(body.types)
+        terms: list[Term] = []
+        for term in atom.terms:
+            actual = wanted.get(term, term) if isinstance(term, int) else term
+            if not isinstance(actual, int) and not is_literal(actual):
+                variable = next(self.fresh)
+                types[variable] = probed.types[term] if isinstance(term, int) else Type.INT64
+                equations.append((variable, actual))
+                actual = variable
+            terms.append(actual)
+        absent = Atom(atom.relation, atom.when, tuple(terms))
+        return replace(body, absent=(*body.absent, absent), equations=tuple(equations), types=types)
+
+
+_MAKERS: dict[type[ops.Operator], Callable[[_Scope, Node, int, str], str]] = {
+    ops.Source: _Scope._table,
+    ops.Differentiate: _Scope._constant,
+    ops.DistinctDelta: _Scope._set,
+    ops.Component: _Scope._component,
+}
+_FLATTENERS: dict[type[ops.Operator], Callable[[_Scope, Any], list[Body]]] = {
+    ops.Map: _Scope._map,
+    ops.Filter: _Scope._filter,
+    ops.Plus: _Scope._plus,
+    ops.Negate: _Scope._negate,
+    ops.Join: _Scope._join,
+    ops.Antijoin: _Scope._antijoin,
+    ops.Integrate: _Scope._integral,
+    ops.Delay: _Scope._delay,
+}
+
+
+def _is_plain(body: Body) -> bool:
+    """Whether the body is an atom with all of its variables in its results, and nothing else."""
+    shown = {t for t in body.out.values() if isinstance(t, int)}
+    return not (body.absent or body.conditions or body.equations) and shown == body.atoms[0].variables()
+
+
+def _restrict(body: Body, condition: Term) -> list[Body]:
+    """The body with one more condition; nothing when it can never hold."""
+    predicate = as_expression(condition)
+    if isinstance(predicate, exp.Boolean):
+        return [body] if predicate.this else []
+    if isinstance(predicate, exp.EQ):
+        left, right = (_term_of(side) for side in (predicate.this, predicate.expression))
+        return _equate(body, left, right)
+    return [replace(body, conditions=(*body.conditions, predicate))]
+
+
+def _term_of(expression: exp.Expression) -> Term:
+    return int(expression.name[1:]) if isinstance(expression, exp.Column) else expression
+
+
+def _equate(body: Body, left: Term, right: Term) -> list[Body]:
+    """The body under the condition that two terms are equal."""
+    if left == right:
+        return [body]
+    if not isinstance(left, int):
+        left, right = right, left
+    if isinstance(left, int) and (isinstance(right, int) or is_literal(right)):
+        return [body.substitute(left, right)]
+    if isinstance(left, int):
+        return [replace(body, equations=(*body.equations, (left, as_expression(right))))]
+    if is_literal(left) and is_literal(as_expression(right)):
+        return [body] if show(left) == show(as_expression(right)) else []
+    condition = exp.EQ(this=left.copy(), expression=as_expression(right).copy())
+    return [replace(body, conditions=(*body.conditions, condition))]
+
+
+def _conjoin(a: Body, b: Body) -> list[Body]:
+    """The natural join of two bodies."""
+    shared = [name for name in a.out if name in b.out]
+    joined = Body(
+        a.sign * b.sign,
+        a.atoms + b.atoms,
+        a.absent + b.absent,
+        a.conditions + b.conditions,
+        a.equations + b.equations,
+        {**b.out, **a.out, **{f"\0{name}": b.out[name] for name in shared}},
+        {**a.types, **b.types},
+    )
+    bodies = [joined]
+    for name in shared:
+        bodies = [r for body in bodies for r in _equate(body, body.out[name], body.out[f"\0{name}"])]
+    return [replace(body, out={n: t for n, t in body.out.items() if not n.startswith("\0")}) for body in bodies]
+
+
+def check_monotone(body: Circuit) -> None:
+    """Refuse a recursion in which a row can take another one's ground away; iterations would not be final."""
+    recursive: set[int] = set()
+    for number, node in enumerate(body.nodes):
+        if isinstance(node.operator, ops.Feedback) or recursive.intersection(node.inputs):
+            recursive.add(number)
+        negated = isinstance(node.operator, ops.Antijoin) and node.inputs[1] in recursive
+        if isinstance(node.operator, ops.Negate) or negated:
+            raise UnsupportedError(f"local engine: {node.operator.keyword} through recursion (%{number} of the body)")
+        if isinstance(node.operator, ops.Import) and not node.operator.type.is_set:
+            raise UnsupportedError(f"local engine: a fixpoint imports bag %{number}; put a distinct before it")

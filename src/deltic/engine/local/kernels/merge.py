@@ -1,0 +1,173 @@
+"""Merging and consolidating sorted rows; keys are (row, time), weights of equal keys add up and zeros vanish.
+
+Arrays: `words` uint64[W, n]; `times` int32[n] or empty for none; `weights` int64[n] or empty for all ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _compare(a, a_times, i, b, b_times, j):
+    for w in range(a.shape[0]):
+        if a[w, i] < b[w, j]:
+            return -1
+        if a[w, i] > b[w, j]:
+            return 1
+    if a_times.size:
+        return np.int64(a_times[i]) - np.int64(b_times[j])
+    return 0
+
+
+@njit(cache=True)
+def _put(words, times, weights, n, source, source_times, i, weight):
+    for w in range(source.shape[0]):
+        words[w, n] = source[w, i]
+    if source_times.size:
+        times[n] = source_times[i]
+    weights[n] = weight
+
+
+@njit(cache=True)
+def merge(a, a_times, a_weights, b, b_times, b_weights):
+    """The sum of two runs: (words, times, weights, n), of which the first n entries count."""
+    size = a.shape[1] + b.shape[1]
+    words = np.empty((a.shape[0], size), np.uint64)
+    times = np.empty(size if a_times.size or b_times.size else 0, np.int32)
+    weights = np.empty(size, np.int64)
+    i = j = n = 0
+    while i < a.shape[1] or j < b.shape[1]:
+        if i == a.shape[1]:
+            order = 1
+        elif j == b.shape[1]:
+            order = -1
+        else:
+            order = _compare(a, a_times, i, b, b_times, j)
+        if order < 0:
+            _put(words, times, weights, n, a, a_times, i, a_weights[i] if a_weights.size else 1)
+            i += 1
+            n += 1
+        elif order > 0:
+            _put(words, times, weights, n, b, b_times, j, b_weights[j] if b_weights.size else 1)
+            j += 1
+            n += 1
+        else:
+            total = (a_weights[i] if a_weights.size else 1) + (b_weights[j] if b_weights.size else 1)
+            if total:
+                _put(words, times, weights, n, a, a_times, i, total)
+                n += 1
+            i += 1
+            j += 1
+    return words, times, weights, n
+
+
+@njit(cache=True)
+def merge_words(a, b):
+    """The union of two sorted arrays of one-word rows, and whether they have no common element."""
+    out = np.empty(a.size + b.size, np.uint64)
+    disjoint = True
+    i = j = 0
+    for n in range(out.size):
+        if j == b.size or (i < a.size and a[i] < b[j]):
+            out[n] = a[i]
+            i += 1
+        else:
+            disjoint &= i == a.size or a[i] != b[j]
+            out[n] = b[j]
+            j += 1
+    return out, disjoint
+
+
+@njit(cache=True)
+def run_lengths(sorted_words):
+    """The distinct values of a sorted array and how often each occurs."""
+    n = 0
+    for i in range(sorted_words.size):
+        if i == 0 or sorted_words[i] != sorted_words[i - 1]:
+            n += 1
+    values = np.empty(n, np.uint64)
+    counts = np.empty(n, np.int64)
+    n = -1
+    for i in range(sorted_words.size):
+        if i == 0 or sorted_words[i] != sorted_words[i - 1]:
+            n += 1
+            values[n] = sorted_words[i]
+            counts[n] = 0
+        counts[n] += 1
+    return values, counts
+
+
+@njit(cache=True)
+def _before(words, p, q):
+    for w in range(1, words.shape[0]):
+        if words[w, p] != words[w, q]:
+            return words[w, p] < words[w, q]
+    return False
+
+
+@njit(cache=True)
+def _sift(words, order, first, root, count):
+    while 2 * root + 1 < count:
+        child = 2 * root + 1
+        if child + 1 < count and _before(words, order[first + child], order[first + child + 1]):
+            child += 1
+        if not _before(words, order[first + root], order[first + child]):
+            return
+        order[first + root], order[first + child] = order[first + child], order[first + root]
+        root = child
+
+
+@njit(cache=True)
+def order_ties(words, order):
+    """Order rows that are sorted by their first word by the others too; `order` is changed in place."""
+    first = 0
+    while first < order.size:
+        end = first + 1
+        while end < order.size and words[0, order[end]] == words[0, order[first]]:
+            end += 1
+        count = end - first
+        if count <= 24:
+            for i in range(first + 1, end):
+                row = order[i]
+                j = i
+                while j > first and _before(words, row, order[j - 1]):
+                    order[j] = order[j - 1]
+                    j -= 1
+                order[j] = row
+        else:
+            for root in range(count // 2 - 1, -1, -1):
+                _sift(words, order, first, root, count)
+            for last in range(count - 1, 0, -1):
+                order[first], order[first + last] = order[first + last], order[first]
+                _sift(words, order, first, 0, last)
+        first = end
+
+
+@njit(cache=True)
+def sum_ordered(words, weights, order, keep_zeros):
+    """Gather rows in `order` and add up the weights of equal ones: (words, weights, n), zeros left out or kept."""
+    out = np.empty((words.shape[0], order.size), np.uint64)
+    sums = np.empty(order.size, np.int64)
+    n = 0
+    i = 0
+    while i < order.size:
+        row = order[i]
+        total = 0
+        while i < order.size:
+            same = True
+            for w in range(words.shape[0]):
+                if words[w, order[i]] != words[w, row]:
+                    same = False
+                    break
+            if not same:
+                break
+            total += weights[order[i]] if weights.size else 1
+            i += 1
+        if total or keep_zeros:
+            for w in range(words.shape[0]):
+                out[w, n] = words[w, row]
+            sums[n] = total
+            n += 1
+    return out, sums, n

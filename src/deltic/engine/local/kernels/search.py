@@ -1,0 +1,85 @@
+"""Searching in sorted runs. A run's descriptor is a row of int64: [rows, words, times, weights], addresses or 0."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from deltic.engine.local.kernels.memory import load_u64
+
+ROWS, WORDS, TIMES, WEIGHTS = 0, 1, 2, 3
+
+
+@njit(cache=True, inline="always")
+def field(address, i, shift, mask):
+    """The value of a column: `mask` bits of word `i` above `shift`."""
+    return (load_u64(address, i) >> shift) & mask
+
+
+@njit(cache=True)
+def gallop(address, lo, hi, start, shift, mask, key):
+    """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
+    if lo >= hi:
+        return hi
+    if start < lo:
+        start = lo
+    if start >= hi:
+        start = hi - 1
+    step = 1
+    if field(address, start, shift, mask) < key:
+        lo = start + 1
+        while start + step < hi and field(address, start + step, shift, mask) < key:
+            lo = start + step + 1
+            step <<= 1
+        if start + step < hi:
+            hi = start + step
+    else:
+        hi = start
+        while start - step >= lo and field(address, start - step, shift, mask) >= key:
+            hi = start - step
+            step <<= 1
+        if start - step >= lo:
+            lo = start - step + 1
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if field(address, middle, shift, mask) < key:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+@njit(cache=True)
+def compare_rows(address, rows, i, words, j):
+    """Sign of (row i of a run with `rows` rows) − (row j of the array `words`), over all words."""
+    for w in range(words.shape[0]):
+        a = load_u64(address + w * rows * 8, i)
+        b = words[w, j]
+        if a < b:
+            return -1
+        if a > b:
+            return 1
+    return 0
+
+
+@njit(cache=True)
+def find_row(address, rows, start, words, j):
+    """The first position in a run at or after row j of `words`, galloping from `start`, which must not be past it."""
+    step = 1
+    lo = start
+    hi = rows
+    if lo < hi and compare_rows(address, rows, lo, words, j) < 0:
+        lo += 1
+        while start + step < hi and compare_rows(address, rows, start + step, words, j) < 0:
+            lo = start + step + 1
+            step <<= 1
+        if start + step < hi:
+            hi = start + step
+    else:
+        return lo
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if compare_rows(address, rows, middle, words, j) < 0:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo

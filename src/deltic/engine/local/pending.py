@@ -1,0 +1,92 @@
+"""Derivations that wait for their iteration: changes of counts of (row, iteration), gathered and added up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.local.run import NO_WEIGHTS, Run, Times, Weights, Words, consolidate, merge_runs, plain
+from deltic.engine.local.search import Derived
+
+_LARGE = 1 << 16
+
+
+class Batch:
+    """Changes of counts of rows, added in any order."""
+
+    def __init__(self) -> None:
+        self._small: list[tuple[Words, Weights]] = []
+        self._large: list[Run] = []
+
+    def add(self, words: Words, weights: Weights) -> None:
+        """Add rows with weights (empty: all one); large batches are consolidated at once to save memory."""
+        if words.shape[1] >= _LARGE:
+            rows, sums = consolidate(words, weights)
+            self._large.append(Run(rows, weights=plain(sums)))
+        else:
+            self._small.append((words.copy(), weights.copy()))
+
+    def total(self) -> tuple[Words, Weights] | None:
+        """The rows whose sum is not zero, sorted, with their sums; None when nothing was added."""
+        runs = list(self._large)
+        if self._small:
+            words, weights = consolidate(*_concatenate(self._small))
+            runs.append(Run(words, weights=weights))
+        if not runs:
+            return None
+        while len(runs) > 1:
+            runs.sort(key=len, reverse=True)
+            runs.append(merge_runs(runs.pop(), runs.pop()))
+        weights = runs[0].weights
+        return runs[0].words, weights if weights.size else np.ones(len(runs[0]), np.int64)
+
+
+def _concatenate(parts: list[tuple[Words, Weights]]) -> tuple[Words, Weights]:
+    words = np.concatenate([w for w, _ in parts], axis=1)
+    if not any(weights.size for _, weights in parts):
+        return words, NO_WEIGHTS
+    full = [weights if weights.size else np.ones(rows.shape[1], np.int64) for rows, weights in parts]
+    return words, np.concatenate(full)
+
+
+class Agenda:
+    """What has to be looked at, by iteration: changed counts, and rows to reconsider."""
+
+    def __init__(self) -> None:
+        self.counts: dict[int, Batch] = {}
+        self.again: dict[int, list[Words]] = {}
+
+    def derive(self, derived: Derived, time: int) -> None:
+        """Add derivations; those without times of their own are of iteration `time`."""
+        if not derived.times.size:
+            self.counts.setdefault(time, Batch()).add(derived.words, derived.weights)
+            return
+        order = np.argsort(derived.times, kind="stable")
+        times = derived.times[order]
+        starts = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(times)], strict=True):
+            part = order[start:end]
+            weights = derived.weights[part] if derived.weights.size else NO_WEIGHTS
+            self.counts.setdefault(int(times[start]), Batch()).add(derived.words[:, part], weights)
+
+    def reconsider(self, words: Words, times: Times) -> None:
+        """Look at rows again at their iterations."""
+        for time in np.unique(times).tolist():
+            self.again.setdefault(time, []).append(words[:, times == time])
+
+    def first(self) -> int | None:
+        """The least iteration at which anything is to be done."""
+        return min((*self.counts, *self.again), default=None)
+
+    def take(self, time: int) -> tuple[Words, Weights] | None:
+        """The rows of one iteration, sorted and distinct, with the changes of their counts, 0 if only reconsidered."""
+        batch = self.counts.pop(time, None)
+        again = self.again.pop(time, [])
+        total = batch.total() if batch is not None else None
+        if not again or total is None:
+            return consolidate(np.concatenate(again, axis=1), _zeros(again), keep_zeros=True) if again else total
+        words = np.concatenate([*again, total[0]], axis=1)
+        return consolidate(words, np.concatenate([_zeros(again), total[1]]), keep_zeros=True)
+
+
+def _zeros(parts: list[Words]) -> Weights:
+    return np.zeros(sum(words.shape[1] for words in parts), np.int64)

@@ -1,0 +1,97 @@
+"""Batches from outside: Arrow tables to packed changes of a table and back, checked against its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.types import Schema
+from deltic.engine.conflicts import conflict_error
+from deltic.engine.local.codec import Interner, decode, encode
+from deltic.engine.local.layout import Values
+from deltic.engine.local.relation import State
+from deltic.engine.local.run import Run, Weights, Words, consolidate, plain
+from deltic.engine.protocol import WEIGHT, Conflicts
+
+
+def encode_batch(batch: pa.Table, state: State, interner: Interner) -> tuple[list[Values], Weights]:
+    """The columns of a batch as int64 values, and its weights; the domains make room for them."""
+    columns = [encode(batch.column(c.name), c.type, interner) for c in state.relation.schema]
+    for values, domain in zip(columns, state.domains, strict=True):
+        if values.size:
+            extend(domain, int(values.min()), int(values.max()))
+    return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
+
+
+def extend(domain: Any, low: int, high: int) -> None:
+    """Make room in a domain for values, if they do not fit."""
+    if domain.empty or not domain.fits(low, high):
+        domain.extend(low, high)
+
+
+def table_change(
+    name: str, state: State, columns: list[Values], weights: Weights, conflicts: Conflicts, interner: Interner
+) -> Run | None:
+    """The change of a table, a set: None when there is none; raises ChangeError for one that does not fit."""
+    raw = [d.encode(v) for d, v in zip(state.domains, columns, strict=True)]
+    words, change = consolidate(state.layout.pack(raw, len(weights)), weights)
+    if conflicts != "trust":
+        old = state.contents.weights_of(words)
+        new = old + change
+        wrong = (new < 0) | (new > 1)
+        if conflicts == "error" and wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            same = wrong & ((change > 0) == (change[first] > 0))
+            rows = decode_rows(state, words[:, same][:, :3], interner)
+            examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
+            raise conflict_error(name, int(change[first]), examples, int(same.sum()))
+        change = np.clip(new, 0, 1) - old
+    moved = change != 0
+    return Run(words[:, moved], weights=plain(change[moved])) if moved.any() else None
+
+
+def decode_rows(state: State, words: Words, interner: Interner, weights: Weights | None = None) -> pa.Table:
+    """Packed rows in canonical layout as an Arrow table, with a column WEIGHT when weights are given."""
+    schema = state.relation.schema
+    offsets = state.layout.unpack(words)
+    columns = [
+        decode(domain.decode(raw), column.type, interner)
+        for raw, domain, column in zip(offsets, state.domains, schema, strict=True)
+    ]
+    fields = schema.to_arrow()
+    if weights is not None:
+        columns.append(pa.array(weights))
+        fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    if not columns:
+        return nullary(words.shape[1])
+    return pa.table(columns, schema=fields)
+
+
+def nullary(count: int) -> pa.Table:
+    """`count` rows without columns."""
+    return pa.table({"_": pa.nulls(count)}).select([])
+
+
+def decode_delta(state: State, run: Run, interner: Interner) -> pa.Table:
+    """A change as an Arrow table with a column WEIGHT."""
+    weights = run.weights if run.weights.size else np.ones(len(run), np.int64)
+    return decode_rows(state, run.words, interner, weights)
+
+
+def encode_key(state: State, key: Mapping[str, object], interner: Interner) -> dict[int, int] | None:
+    """The offsets of a key's values by column; None when one of them cannot be in the relation."""
+    schema: Schema = state.relation.schema
+    offsets = {}
+    for name, value in key.items():
+        index = schema.index(name)
+        type_ = schema.columns[index].type
+        if isinstance(value, str) and interner.find(value) is None:
+            return None
+        stored = int(encode(pa.array([value], type_.arrow), type_, interner)[0])
+        if not state.domains[index].fits(stored, stored):
+            return None
+        offsets[index] = int(state.domains[index].encode(np.array([stored]))[0])
+    return offsets
