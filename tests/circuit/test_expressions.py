@@ -63,8 +63,8 @@ def test_arithmetic_keeps_the_type(kind, name):
 
 
 @pytest.mark.parametrize("name", ["i", "u"])
-@pytest.mark.parametrize("kind", BITWISE)
-def test_bit_operations_keep_the_type(kind, name):
+@pytest.mark.parametrize("kind", [*BITWISE, exp.IntDiv])
+def test_integer_operations_keep_the_type(kind, name):
     assert infer(binary(kind, name, name), TYPES) is TYPES[name]
 
 
@@ -90,6 +90,7 @@ REFUSED = [
     (binary(exp.Add, "s", "s"), "Add of (string, string)"),
     (binary(exp.EQ, "i", "f"), "EQ of (int64, float64)"),
     (binary(exp.BitwiseAnd, "f", "f"), "BitwiseAnd of (float64, float64)"),
+    (binary(exp.IntDiv, "f", "f"), "IntDiv of (float64, float64)"),
     (binary(exp.And, "p", "i"), "And of (boolean, int64)"),
     (exp.Not(this=column("i")), "Not of (int64)"),
     (exp.Neg(this=column("s")), "Neg of (string)"),
