@@ -1,0 +1,1 @@
+"""From checked programs to circuits."""

@@ -1,0 +1,77 @@
+"""Atoms: the bindings of their variables that a relation gives, or excludes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Column
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.lowering.scalars import conjunction, scalar
+from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.syntax.expressions import Variable, Wildcard
+from deltic.datalog.syntax.formulas import Atom
+
+
+def lower_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
+    """A node with one column for each variable of the atom; a row's weight is the number of rows that match."""
+    node = _selected(scope.builder, scope.relation(atom.relation), atom, rule)
+    attributes = scope.builder.type_of(node).schema.columns
+    variables = _first_places(atom)
+    columns = [Column(name, attributes[place].type) for name, place in variables.items()]
+    return project(scope.builder, node, columns, [column(attributes[place].name) for place in variables.values()])
+
+
+def lower_absent_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
+    """A set with one column for each variable of an atom: the bindings for which some row matches.
+
+    The relation does not depend on the rule's head, so all but the renaming happens in the whole circuit.
+    """
+    outside = scope.outside.builder
+    node = _selected(outside, scope.outside.relation(atom.relation), atom, rule)
+    attributes = outside.type_of(node).schema.columns
+    variables = _first_places(atom)
+    kept = [attributes[place] for place in variables.values()]
+    node = make_set(outside, project(outside, node, kept, [column(attribute.name) for attribute in kept]))
+    columns = [Column(name, attribute.type) for name, attribute in zip(variables, kept, strict=True)]
+    return project(scope.builder, scope.bring(node), columns, [column(attribute.name) for attribute in kept])
+
+
+def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
+    """A map to these columns; the node itself when it has them already."""
+    same = builder.type_of(node).schema.columns == tuple(columns)
+    if same and all(isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)):
+        return node
+    return builder.add(ops.Map(tuple(columns), tuple(values)), node)
+
+
+def make_set(builder: CircuitBuilder, node: int) -> int:
+    """The node's rows once each; the node itself when it carries a set."""
+    return node if builder.type_of(node).is_set else builder.add(ops.Distinct(), node)
+
+
+def _first_places(atom: Atom) -> dict[str, int]:
+    """Where each variable of the atom stands first."""
+    places: dict[str, int] = {}
+    for place, argument in enumerate(atom.arguments):
+        if isinstance(argument, Variable):
+            places.setdefault(argument.name, place)
+    return places
+
+
+def _selected(builder: CircuitBuilder, node: int, atom: Atom, rule: Rule) -> int:
+    """The rows that agree with the atom's constants and repeated variables."""
+    attributes = builder.type_of(node).schema.names
+    first = _first_places(atom)
+    predicates: list[exp.Expression] = []
+    for place, argument in enumerate(atom.arguments):
+        if isinstance(argument, Variable) and first[argument.name] != place:
+            earlier = column(attributes[first[argument.name]])
+            predicates.append(exp.EQ(this=column(attributes[place]), expression=earlier))
+        elif not isinstance(argument, Variable | Wildcard):
+            predicates.append(exp.EQ(this=column(attributes[place]), expression=scalar(argument, rule)))
+    return builder.add(ops.Filter(conjunction(predicates)), node) if predicates else node

@@ -1,0 +1,188 @@
+"""Expressions and conditions as sqlglot trees over columns that are called like the variables.
+
+What is undefined in Datalog is NULL in the tree: division by zero, a text that is no number, an index
+outside of a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.types import Type
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.syntax.expressions import (
+    Apply,
+    Expression,
+    FloatLiteral,
+    NumberLiteral,
+    StringLiteral,
+    UnsignedLiteral,
+    Variable,
+)
+from deltic.datalog.syntax.formulas import Comparison, Formula, Negation, Test
+
+Tree = exp.Expression
+
+_COMPARISONS: Mapping[str, type[Tree]] = {
+    "=": exp.EQ,
+    "!=": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+_CONVERSIONS = {
+    **dict.fromkeys(("to_number", "ftoi", "utoi"), Type.INT64),
+    **dict.fromkeys(("to_unsigned", "ftou", "itou"), Type.UINT64),
+    **dict.fromkeys(("to_float", "itof", "utof"), Type.FLOAT64),
+    "to_string": Type.STRING,
+}
+_BINARY: Mapping[str, type[Tree]] = {
+    "*": exp.Mul,
+    "%": exp.Mod,
+    "^": exp.Pow,
+    "band": exp.BitwiseAnd,
+    "bor": exp.BitwiseOr,
+    "bxor": exp.BitwiseXor,
+    "bshl": exp.BitwiseLeftShift,
+    "bshr": exp.BitwiseRightShift,
+}
+
+
+def scalar(expression: Expression, rule: Rule) -> Tree:
+    """The value of an expression of the rule."""
+    if isinstance(expression, Variable):
+        return column(expression.name)
+    type_ = rule.type_of(expression)
+    if isinstance(expression, Apply):
+        arguments = [scalar(argument, rule) for argument in expression.arguments]
+        return _apply(expression.functor, arguments, rule.type_of(expression.arguments[0]), type_)
+    return literal(literal_value(expression, type_), type_)
+
+
+def literal_value(expression: Expression, type_: Type) -> object:
+    """The Python value of a literal that has this type."""
+    assert isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
+    return float(expression.value) if type_ is Type.FLOAT64 else expression.value
+
+
+def predicate(condition: Formula, rule: Rule) -> Tree:
+    """The truth of a comparison, test or negated test of the rule."""
+    if isinstance(condition, Negation):
+        return exp.Not(this=predicate(condition.part, rule))
+    if isinstance(condition, Comparison):
+        operator = _COMPARISONS[condition.operator]
+        return operator(this=scalar(condition.left, rule), expression=scalar(condition.right, rule))
+    assert isinstance(condition, Test)
+    first, second = (scalar(argument, rule) for argument in condition.arguments)
+    if condition.name == "contains":
+        return exp.Contains(this=second, expression=first)
+    return exp.RegexpFullMatch(this=second, expression=first)
+
+
+def conjunction(predicates: Sequence[Tree]) -> Tree:
+    """All of one or more predicates."""
+    return reduce(lambda left, right: exp.And(this=left, expression=right), predicates)
+
+
+def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
+    """A functor applied to arguments, the first of which has the type `operand`."""
+    if functor in _CONVERSIONS:
+        return arguments[0] if operand is result else cast(arguments[0], result)
+    if functor in _SPECIAL:
+        return _SPECIAL[functor](arguments, result)
+    left, right = arguments
+    return _BINARY[functor](this=left, expression=right)
+
+
+def _plus(arguments: Sequence[Tree], result: Type) -> Tree:
+    operator: type[Tree] = exp.DPipe if result is Type.STRING else exp.Add
+    return operator(this=arguments[0], expression=arguments[1])
+
+
+def _minus(arguments: Sequence[Tree], result: Type) -> Tree:
+    if len(arguments) == 1:
+        return exp.Neg(this=arguments[0])
+    return exp.Sub(this=arguments[0], expression=arguments[1])
+
+
+def _divide(arguments: Sequence[Tree], result: Type) -> Tree:
+    operator: type[Tree] = exp.Div if result is Type.FLOAT64 else exp.IntDiv
+    return operator(this=arguments[0], expression=arguments[1])
+
+
+def _cat(arguments: Sequence[Tree], result: Type) -> Tree:
+    return reduce(lambda left, right: exp.DPipe(this=left, expression=right), arguments)
+
+
+def _least(arguments: Sequence[Tree], result: Type) -> Tree:
+    return exp.Least(this=arguments[0], expressions=list(arguments[1:]))
+
+
+def _greatest(arguments: Sequence[Tree], result: Type) -> Tree:
+    return exp.Greatest(this=arguments[0], expressions=list(arguments[1:]))
+
+
+def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
+    """Zeros come in at the left, also for a number below zero."""
+    left, right = arguments
+    if result is Type.UINT64:
+        return exp.BitwiseRightShift(this=left, expression=right)
+    shifted = exp.BitwiseRightShift(this=cast(left, Type.UINT64), expression=cast(right, Type.UINT64))
+    return cast(shifted, Type.INT64)
+
+
+def _is_true(value: Tree, type_: Type) -> Tree:
+    return exp.NEQ(this=value, expression=literal(0, type_))
+
+
+def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
+    """A logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1."""
+
+    def apply(arguments: Sequence[Tree], result: Type) -> Tree:
+        left, right = (_is_true(argument, result) for argument in arguments)
+        return cast(combine(this=left, expression=right), result)
+
+    return apply
+
+
+def _logical_not(arguments: Sequence[Tree], result: Type) -> Tree:
+    return cast(exp.EQ(this=arguments[0], expression=literal(0, result)), result)
+
+
+def _substring(arguments: Sequence[Tree], result: Type) -> Tree:
+    """The index counts from 0; outside of the string there is nothing, and a length reaches to the end at most."""
+    text, index, length = arguments
+    if all(isinstance(number, exp.Literal) and int(number.this) < 2**31 for number in (index, length)):
+        return exp.Substring(this=text, start=literal(int(index.this) + 1, Type.INT64), length=length)
+    zero, size = literal(0, Type.INT64), exp.Length(this=text)
+    start = _least([_greatest([index, zero], Type.INT64), size], Type.INT64)
+    inside = cast(exp.GTE(this=index, expression=zero), Type.INT64)
+    wanted = _least([_greatest([length, zero], Type.INT64), size], Type.INT64)
+    return exp.Substring(
+        this=text,
+        start=exp.Add(this=start, expression=literal(1, Type.INT64)),
+        length=exp.Mul(this=wanted, expression=inside),
+    )
+
+
+_SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
+    "+": _plus,
+    "-": _minus,
+    "/": _divide,
+    "cat": _cat,
+    "min": _least,
+    "max": _greatest,
+    "bshru": _shift_unsigned,
+    "bnot": lambda arguments, result: exp.BitwiseNot(this=arguments[0]),
+    "land": _logic(exp.And),
+    "lor": _logic(exp.Or),
+    "lxor": _logic(exp.NEQ),
+    "lnot": _logical_not,
+    "strlen": lambda arguments, result: exp.Length(this=arguments[0]),
+    "substr": _substring,
+}

@@ -1,0 +1,135 @@
+"""Rules made plain before they are lowered: constants computed, equal variables made one, computed arguments named."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeGuard
+
+from deltic.circuit.evaluate import evaluate
+from deltic.circuit.types import Type
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.lowering.scalars import predicate, scalar
+from deltic.datalog.syntax.expressions import (
+    Apply,
+    Expression,
+    FloatLiteral,
+    NumberLiteral,
+    StringLiteral,
+    UnsignedLiteral,
+    Variable,
+    rewrite,
+    variables,
+)
+from deltic.datalog.syntax.formulas import (
+    Atom,
+    Comparison,
+    Formula,
+    Negation,
+    Truth,
+    expressions_of,
+    with_expressions,
+)
+
+_LITERALS: Mapping[Type, Callable[..., Expression]] = {
+    Type.INT64: NumberLiteral,
+    Type.UINT64: UnsignedLiteral,
+    Type.FLOAT64: FloatLiteral,
+    Type.STRING: StringLiteral,
+}
+
+
+def simplify(rule: Rule) -> Rule | None:
+    """The rule in plain form, None when its body can never hold.
+
+    In plain form the arguments of the body's atoms are variables, literals and wildcards, the other
+    literals have variables, and there are no truth values. The same rows are derived.
+    """
+    rule = fold_constants(rule)
+    while equation := next(_substitutions(rule), None):
+        rule = fold_constants(_substitute(rule, *equation))
+    if Truth(False, span=rule.head.span) in rule.body:
+        return None
+    rule = replace(rule, body=tuple(literal for literal in rule.body if not isinstance(literal, Truth)))
+    return _name_computed_arguments(rule)
+
+
+def fold_constants(rule: Rule) -> Rule:
+    """The rule with closed expressions and conditions replaced by their values, where these are defined."""
+
+    def fold(part: Expression) -> Expression:
+        return _value(part, rule) if isinstance(part, Apply) else part
+
+    def fold_all(expression: Expression) -> Expression:
+        return rewrite(expression, fold)
+
+    folded = [with_expressions(literal, fold_all) for literal in rule.body]
+    body = tuple(_truth(literal, rule) for literal in folded)
+    return replace(rule, head=with_expressions(rule.head, fold_all), body=body)
+
+
+def _value(apply: Apply, rule: Rule) -> Expression:
+    if not all(_is_literal(argument) for argument in apply.arguments):
+        return apply
+    value = evaluate(scalar(apply, rule), {}, {})
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return apply
+    return _LITERALS[rule.type_of(apply)](value, span=apply.span)
+
+
+def _truth(literal: Formula, rule: Rule) -> Formula:
+    """A condition on literals alone is true or false; false when it is undefined."""
+    inner = literal.part if isinstance(literal, Negation) else literal
+    if isinstance(inner, Atom | Truth) or any(True for e in expressions_of(literal) for _ in variables(e)):
+        return literal
+    return Truth(evaluate(predicate(literal, rule), {}, {}) is True, span=literal.span)
+
+
+def _is_literal(expression: Expression) -> TypeGuard[NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral]:
+    return isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
+
+
+def _substitutions(rule: Rule) -> Iterator[tuple[Variable, Expression, Formula]]:
+    """The equations that make a variable superfluous. Floats are left: equal ones may differ, as 0.0 and -0.0 do."""
+    for literal in rule.body:
+        if not (isinstance(literal, Comparison) and literal.operator == "="):
+            continue
+        for side, other in ((literal.right, literal.left), (literal.left, literal.right)):
+            plain = isinstance(other, Variable) or _is_literal(other)
+            if isinstance(side, Variable) and plain and rule.type_of(side) is not Type.FLOAT64:
+                yield side, other, literal
+
+
+def _substitute(rule: Rule, variable: Variable, value: Expression, equation: Formula) -> Rule:
+    """The rule with the value in place of the variable, and without the equation."""
+
+    def change(expression: Expression) -> Expression:
+        return rewrite(expression, lambda part: value if part == variable else part)
+
+    body = tuple(with_expressions(literal, change) for literal in rule.body if literal is not equation)
+    return replace(rule, head=with_expressions(rule.head, change), body=body)
+
+
+def _name_computed_arguments(rule: Rule) -> Rule:
+    """The rule with a new variable for each computed argument of the body's atoms, and an equation for it."""
+    types = dict(rule.variables)
+    names = (name for number in itertools.count(1) if (name := f"_{number}") not in rule.variables)
+    equations: list[Formula] = []
+
+    def named(argument: Expression) -> Expression:
+        if not isinstance(argument, Apply):
+            return argument
+        variable = Variable(next(names), span=argument.span)
+        types[variable.name] = rule.type_of(argument)
+        equations.append(Comparison("=", variable, argument, span=argument.span))
+        return variable
+
+    body = tuple(_in_atoms(literal, named) for literal in rule.body)
+    return replace(rule, body=(*body, *equations), variables=types)
+
+
+def _in_atoms(literal: Formula, change: Callable[[Expression], Expression]) -> Formula:
+    inner = literal.part if isinstance(literal, Negation) else literal
+    return with_expressions(literal, change) if isinstance(inner, Atom) else literal
