@@ -1,0 +1,26 @@
+"""Runs the examples in the docstrings of deltic.algebra: an example that lies fails here."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import deltic.algebra
+
+MODULES = [module.name for module in pkgutil.walk_packages(deltic.algebra.__path__, "deltic.algebra.")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.failed == 0
+
+
+def test_most_modules_show_an_example():
+    modules = map(importlib.import_module, MODULES)
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    without = [m.__name__ for m in modules if not any(test.examples for test in finder.find(m))]
+    assert without == ["deltic.algebra.formulas", "deltic.algebra.formulas.derivative"]
