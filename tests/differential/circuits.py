@@ -43,8 +43,8 @@ class Shape:
     """Changes of the bags may make weights negative; then only sets enter fixpoints."""
     fixpoints: int = 2
     """How deep fixpoints may stand inside one another."""
-    distinct_inside: bool = True
-    """Bodies of fixpoints may contain distinct in the middle, not only at their sinks."""
+    plain_bodies: bool = False
+    """Fixpoints import sets only, and their bodies negate nothing: what the local engine asks for."""
 
 
 @dataclass
@@ -193,14 +193,14 @@ def _as_schema(pool: _Pool, number: int, schema: Schema) -> int:
 
 def _add_negate(pool: _Pool) -> None:
     source = pool.pick()
-    if source not in pool.recursive:
+    inside = pool.builder.depth > 0
+    if source not in pool.recursive and not (inside and pool.shape.plain_bodies):
         pool.put(ops.Negate(), source, positive=False)
 
 
 def _add_distinct(pool: _Pool) -> None:
     source = pool.pick()
-    inside = pool.builder.depth > 0
-    if (not inside or pool.shape.distinct_inside) and not (source in pool.recursive and not pool.positive[source]):
+    if source not in pool.recursive or pool.positive[source]:
         pool.put(ops.Distinct(), source, positive=True)
 
 
@@ -213,7 +213,7 @@ def _add_fixpoint(pool: _Pool, fixpoints: int) -> None:
 
 
 def _importable(pool: _Pool, number: int) -> int:
-    if pool.positive[number]:
+    if pool.builder.type_of(number).is_set or (pool.positive[number] and not pool.shape.plain_bodies):
         return number
     return pool.put(ops.Distinct(), number, positive=True)
 

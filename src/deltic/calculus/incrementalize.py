@@ -13,12 +13,12 @@ _POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join)
 def incrementalize(circuit: Circuit) -> Circuit:
     """Q^Δ = D ∘ ↑Q ∘ I for a circuit Q without stream operators, node by node [DBSP Alg. 6.13].
 
-    Sources, imports and feedbacks of the result carry changes; so do its sinks. Raises UnsupportedError
-    for an operator without a derivative.
+    Sources, imports and feedbacks of the result carry changes; so do its sinks. A source that nothing
+    reads stays, as the table that it is. Raises UnsupportedError for an operator without a derivative.
     """
     views = _Views(circuit)
     for number, node in enumerate(circuit.nodes):
-        if isinstance(node.operator, ops.Sink):
+        if isinstance(node.operator, ops.Source | ops.Sink):
             views.delta(number)
     return views.builder.build()
 
