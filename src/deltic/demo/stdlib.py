@@ -1,4 +1,4 @@
-"""The sources of the running interpreter's standard library."""
+"""The sources of the running interpreter's standard library, its tests included."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sysconfig
 from pathlib import Path
 
 NOT_LIBRARY = frozenset({"site-packages", "dist-packages", "__pycache__"})
-TEST_DIRECTORIES = frozenset({"test", "tests", "idle_test"})
 
 
 def stdlib_root() -> Path:
@@ -15,11 +14,12 @@ def stdlib_root() -> Path:
     return Path(sysconfig.get_paths()["stdlib"])
 
 
-def stdlib_files(root: Path) -> list[str]:
-    """The paths of the library's Python files relative to its root, sorted; its tests are left out."""
-    files: list[str] = []
+def python_files(root: Path) -> list[str]:
+    """The paths of all Python files relative to the root, sorted; installed packages are left out, and so are
+    folders whose name no import statement could contain."""
+    found: list[str] = []
     for folder, folders, names in os.walk(root):
-        folders[:] = [f for f in folders if f not in NOT_LIBRARY | TEST_DIRECTORIES and f.isidentifier()]
+        folders[:] = [f for f in folders if f.isidentifier() and f not in NOT_LIBRARY]
         relative = Path(folder).relative_to(root)
-        files += [(relative / name).as_posix() for name in names if name.endswith(".py")]
-    return sorted(files)
+        found += [(relative / name).as_posix() for name in names if name.endswith(".py")]
+    return sorted(found)

@@ -21,10 +21,9 @@ class Edit:
 
 @dataclass(frozen=True)
 class TreeChange:
-    """What an edit does: the modules that changed, went or came, all their facts now, and the difference."""
+    """What an edit does: all facts, now, of each module that changed, came or went, and the difference."""
 
-    modules: Set[str]
-    facts: Set[Fact]
+    facts: Mapping[str, Set[Fact]]
     change: FactChange
 
 
@@ -61,12 +60,13 @@ class Tree:
         modules = self._modules if same_files else module_names(contents)
         renamed = {path for path, name in self._modules.items() if modules.get(path, name) != name}
         touched = renamed | edit.files.keys()
-        old_modules, old_facts = self._facts(touched)
+        old = self._facts(touched)
         self._contents, self._modules = contents, modules
-        new_modules, new_facts = self._facts(touched)
-        return TreeChange(old_modules | new_modules, new_facts, FactChange.between(old_facts, new_facts))
+        new = self._facts(touched)
+        change = FactChange.between(set().union(*old.values()), set().union(*new.values()))
+        return TreeChange({**dict.fromkeys(old, frozenset[Fact]()), **new}, change)
 
-    def _facts(self, paths: Iterable[str]) -> tuple[set[str], set[Fact]]:
-        """The modules at those of the paths that exist, and their facts."""
+    def _facts(self, paths: Iterable[str]) -> dict[str, set[Fact]]:
+        """The facts, by module, of those of the paths that exist."""
         sources = [self.source(path) for path in paths if path in self._contents]
-        return {s.module for s in sources}, set().union(*map(facts_of, sources))
+        return {source.module: facts_of(source) for source in sources}

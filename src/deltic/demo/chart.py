@@ -1,0 +1,82 @@
+"""One picture: the time of each update against the time of recomputation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from deltic.demo.epochs import Epoch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_UPDATE, _RECOMPUTATION, _MUTED = "#1f6f8b", "#c8553d", "#777777"
+_RATIO = {"fontsize": 9, "color": _MUTED, "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 2}}
+_FEW_EPOCHS = 16
+"""Up to so many epochs, each has its words and its ratio written at it."""
+
+
+def draw_chart(epochs: Sequence[Epoch], title: str, path: Path) -> None:
+    """Writes a PNG: epochs along, seconds up on a logarithmic scale; needs at least one edit."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib.figure import Figure
+
+    edits = [epoch for epoch in epochs if epoch.number]
+    figure = Figure(figsize=(13, 6.8), dpi=130, layout="constrained")
+    axes = figure.add_subplot()
+    _draw_times(axes, edits)
+    _label_epochs(axes, edits)
+    _label_seconds(axes)
+    axes.set_title(title, loc="left", fontsize=13, pad=12)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    figure.savefig(path)
+
+
+def _draw_times(axes: Axes, edits: Sequence[Epoch]) -> None:
+    """Points for both times, joined by a line for each epoch: its length is the ratio."""
+    measured = [(e.number, e.update, e.recomputation) for e in edits if e.recomputation is not None]
+    for number, update, recomputation in measured:
+        axes.plot([number, number], [update, recomputation], color="#dddddd", linewidth=2, zorder=1)
+    axes.plot(
+        [number for number, _, _ in measured],
+        [recomputation for _, _, recomputation in measured],
+        "s",
+        color=_RECOMPUTATION,
+        label="recomputation from scratch",
+    )
+    for label, marker, group in (
+        ("update, edit of one file", "o", [e for e in edits if e.files <= 1]),
+        ("update, edit of several files", "D", [e for e in edits if e.files > 1]),
+    ):
+        if group:
+            axes.plot([e.number for e in group], [e.update for e in group], marker, color=_UPDATE, label=label)
+
+
+def _label_epochs(axes: Axes, edits: Sequence[Epoch]) -> None:
+    axes.set_xlabel("epoch", color=_MUTED)
+    axes.margins(x=0.04)
+    if len(edits) > _FEW_EPOCHS:
+        return
+    words = [f"{e.number}\n{fill(e.words, 17)}" for e in edits]
+    axes.set_xticks([e.number for e in edits], words, fontsize=7)
+    for e in edits:
+        if e.ratio is not None and e.recomputation is not None:
+            middle = (e.update * e.recomputation) ** 0.5
+            axes.annotate(f"{e.ratio:,.0f}×", (e.number, middle), ha="center", va="center", **_RATIO)
+
+
+def _label_seconds(axes: Axes) -> None:
+    """A logarithmic axis with plain numbers, and room above the points for the legend."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms")
+    axes.set_ylabel("time, logarithmic", color=_MUTED)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.12)
+    axes.grid(axis="y", which="major", color="#eeeeee")
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

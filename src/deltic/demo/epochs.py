@@ -1,0 +1,64 @@
+"""What is known about one epoch of the demonstration, and the medians over several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows came and how many went."""
+
+    inserted: int
+    deleted: int
+
+    @property
+    def total(self) -> int:
+        return self.inserted + self.deleted
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One epoch: the edit, what it changed, and how long that took. Times are in seconds."""
+
+    number: int
+    words: str
+    files: int
+    rows_in: Counts
+    views: Mapping[str, Counts]
+    update: float
+    recomputation: float | None = None
+    insights: tuple[str, ...] = field(default=())
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster the update was than the recomputation, where that was measured."""
+        return None if self.recomputation is None else self.recomputation / self.update
+
+    @property
+    def view_rows(self) -> Counts:
+        """The rows that came and went in all views together."""
+        changes = self.views.values()
+        return Counts(sum(c.inserted for c in changes), sum(c.deleted for c in changes))
+
+
+@dataclass(frozen=True)
+class Medians:
+    """The middle of the measurements of the edits of one file."""
+
+    edits: int
+    update: float
+    recomputation: float
+    ratio: float
+
+
+def medians_of_small_edits(epochs: Iterable[Epoch]) -> Medians | None:
+    """The medians over the epochs that edit one file and were compared with recomputation; None without any."""
+    small = [e for e in epochs if e.number and e.files == 1 and e.recomputation is not None]
+    if not small:
+        return None
+    recomputations = [e.recomputation for e in small if e.recomputation is not None]
+    ratios = [e.ratio for e in small if e.ratio is not None]
+    return Medians(len(small), median(e.update for e in small), median(recomputations), median(ratios))

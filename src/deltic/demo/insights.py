@@ -1,0 +1,135 @@
+"""What an epoch's changes say in words: import cycles, dead code, tests concerned, modules affected."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.demo.facts import FactChange, Row
+from deltic.engine.protocol import WEIGHT
+
+Names = Collection[str]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What insights are drawn from: the change of the facts, the changes of the views, and the new imports."""
+
+    facts: FactChange
+    deltas: Mapping[str, pa.Table]
+    imports: Callable[[], Iterable[Row]]
+    count_affected: Callable[[str], int]
+
+    def appeared(self, view: str) -> list[Row]:
+        return self._rows(view, 1)
+
+    def disappeared(self, view: str) -> list[Row]:
+        return self._rows(view, -1)
+
+    def _rows(self, view: str, sign: int) -> list[Row]:
+        delta = self.deltas.get(view)
+        if delta is None:
+            return []
+        rows = delta.filter(pc.equal(pc.sign(delta[WEIGHT]), sign)).drop_columns([WEIGHT])
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def insights(observed: Observed) -> tuple[str, ...]:
+    """A few sentences about an epoch, the most striking ones; none when nothing worth telling happened."""
+    return (*_cycles(observed), *_dead_code(observed), *_tests(observed), *_affected(observed))
+
+
+def _cycles(observed: Observed) -> Iterator[str]:
+    appeared, disappeared = observed.appeared("import_cycle"), observed.disappeared("import_cycle")
+    if not appeared and not disappeared:
+        return
+    now = _load_edges(observed.imports())
+    before = (now - _load_edges(observed.appeared("imports"))) | _load_edges(observed.disappeared("imports"))
+    for words, pairs, edges in (
+        ("an import cycle appears", appeared, now),
+        ("an import cycle is gone", disappeared, before),
+    ):
+        if pairs:
+            modules = {name for pair in pairs for name in pair}
+            yield f"{words}: {' → '.join(map(str, _shortest_cycle(pairs, edges)))} ({len(modules)} modules in it)"
+
+
+def _load_edges(imports: Iterable[Row]) -> set[Row]:
+    return {(m, n) for m, n, when in imports if when == "load"}
+
+
+def _shortest_cycle(pairs: Iterable[Row], edges: Iterable[Row]) -> list[object]:
+    """The shortest closed path through both modules of one of the pairs, which load each other."""
+    successors: defaultdict[object, list[object]] = defaultdict(list)
+    for source, target in edges:
+        successors[source].append(target)
+    cycles = [[*_path(m, n, successors)[:-1], *_path(n, m, successors)] for m, n in pairs]
+    return min(cycles, key=lambda cycle: (len(cycle), [str(m) for m in cycle]))
+
+
+def _path(start: object, goal: object, successors: Mapping[object, list[object]]) -> list[object]:
+    """A shortest path from `start` to `goal`, both included."""
+    came_from = {start: start}
+    queue = deque([start])
+    while queue and goal not in came_from:
+        node = queue.popleft()
+        for successor in successors.get(node, ()):
+            if successor not in came_from:
+                came_from[successor] = node
+                queue.append(successor)
+    path = [goal]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _dead_code(observed: Observed) -> Iterator[str]:
+    removed, added = _functions(observed.facts.deleted), _functions(observed.facts.inserted)
+    died = [str(f) for f, _ in observed.appeared("dead") if f not in added]
+    revived = [str(f) for f, _ in observed.disappeared("dead") if f not in removed]
+    if died:
+        yield f"nothing reaches any more: {_listed(died)}"
+    if revived:
+        yield f"reached again: {_listed(revived)}"
+
+
+def _functions(facts: Iterable[tuple[str, Row]]) -> set[object]:
+    return {row[0] for relation, row in facts if relation == "function"}
+
+
+def _tests(observed: Observed) -> Iterator[str]:
+    """How many entry points could reach what was removed, or can reach what was added."""
+    removed, added = _functions(observed.facts.deleted), _functions(observed.facts.inserted)
+    before = {e for e, f in observed.disappeared("reaches") if f in removed}
+    now = {e for e, f in observed.appeared("reaches") if f in added}
+    if before:
+        yield f"{_counted(before)} could reach what was removed"
+    if now:
+        yield f"{_counted(now)} can reach what was added"
+
+
+def _counted(entries: Names) -> str:
+    return f"{len(entries):,} tests and programs" if len(entries) != 1 else "one test or program"
+
+
+def _affected(observed: Observed) -> Iterator[str]:
+    """The surviving module for which the number of modules that a change to it can affect moved most."""
+    moved = Counter(n for n, _ in observed.appeared("affects"))
+    moved.subtract(n for n, _ in observed.disappeared("affects"))
+    gone = {row[0] for relation, row in observed.facts.deleted if relation == "module"}
+    came = {row[0] for relation, row in observed.facts.inserted if relation == "module"}
+    ranked = sorted((-abs(k), str(n), k) for n, k in moved.items() if n not in gone ^ came and abs(k) > 1)
+    if ranked:
+        _, module, difference = ranked[0]
+        now = observed.count_affected(module)
+        yield f"a change to {module} can now affect {now:,} modules (before: {now - difference:,})"
+
+
+def _listed(names: Names) -> str:
+    shown = sorted(names)[:3]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")

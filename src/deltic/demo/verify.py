@@ -1,0 +1,39 @@
+"""The final check: every view against the same view computed from scratch, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A view that is not what a recomputation says: rows it lacks, rows it should not have, and one of them."""
+
+    view: str
+    missing: int
+    extra: int
+    example: tuple[object, ...]
+
+    def __str__(self) -> str:
+        return f"{self.view}: {self.missing:,} rows missing, {self.extra:,} too many, for example {self.example}"
+
+
+def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> Difference | None:
+    """How a view that was kept fresh differs from its recomputation, as bags of rows; None when it does not."""
+    missing = _except(recomputed, kept)
+    if not missing.num_rows and kept.num_rows == recomputed.num_rows:
+        return None
+    extra = _except(kept, recomputed)
+    example = tuple((missing if missing.num_rows else extra).slice(0, 1).to_pylist()[0].values())
+    return Difference(view, missing.num_rows, extra.num_rows, example)
+
+
+def _except(left: pa.Table, right: pa.Table) -> pa.Table:
+    """The rows of `left`, as often as they are there more often than in `right`."""
+    with duckdb.connect() as connection:
+        connection.register("left_rows", left)
+        connection.register("right_rows", right)
+        return connection.sql("FROM left_rows EXCEPT ALL FROM right_rows").to_arrow_table()
