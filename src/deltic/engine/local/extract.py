@@ -101,17 +101,26 @@ class _Scope:
         return self._derived(Kind.BAG, number, wanted)
 
     def _derived(self, kind: Kind, number: int, wanted: str) -> str:
-        """Declare a relation whose count changes by the change `number`."""
+        """Declare a relation whose count changes by the change `number`.
+
+        In the body of a fixpoint, what depends on no feedback is the same at every iteration: it is a
+        relation of a lower stratum, complete before the recursion starts, and so may be negated in it.
+        """
         bodies = self.flatten(number)
-        if self.component is not None and kind is Kind.SET:
+        component = self.component if self._is_recursive(number) else None
+        if component is not None and kind is Kind.SET:
             kind = Kind.RECURSIVE
         name = self._declare(wanted, kind, number)
         self._enter(name, number, bodies)
-        if self.component is None:
+        if component is None:
             self.program.strata.append(Stratum((name,), recursive=False))
         else:
-            self.component.append(name)
+            component.append(name)
         return name
+
+    def _is_recursive(self, number: int) -> bool:
+        """Whether the node depends on a relation of the fixpoint."""
+        return any(isinstance(self.circuit.nodes[n].operator, ops.Feedback) for n in self.circuit.ancestors([number]))
 
     def _enter(self, name: str, number: int, bodies: list[Body]) -> None:
         names = self.circuit.type_of(number).schema.names
@@ -227,10 +236,21 @@ class _Scope:
 
     def _antijoin(self, node: Node) -> list[Body]:
         left, right = node.inputs
-        (probed,) = self.flatten(right) or [None]
-        if probed is None or len(probed.atoms) != 1 or not _is_plain(probed):
-            raise UnsupportedError("local engine: antijoin against something that is not kept")
+        probed = self._probed(right)
         return [self._absent(body, probed) for body in self.flatten(left)]
+
+    def _probed(self, number: int) -> Body:
+        """The atom of a kept relation whose value is that of node `number`, an integral or yesterday's."""
+        bodies = self.flatten(number)
+        if len(bodies) == 1 and len(bodies[0].atoms) == 1 and _is_plain(bodies[0]):
+            return bodies[0]
+        node, when = self.circuit.nodes[number], When.NEW
+        if isinstance(node.operator, ops.Delay):
+            node, when = self.circuit.nodes[node.inputs[0]], When.OLD
+        if not isinstance(node.operator, ops.Integrate):
+            raise UnsupportedError(f"local engine: antijoin against {node.operator.keyword}; only against integrals")
+        (change,) = node.inputs
+        return self._atom(self.relation(change), when, change)
 
     def _absent(self, body: Body, probed: Body) -> Body:
         """The body with an atom that must be absent, its columns taken from the body's results."""
