@@ -2,4 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from deltic.errors import ChangeError, CircuitError, DataError, DelticError, ProgramError, UnsupportedError
+
+if TYPE_CHECKING:
+    from deltic.pipeline.session import Pipeline
+
+__all__ = [
+    "ChangeError",
+    "CircuitError",
+    "DataError",
+    "DelticError",
+    "Pipeline",
+    "ProgramError",
+    "UnsupportedError",
+    "__version__",
+]
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The pipeline on first use: it loads pyarrow and more, which `import deltic` alone does not need."""
+    if name == "Pipeline":
+        from deltic.pipeline.session import Pipeline
+
+        return Pipeline
+    raise AttributeError(f"module 'deltic' has no attribute {name!r}")

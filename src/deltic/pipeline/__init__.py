@@ -1,0 +1,1 @@
+"""The pipeline: programs, tables, views and transactions over an engine; rows from and to Arrow, pandas and Spark."""

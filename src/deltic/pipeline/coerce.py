@@ -1,0 +1,130 @@
+"""Rows in whatever form the user has them, as an Arrow table of a table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.circuit.types import Column, Schema
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.columns import check_columns, conform
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.objects import parse_object, weight_columns
+from deltic.pipeline.io.parsed import table_of
+from deltic.pipeline.io.values import accepts, problem, whole
+from deltic.pipeline.rows import Rows
+from deltic.pipeline.spark import is_dataframe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.Table:
+    """The rows of a table called `name` as Arrow, with weights when `signed`.
+
+    `rows` is an Arrow table or batch, a pandas or Spark DataFrame, what a view or change returned (columns go by
+    their names), or an iterable of tuples, lists or dicts. Raises DataError that names table, row and column.
+    """
+    if isinstance(rows, Rows):
+        rows = rows.to_arrow()
+    if is_dataframe(rows):
+        rows = rows.toArrow()
+    if isinstance(rows, pa.RecordBatch):
+        rows = pa.Table.from_batches([rows])
+    if _is_pandas(rows):
+        rows = _from_pandas(rows)
+    if isinstance(rows, pa.Table):
+        return _from_arrow(name, rows, Layout(schema, signed=signed))
+    if signed:
+        raise _error(name, "changes with weights are given as Arrow, pandas or a DataFrame with a column __weight__")
+    return _from_rows(name, schema, rows)
+
+
+def _from_arrow(name: str, table: pa.Table, layout: Layout) -> pa.Table:
+    wanted = [*layout.schema.names, *(weight_columns(layout) if layout.signed else [])]
+    try:
+        check_columns(table.schema, layout)
+        for extra in (column for column in table.column_names if column not in wanted):
+            raise Malformed(f"there is no column {extra}", hint=did_you_mean(extra, layout.schema.names))
+    except Malformed as error:
+        raise _error(name, error.reason, error.hint or f"the columns are {layout.schema}") from None
+    parsed = conform(table, layout)
+    if parsed.bad:
+        raise _error(f"{name}, row {parsed.bad[0] + 1}", _reason(table, parsed.bad[0], layout))
+    return parsed.table
+
+
+def _reason(table: pa.Table, position: int, layout: Layout) -> str:
+    row = table.slice(position, 1).to_pylist()[0]
+    try:
+        parse_object({column: whole(value) for column, value in row.items()}, layout)
+    except Malformed as error:
+        return error.reason
+    raise AssertionError(f"row {row!r} is refused without a reason")
+
+
+def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise _error(name, f"expected rows, found {type(rows).__name__}", "a single row is given as [row]")
+    listed = [_values(name, number, schema, row) for number, row in enumerate(rows, 1)]
+    columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
+    arrays = [_column(name, column, values) for column, values in zip(schema, columns, strict=True)]
+    return table_of(arrays, schema.to_arrow(), len(listed))
+
+
+def _values(name: str, number: int, schema: Schema, row: Any) -> Sequence[Any]:
+    """The values of one row, in the order of the columns."""
+    if isinstance(row, Mapping):
+        try:
+            for extra in (key for key in row if key not in schema.names):
+                raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
+            return parse_object(row, Layout(schema))[0]
+        except Malformed as error:
+            raise _error(f"{name}, row {number}", error.reason, error.hint) from None
+    if isinstance(row, str | bytes) or not isinstance(row, Sequence):
+        hint = "a row of one value is written (value,)" if len(schema) == 1 else ""
+        raise _error(f"{name}, row {number}", f"expected a tuple or a dict, found {row!r}", hint)
+    if len(row) != len(schema):
+        hint = f"the columns are {schema}"
+        raise _error(f"{name}, row {number}", f"expected {_counted(len(schema))}, found {len(row)}: {row!r}", hint)
+    return row
+
+
+def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
+    """The values of one column as an array, checked all at once where Arrow sees one type in them."""
+    try:
+        inferred = pa.array(values)
+        if accepts(column.type, inferred.type) and (column.nullable or not inferred.null_count):
+            return inferred.cast(column.type.arrow)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        pass
+    for number, value in enumerate(values, 1):
+        reason = problem(value, column)
+        if reason is not None:
+            raise _error(f"{name}, row {number}", f"column {column.name}: {reason}")
+    return pa.array(values, column.type.arrow)
+
+
+def _is_pandas(rows: Any) -> bool:
+    return type(rows).__module__.startswith("pandas.") and hasattr(rows, "columns")
+
+
+def _from_pandas(frame: pd.DataFrame) -> Any:
+    """The frame as an Arrow table; as dicts, to find the row, when a column holds values of several types."""
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return frame.to_dict("records")
+
+
+def _counted(columns: int) -> str:
+    return f"{columns} value{'s' if columns != 1 else ''}"
+
+
+def _error(place: str, reason: str, hint: str = "") -> DataError:
+    separator = ", " if reason.startswith("column ") else ": "
+    return DataError([Diagnostic(f"table {place}{separator}{reason}", hint=hint)])

@@ -1,0 +1,60 @@
+"""Rows to files with Arrow alone: one file for each relation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltic.pipeline.io.target import Target
+
+_SLICE = 1 << 20
+
+
+class ArrowWriter:
+    """Writes in this process, a slice of the rows at a time; a file appears when it is complete."""
+
+    def write(self, rows: pa.Table, target: Target) -> None:
+        """Write the rows to the target's file."""
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.path.with_name(f".{target.path.name}.unfinished")
+        try:
+            _write_parquet(rows, unfinished) if target.format == "parquet" else _write_lines(rows, target, unfinished)
+            if target.path.is_dir():
+                shutil.rmtree(target.path)
+            os.replace(unfinished, target.path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _write_parquet(rows: pa.Table, path: Path) -> None:
+    with pq.ParquetWriter(path, rows.schema) as writer:
+        for part in slices(rows, _SLICE):
+            writer.write_table(part)
+
+
+def _write_lines(rows: pa.Table, target: Target, path: Path) -> None:
+    with path.open("wb") as file:
+        for line in target.header("__weight__" in rows.column_names):
+            file.write(line.encode() + b"\n")
+        for part in slices(rows, _SLICE):
+            file.write(_as_bytes(target.lines(part)))
+
+
+def slices(rows: pa.Table, size: int) -> Iterator[pa.Table]:
+    """The rows in parts of at most `size`."""
+    for start in range(0, len(rows), size):
+        yield rows.slice(start, size)
+
+
+def _as_bytes(lines: pa.ChunkedArray) -> memoryview:
+    """The lines with a newline behind each, as one piece of memory."""
+    ended = pc.binary_join_element_wise(lines.cast(pa.large_string()), "\n", "").combine_chunks()
+    offsets, data = ended.buffers()[1:]
+    bounds = memoryview(offsets).cast("q")
+    return memoryview(data)[bounds[ended.offset] : bounds[ended.offset + len(ended)]]

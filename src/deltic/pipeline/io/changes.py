@@ -1,0 +1,98 @@
+"""A folder of changes: which epochs it holds, in which order, and which files make up each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.locate import EXTENSIONS, Files, Input, extension, files_at, is_hidden, natural
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The changes of one epoch: the files of each table that they touch."""
+
+    name: str
+    files: tuple[Files, ...]
+
+
+def epochs(folder: Path, inputs: Mapping[str, Input]) -> list[Epoch]:
+    """The epochs of a folder: each file and sub-folder is one, in natural order of their names.
+
+    Raises DataError with a finding for every file whose table cannot be told.
+    """
+    if not folder.is_dir():
+        raise DataError([Diagnostic("there is no such folder of changes", str(folder))])
+    found, findings = [], list[Diagnostic]()
+    for path in _entries(folder):
+        try:
+            found.append(_epoch(path, inputs))
+        except DataError as error:
+            findings += error.diagnostics
+    if findings:
+        raise DataError(findings)
+    return found
+
+
+def _epoch(path: Path, inputs: Mapping[str, Input]) -> Epoch:
+    if path.is_dir() and not extension(path):
+        return Epoch(path.name, tuple(_sub_folder(path, inputs)))
+    return Epoch(path.name, (files_at(_of_single(path, inputs), path, signed=True),))
+
+
+def _sub_folder(folder: Path, inputs: Mapping[str, Input]) -> Iterator[Files]:
+    """The files of the tables that one epoch touches; they are named as the tables' own files are."""
+    tables: dict[str, Path] = {}
+    for path in _entries(folder):
+        source = _named_as_input(path, inputs)
+        if source is None:
+            raise _unknown(path, path.name, inputs, "name it as the input file of one of the tables")
+        if source.name in tables:
+            raise _error(path, f"table {source.name}: {tables[source.name].name} holds changes of it already")
+        tables[source.name] = path
+        yield files_at(source, path, signed=True)
+
+
+def _of_single(path: Path, inputs: Mapping[str, Input]) -> Input:
+    """The table of a file that is an epoch by itself: <order>.<table>.<extension>, or the only table."""
+    stem = _stem(path)
+    for name in (stem.partition(".")[2], stem):
+        if name in inputs:
+            return inputs[name]
+    named = _named_as_input(path, inputs)
+    if named is not None:
+        return named
+    if len(inputs) == 1:
+        return next(iter(inputs.values()))
+    raise _unknown(path, stem.partition(".")[2] or stem, inputs, "name it <order>.<table>.<extension>")
+
+
+def _named_as_input(path: Path, inputs: Mapping[str, Input]) -> Input | None:
+    """The table whose input file has this name, or whose name this is."""
+    bare = path.name.removesuffix(".gz")
+    for source in inputs.values():
+        if source.filename is not None and Path(source.filename).name.removesuffix(".gz") == bare:
+            return source
+    return inputs.get(_stem(path))
+
+
+def _stem(path: Path) -> str:
+    bare = path.name.removesuffix(".gz")
+    return bare[: -len(extension(path))] if extension(path) else bare
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.iterdir() if not is_hidden(path)), key=lambda path: natural(path.name))
+
+
+def _unknown(path: Path, name: str, inputs: Mapping[str, Input], remedy: str) -> DataError:
+    tables = ", ".join(inputs) or "none"
+    hint = did_you_mean(_stem(Path(name)), inputs) or f"{remedy}; extensions: {', '.join(EXTENSIONS)}"
+    return _error(path, f"cannot tell which table these changes are for (the tables: {tables})", hint)
+
+
+def _error(path: Path, message: str, hint: str = "") -> DataError:
+    return DataError([Diagnostic(message, str(path), hint=hint)])

@@ -1,0 +1,97 @@
+"""What a program's directives say about its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deltic.circuit.types import Schema
+from deltic.datalog import CheckedProgram, Directive
+from deltic.errors import Diagnostic, ProgramError
+from deltic.pipeline.io.locate import Input
+
+
+@dataclass(frozen=True)
+class Output:
+    """How the program wants the rows of a relation to be written."""
+
+    name: str
+    schema: Schema
+    filename: str | None = None
+    delimiter: str = "\t"
+    headers: bool = False
+    rfc4180: bool = False
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The files of a program: each table with how it is read, what is written, whose sizes are printed."""
+
+    inputs: dict[str, Input]
+    outputs: tuple[Output, ...]
+    sizes: tuple[str, ...]
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The relations that the user asked to see, each once."""
+        return tuple(dict.fromkeys([*(output.name for output in self.outputs), *self.sizes]))
+
+
+def interface(program: CheckedProgram) -> Interface:
+    """The files of a program; without .output and .printsize every view is written.
+
+    Raises ProgramError for a directive that Deltic does not follow.
+    """
+    findings = [finding for directive in program.directives for finding in _unsupported(directive)]
+    if findings:
+        raise ProgramError(findings)
+    options = {d.relation: d for d in program.directives if d.kind == "input"}
+    inputs = {
+        name: _input(name, relation.schema, options.get(name))
+        for name, relation in program.relations.items()
+        if relation.is_table
+    }
+    outputs = tuple(
+        _output(d.relation, program.relations[d.relation].schema, d) for d in program.directives if d.kind == "output"
+    )
+    sizes = tuple(d.relation for d in program.directives if d.kind == "printsize")
+    if not outputs and not sizes:
+        outputs = tuple(Output(r.name, r.schema) for r in program.relations.values() if r.is_derived)
+    return Interface(inputs, outputs, sizes)
+
+
+def _input(name: str, schema: Schema, directive: Directive | None) -> Input:
+    options = directive.options if directive else {}
+    return Input(
+        name,
+        schema,
+        options.get("filename"),
+        options.get("delimiter"),
+        options.get("headers") == "true",
+        options.get("rfc4180") == "true",
+        required=directive is not None,
+    )
+
+
+def _output(name: str, schema: Schema, directive: Directive) -> Output:
+    options = directive.options
+    rfc4180 = options.get("rfc4180") == "true"
+    delimiter = options.get("delimiter", "," if rfc4180 else "\t")
+    return Output(name, schema, options.get("filename"), delimiter, options.get("headers") == "true", rfc4180)
+
+
+def _unsupported(directive: Directive) -> Iterator[Diagnostic]:
+    """What a directive asks for that would be done differently from what it says."""
+    options = directive.options
+    if options.get("IO", "file") != "file":
+        yield directive.span.error(f"IO={options['IO']} is not supported", "the only device is IO=file")
+    if "columns" in options:
+        yield directive.span.error("the option columns is not supported", "let the file have the relation's columns")
+    if directive.kind == "output" and options.get("compress") == "true":
+        yield directive.span.error("the option compress is not supported", "--format parquet writes compressed files")
+    if options.get("rfc4180") == "true" and len(options.get("delimiter", ",")) != 1:
+        yield directive.span.error(
+            "with rfc4180 the delimiter is one character", f"it is {options['delimiter']!r} here"
+        )
+    if options.get("rfc4180") == "true" and options.get("delimiter") == '"':
+        yield directive.span.error("with rfc4180 the delimiter cannot be the quote")

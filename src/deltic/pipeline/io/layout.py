@@ -1,0 +1,55 @@
+"""How the rows of one relation are written in a file."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from deltic.circuit.types import Schema, Type
+
+
+class Kind(enum.Enum):
+    """The family of a file format."""
+
+    TEXT = "text"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file of one relation holds: rows of `schema`, and when `signed`, whether each comes or goes.
+
+    The other fields describe delimited text: the text between fields, whether the first line of each file is a
+    header, and whether fields may be quoted as in RFC 4180 (a quoted field does not extend over lines).
+    """
+
+    schema: Schema
+    kind: Kind = Kind.TEXT
+    signed: bool = False
+    delimiter: str = "\t"
+    headers: bool = False
+    rfc4180: bool = False
+
+    @property
+    def width(self) -> int:
+        """The number of columns of a row."""
+        return len(self.schema)
+
+    @property
+    def keeps_blank_lines(self) -> bool:
+        """Whether an empty line is a row: that of one symbol, the empty one. Elsewhere blank lines are skipped."""
+        return not self.signed and [column.type for column in self.schema] == [Type.STRING]
+
+
+# How messages call the values of a type.
+EXPECTED = {
+    Type.INT64: "a number",
+    Type.UINT64: "an unsigned number",
+    Type.FLOAT64: "a float",
+    Type.STRING: "a symbol",
+    Type.BOOLEAN: "true or false",
+    Type.DATE: "a date",
+    Type.TIMESTAMP: "a timestamp",
+}
+RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}

@@ -1,0 +1,118 @@
+"""Which files of a folder hold the rows of a relation, and how they are to be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from deltic.circuit.types import Schema
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.layout import Kind, Layout
+
+# What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
+_BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {
+    ".facts": (Kind.TEXT, None),
+    ".csv": (Kind.TEXT, ","),
+    ".tsv": (Kind.TEXT, "\t"),
+    ".txt": (Kind.TEXT, None),
+    ".parquet": (Kind.PARQUET, None),
+    ".json": (Kind.JSON, None),
+    ".jsonl": (Kind.JSON, None),
+}
+EXTENSIONS = tuple(_BY_EXTENSION)
+_COMPRESSED = ".gz"
+
+
+@dataclass(frozen=True)
+class Input:
+    """How the program wants the rows of a table to be read; None where its directive says nothing."""
+
+    name: str
+    schema: Schema
+    filename: str | None = None
+    delimiter: str | None = None
+    headers: bool = False
+    rfc4180: bool = False
+    required: bool = True
+
+    def layout(self, path: Path, signed: bool) -> Layout:
+        """How a file or folder of this table is written, going by its name."""
+        kind, delimiter = _BY_EXTENSION.get(extension(path), (Kind.TEXT, None))
+        chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
+        return Layout(self.schema, kind, signed, chosen, self.headers, self.rfc4180)
+
+    @property
+    def candidates(self) -> list[str]:
+        """The file names under which rows of this table are looked for, in the order of the documentation."""
+        if self.filename is not None:
+            return [self.filename, self.filename + _COMPRESSED]
+        names = [self.name + ending for ending in EXTENSIONS]
+        return names + [name + _COMPRESSED for name in names if not name.endswith(".parquet")]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that hold rows of one table, all written the same way, in the order in which they are read."""
+
+    table: str
+    paths: tuple[Path, ...]
+    layout: Layout
+
+    def signed(self) -> Files:
+        """The same files, as changes."""
+        return replace(self, layout=replace(self.layout, signed=True))
+
+
+def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
+    """The files of a table in a folder, None when there are none; raises DataError when two names are there."""
+    found = [folder / name for name in source.candidates if (folder / name).exists()]
+    if len(found) > 1:
+        names = " and ".join(path.name for path in found)
+        raise _error(folder, f"table {source.name}: both {names} are here", "keep one, or name it with .input")
+    return files_at(source, found[0], signed) if found else None
+
+
+def files_at(source: Input, path: Path, signed: bool) -> Files:
+    """The files of a table at one path: the file itself, or the part files of a folder, of which there may be none."""
+    paths = tuple(part_files(path)) if path.is_dir() else (path,)
+    return Files(source.name, paths, source.layout(path, signed))
+
+
+def missing(source: Input, folder: Path) -> DataError:
+    """The error for a table whose files are not where they should be."""
+    looked = str(folder / (source.filename or f"{source.name}.facts"))
+    also = "" if source.filename else f" (or {', '.join(EXTENSIONS[1:])})"
+    if not folder.exists():
+        return _error(folder, f"table {source.name}: there is no such folder", "name the one that holds the facts")
+    hint = f"put the rows of {source.name} there (an empty file for none), or say where they are with --facts DIR"
+    return DataError([Diagnostic(f"table {source.name}: no file {looked}{also}", hint=hint)])
+
+
+def part_files(folder: Path) -> Iterator[Path]:
+    """The data files of a folder, in order; hidden ones and markers such as _SUCCESS are not data."""
+    for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
+        if path.is_file() and not is_hidden(path):
+            yield path
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a name says that the file is not data."""
+    return path.name.startswith((".", "_"))
+
+
+def extension(path: Path) -> str:
+    """The end of a name that tells the format, "" when there is none that is known; compression aside."""
+    suffix = Path(path.name.removesuffix(_COMPRESSED)).suffix.lower()
+    return suffix if suffix in _BY_EXTENSION else ""
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A sort key by which 2 comes before 10."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts if part]
+
+
+def _error(path: Path, message: str, hint: str) -> DataError:
+    return DataError([Diagnostic(message, str(path), hint=hint)])

@@ -1,0 +1,90 @@
+"""One row by column names, from Parquet or JSON: the definition that the readers must agree with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.values import problem
+
+# The column that tells insertions from deletions, where there is no WEIGHT.
+OP = "op"
+INSERTIONS = ("+", "insert")
+DELETIONS = ("-", "delete")
+
+
+def parse_json(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
+    """The row and weight that a line of JSON holds; raises Malformed."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise Malformed(f"not JSON: {error.msg}", error.colno) from None
+    except RecursionError:
+        raise Malformed("not a row: brackets are nested too deeply", 1) from None
+    if not isinstance(value, dict):
+        raise Malformed("expected a JSON object, with the names of the columns as its keys", 1)
+    try:
+        return parse_object(value, layout)
+    except Malformed as error:
+        column, length = _key_place(line, error)
+        raise Malformed(error.reason, column, length, error.hint) from None
+
+
+def parse_object(row: Mapping[str, Any], layout: Layout) -> tuple[tuple[Any, ...], int]:
+    """The row and weight that named values hold; further names are ignored; raises Malformed."""
+    check_names(row, layout)
+    for column in layout.schema:
+        reason = problem(row[column.name], column)
+        if reason is not None:
+            raise Malformed(f"column {column.name}: {reason}")
+    values = tuple(row[column.name] for column in layout.schema)
+    return values, _weight(row, layout) if layout.signed else 1
+
+
+def check_names(names: Iterable[str], layout: Layout) -> None:
+    """Raises Malformed unless every column, and what tells insertions from deletions, is among `names`."""
+    known = list(names)
+    for column in layout.schema.names:
+        if column not in known:
+            spare = [name for name in known if name not in layout.schema.names]
+            raise Malformed(f"column {column} is missing", hint=did_you_mean(column, spare))
+    if layout.signed and not any(name in known for name in weight_columns(layout)):
+        raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
+
+
+def weight_columns(layout: Layout) -> list[str]:
+    """The names that a weight is looked for under, the first that is there counts."""
+    return [name for name in (WEIGHT, OP) if name not in layout.schema.names]
+
+
+def _signs_wanted(layout: Layout) -> str:
+    if OP in layout.schema.names:
+        return f"a column {WEIGHT} with 1 or -1"
+    return f"a column {OP} with + or -, or {WEIGHT} with 1 or -1"
+
+
+def _weight(row: Mapping[str, Any], layout: Layout) -> int:
+    for name in weight_columns(layout):
+        value = row.get(name)
+        if value is None:
+            continue
+        if name == OP and isinstance(value, str) and value.lower() in INSERTIONS + DELETIONS:
+            return 1 if value.lower() in INSERTIONS else -1
+        if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) < 2**63:
+            return value
+        wanted = "+ or - (or insert or delete)" if name == OP else "an integer other than 0"
+        raise Malformed(f"column {name}: expected {wanted}, found {value!r}")
+    raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
+
+
+def _key_place(line: str, error: Malformed) -> tuple[int, int]:
+    """Where the key stands that the finding is about; the start of the line when it is not found."""
+    name = re.match(r"column (\w+): ", error.reason)
+    match = re.search(rf'"{re.escape(name[1])}"\s*:', line) if name else None
+    return (match.start() + 1, match.end() - match.start() - 1) if match else (1, 1)

@@ -1,0 +1,51 @@
+"""What reading a stretch of a file gives: rows, and where rows are malformed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.circuit.types import Schema
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import Diagnostic
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Rows as a table of `arrow_schema`, and the positions (from 0, in the stretch) of the malformed ones."""
+
+    table: pa.Table
+    bad: list[int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The rows of some files, and a finding for each malformed one that was met."""
+
+    table: pa.Table
+    rejects: tuple[Diagnostic, ...] = ()
+
+
+def arrow_schema(schema: Schema, signed: bool) -> pa.Schema:
+    """The Arrow schema of rows; of changes, with the weights, when `signed`."""
+    fields = schema.to_arrow()
+    return fields.append(pa.field(WEIGHT, pa.int64(), nullable=False)) if signed else fields
+
+
+def rows_to_table(rows: Sequence[tuple[tuple[Any, ...], int]], schema: Schema, signed: bool) -> pa.Table:
+    """Rows with weights as a table; the weights are left out unless `signed`."""
+    fields = arrow_schema(schema, signed)
+    columns = [pa.array([row[i] for row, _ in rows], column.type.arrow) for i, column in enumerate(schema)]
+    if signed:
+        columns.append(pa.array([weight for _, weight in rows], pa.int64()))
+    return table_of(columns, fields, len(rows))
+
+
+def table_of(columns: Sequence[Any], fields: pa.Schema, rows: int) -> pa.Table:
+    """A table of these columns; of `rows` rows also when there is no column."""
+    if columns:
+        return pa.table(list(columns), schema=fields)
+    return pa.table({"": pa.nulls(rows)}).select([])

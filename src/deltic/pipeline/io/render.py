@@ -1,0 +1,99 @@
+"""Rows to lines of text or JSON, with Arrow's kernels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.io.objects import OP
+
+
+def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool) -> pa.ChunkedArray:
+    """Each row as a line of delimited text; with WEIGHT, if there, as a + or - of its own in front."""
+    names = [name for name in rows.column_names if name != WEIGHT]
+    columns = [_text(rows[name], delimiter, rfc4180) for name in names] or [_constant("()", len(rows))]
+    if WEIGHT in rows.column_names:
+        columns.insert(0, _op(rows[WEIGHT]))
+    return _joined(columns, delimiter)
+
+
+def header_line(names: Sequence[str], delimiter: str, signed: bool) -> str:
+    """The names of the columns as the first line of a file."""
+    return delimiter.join([OP, *names] if signed else names)
+
+
+def json_lines(rows: pa.Table) -> pa.ChunkedArray:
+    """Each row as an object."""
+    parts: list[Any] = []
+    for name in rows.column_names:
+        parts += [("," if parts else "") + json.dumps(name, ensure_ascii=False) + ":", _json(rows[name])]
+    return _joined(["{", *parts, "}"], "") if parts else _constant("{}", len(rows))
+
+
+def count_unreadable(rows: pa.Table, delimiter: str, rfc4180: bool) -> int:
+    """How many rows have a symbol that delimited text cannot hold, so that reading would not give the row back."""
+    hazards = ["\n", "\r"] if rfc4180 else ["\n", "\r", delimiter]
+    unreadable = None
+    for field in rows.schema:
+        if pa.types.is_string(field.type):
+            for hazard in hazards:
+                found = pc.match_substring(rows[field.name], hazard)
+                unreadable = found if unreadable is None else pc.or_(unreadable, found)
+    return 0 if unreadable is None else pc.sum(unreadable).as_py() or 0
+
+
+def unit_weights(changes: pa.Table) -> pa.Table:
+    """Changes with each row repeated as often as its weight says, so that every weight is 1 or -1."""
+    sizes = pc.abs(changes[WEIGHT])
+    if pc.all(pc.equal(sizes, 1)).as_py() is not False:
+        return changes
+    repeated = [index for index, size in enumerate(sizes.to_pylist()) for _ in range(size)]
+    taken = changes.take(pa.array(repeated, pa.int64()))
+    return taken.set_column(taken.schema.get_field_index(WEIGHT), changes.schema.field(WEIGHT), pc.sign(taken[WEIGHT]))
+
+
+def _op(weights: Any) -> Any:
+    return pc.if_else(pc.greater(weights, 0), "+", "-")
+
+
+def _text(values: Any, delimiter: str, rfc4180: bool) -> Any:
+    texts = values.cast(pa.string())
+    if not (rfc4180 and pa.types.is_string(values.type)):
+        return texts
+    special = pc.or_(pc.match_substring(texts, '"'), pc.match_substring(texts, delimiter))
+    if not pc.any(special).as_py():
+        return texts
+    escaped = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', escaped, '"', ""), texts)
+
+
+def _json(values: Any) -> Any:
+    if pa.types.is_string(values.type):
+        return _map_distinct(values, lambda text: json.dumps(text, ensure_ascii=False))
+    if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values)).as_py():
+        return _map_distinct(values, json.dumps)
+    texts = values.cast(pa.string())
+    if pa.types.is_temporal(values.type):
+        texts = pc.binary_join_element_wise('"', texts, '"', "")
+    return pc.fill_null(texts, "null")
+
+
+def _map_distinct(values: Any, function: Any) -> Any:
+    """A function of Python for every value, called once for each distinct one."""
+    encoded = pa.chunked_array([values]) if isinstance(values, pa.Array) else values
+    encoded = encoded.combine_chunks().dictionary_encode()
+    words = pa.array([function(value) for value in encoded.dictionary.to_pylist()], pa.string())
+    return pc.fill_null(words.take(encoded.indices), "null")
+
+
+def _joined(columns: list[Any], delimiter: str) -> Any:
+    return pc.binary_join_element_wise(*columns, delimiter, null_handling="replace", null_replacement="")
+
+
+def _constant(text: str, rows: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array([text], pa.string()).take(pa.nulls(rows, pa.int64()).fill_null(0))])

@@ -1,0 +1,59 @@
+"""Where the rows of a relation are written, and in which form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import pyarrow as pa
+
+from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.render import header_line, json_lines, text_lines, unit_weights
+
+Format = Literal["csv", "parquet", "json"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place for rows: a file, or a folder of part files where Spark writes."""
+
+    path: Path
+    format: Format
+    output: Output
+
+    def header(self, signed: bool) -> list[str]:
+        """The lines in front of the rows."""
+        if self.format != "csv" or not self.output.headers:
+            return []
+        return [header_line(self.output.schema.names, self.output.delimiter, signed)]
+
+    def lines(self, rows: pa.Table) -> pa.ChunkedArray:
+        """The rows as lines, for the formats that are text."""
+        if self.format == "json":
+            return json_lines(rows)
+        rows = unit_weights(rows) if WEIGHT in rows.column_names else rows
+        return text_lines(rows, self.output.delimiter, self.output.rfc4180)
+
+
+class Writer(Protocol):
+    """Writes rows to targets, in place of what is there."""
+
+    def write(self, rows: pa.Table, target: Target) -> None:
+        """Write the rows; changes when they have a column WEIGHT."""
+
+
+def view_target(output: Output, out: Path, wanted: Format | None) -> Target:
+    """Where a view goes: the directive's file, or <name>.<extension>."""
+    chosen = wanted or "csv"
+    filename = output.filename or f"{output.name}.csv"
+    path = out / filename
+    return Target(path if chosen == "csv" else path.with_suffix(f".{chosen}"), chosen, output)
+
+
+def change_target(output: Output, folder: Path, wanted: Format | None) -> Target:
+    """Where the changes of a view in one epoch go; the extension tells the delimiter, so that they can be read back."""
+    chosen = wanted or "csv"
+    extension = {"\t": "tsv", ",": "csv"}.get(output.delimiter, "txt") if chosen == "csv" else chosen
+    return Target(folder / f"{output.name}.{extension}", chosen, output)

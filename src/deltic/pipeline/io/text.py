@@ -1,0 +1,143 @@
+"""One line of delimited text: the definition that the readers, which work on columns, must agree with."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deltic.circuit.types import Type
+from deltic.errors import UnsupportedError
+from deltic.pipeline.io.layout import EXPECTED, RANGES, Layout
+from deltic.pipeline.io.malformed import Malformed
+
+# Patterns that mean the same to Python, RE2 (Arrow) and Java (Spark); blanks around a number are let pass.
+BLANKS = " \t"
+INTEGER = r"[ \t]*[+-]?[0-9]+[ \t]*"
+UNSIGNED = r"[ \t]*[+]?[0-9]+[ \t]*"
+SPECIAL = r"[ \t]*[+-]?(?:[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])[ \t]*"
+DECIMAL = r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*"
+FLOAT = f"(?:{SPECIAL}|{DECIMAL})"
+PATTERNS = {Type.INT64: INTEGER, Type.UINT64: UNSIGNED, Type.FLOAT64: FLOAT}
+
+_LONGEST_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a line: its value, and the stretch of the line that it takes, quotes included."""
+
+    value: str
+    start: int
+    end: int
+
+
+def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
+    """The row that a line holds, and its weight; raises Malformed. The line has no line end and is not blank."""
+    start, weight = _sign(line) if layout.signed else (0, 1)
+    fields = list(split(line, start, layout))
+    if layout.signed and len(fields) == max(layout.width, 1) + 1 and fields[0].start == fields[0].end:
+        fields = fields[1:]
+    if layout.width == 0:
+        return _nullary(fields), weight
+    if len(fields) != layout.width:
+        raise _wrong_count(line, fields, layout)
+    return tuple(_convert(f, c.type) for f, c in zip(fields, layout.schema, strict=True)), weight
+
+
+def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
+    """The fields of a line from `start` on; at least one."""
+    while True:
+        field = _quoted(line, start, layout) if layout.rfc4180 and line.startswith('"', start) else None
+        field = field or _plain(line, start, layout.delimiter)
+        yield field
+        if field.end == len(line):
+            return
+        start = field.end + len(layout.delimiter)
+
+
+def check_types(layout: Layout) -> None:
+    """Raises UnsupportedError when text has no agreed form for a column's type."""
+    for column in layout.schema:
+        if column.type not in PATTERNS and column.type is not Type.STRING:
+            raise UnsupportedError(
+                f"column {column.name}: a column of type {column.type.value} is not read from delimited text; "
+                "use Parquet or a DataFrame"
+            )
+
+
+def _sign(line: str) -> tuple[int, int]:
+    if line[:1] in ("+", "-"):
+        return 1, 1 if line[0] == "+" else -1
+    raise Malformed("expected + or - at the start of the row, for an insertion or a deletion", 1)
+
+
+def _plain(line: str, start: int, delimiter: str) -> Field:
+    end = line.find(delimiter, start)
+    end = len(line) if end < 0 else end
+    return Field(line[start:end], start, end)
+
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+
+
+def _quoted(line: str, start: int, layout: Layout) -> Field:
+    match = _QUOTED.match(line, start)
+    if match is None:
+        raise Malformed("this quote is never closed on its line", start + 1)
+    if match.end() != len(line) and not line.startswith(layout.delimiter, match.end()):
+        wanted = f"expected {layout.delimiter!r} or the end of the line after the closing quote"
+        raise Malformed(f"{wanted}, found {line[match.end()]!r}", match.end() + 1)
+    return Field(match[1].replace('""', '"'), start, match.end())
+
+
+def _nullary(fields: list[Field]) -> tuple[()]:
+    if len(fields) == 1 and fields[0].value == "()":
+        return ()
+    raise Malformed("expected (), the row of a relation without columns", fields[0].start + 1)
+
+
+def _wrong_count(line: str, fields: list[Field], layout: Layout) -> Malformed:
+    expected = f"{layout.width} field{'s' if layout.width != 1 else ''}"
+    reason = f"expected {expected}, found {len(fields)}"
+    if len(fields) > layout.width:
+        extra = fields[layout.width]
+        return Malformed(reason, extra.start + 1, max(1, extra.end - extra.start))
+    wrong_delimiter = len(fields) == 1 and layout.width > 1
+    hint = f"the fields are separated by {layout.delimiter!r}" if wrong_delimiter else ""
+    return Malformed(reason, len(line) + 1, 1, hint)
+
+
+def _convert(field: Field, type_: Type) -> Any:
+    if type_ is Type.STRING:
+        return field.value
+    if not re.fullmatch(PATTERNS[type_], field.value):
+        found = f"'{_shortened(field.value)}'" if field.value else "an empty field"
+        raise _malformed(field, f"expected {EXPECTED[type_]}, found {found}")
+    return _float(field) if type_ is Type.FLOAT64 else _integer(field, type_)
+
+
+def _integer(field: Field, type_: Type) -> int:
+    value = int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64
+    least, greatest = RANGES[type_]
+    if least <= value <= greatest:
+        return value
+    shown = _shortened(field.value.strip(BLANKS))
+    raise _malformed(field, f"{shown} is out of range for {EXPECTED[type_]} ({least} to {greatest})")
+
+
+def _float(field: Field) -> float:
+    value = float(field.value.strip(BLANKS))
+    if math.isinf(value) and not re.fullmatch(SPECIAL, field.value):
+        raise _malformed(field, f"{_shortened(field.value.strip(BLANKS))} is out of range for a float")
+    return value
+
+
+def _malformed(field: Field, reason: str) -> Malformed:
+    return Malformed(reason, field.start + 1, max(1, field.end - field.start))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"

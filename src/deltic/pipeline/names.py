@@ -1,0 +1,31 @@
+"""Tables and views by name, with errors that know the nearest one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from deltic.datalog.syntax.names import did_you_mean
+from deltic.errors import DelticError
+
+T = TypeVar("T")
+
+
+def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | None = None) -> T:
+    """What is known under a name; raises DelticError with the nearest name, or with what `why` says of it."""
+    if name in known:
+        return known[name]
+    if why and name in why:
+        raise DelticError(f"{name} is not a {kind}: {why[name]}")
+    raise DelticError(f"there is no {kind} {name!r}; {did_you_mean(name, known) or _all(known)}")
+
+
+def check_choice(value: str, kind: str, choices: Sequence[str]) -> None:
+    """Raises DelticError unless `value` is one of the choices."""
+    if value not in choices:
+        raise DelticError(f"there is no {kind} {value!r}; {did_you_mean(value, choices) or _all(choices)}")
+
+
+def _all(known: Iterable[str]) -> str:
+    names = ", ".join(known)
+    return f"what there is: {names}" if names else "no program has declared any yet"

@@ -1,0 +1,45 @@
+"""What one epoch did, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deltic.engine.protocol import EpochResult
+from deltic.pipeline.delta import count
+
+
+@dataclass(frozen=True)
+class Changed:
+    """How many rows of a view came and went."""
+
+    inserted: int
+    deleted: int
+
+    def __str__(self) -> str:
+        return f"+{self.inserted:,} −{self.deleted:,}"
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """One epoch in numbers."""
+
+    rows_in: int
+    """Rows of the tables that really changed."""
+    changed: Mapping[str, Changed] = field(default_factory=dict)
+    """The views that changed."""
+    seconds: float = 0.0
+    """What the engine took; not the reading and writing of files and DataFrames."""
+    rows_visited: int = 0
+    """Rows and index entries that the engine looked at: what the cost is made of."""
+
+    def __str__(self) -> str:
+        views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
+        numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
+        return f"{views} ({numbers})"
+
+
+def report_of(result: EpochResult) -> EpochReport:
+    """The numbers of an engine's result."""
+    changed = {name: Changed(count(batch, 1), count(batch, -1)) for name, batch in result.changes.items()}
+    return EpochReport(result.rows_in, changed, result.seconds, result.rows_visited)

@@ -1,0 +1,120 @@
+"""The pipeline: what a user holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from deltic.circuit.types import Schema
+from deltic.datalog import parse
+from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.errors import DelticError
+from deltic.pipeline.engines import EngineName, new_engine
+from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.program import Compiled, compiled
+from deltic.pipeline.transaction import Batches, Transaction, with_weight
+from deltic.pipeline.views import View
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Pipeline:
+    """Tables, and views over them that stay fresh at the cost of the change.
+
+    Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
+    `engine` is "local", "reference" (slow; for tests) or "auto", which is the local one. `conflicts` says what to do
+    with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
+    "normalize" makes it a no-op, "trust" does not look.
+
+    A pipeline belongs to one thread.
+    """
+
+    def __init__(
+        self, spark: SparkSession | None = None, engine: EngineName = "auto", conflicts: Conflicts = "error"
+    ) -> None:
+        check_choice(engine, "engine", get_args(EngineName))
+        check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
+        self.spark = spark
+        self.conflicts: Conflicts = conflicts
+        self._engine_name: EngineName = engine
+        self._compiled = compiled([])
+        self._engine: Engine = new_engine(engine, self._compiled.circuit)
+        self._has_begun = False
+        self._transaction: Transaction | None = None
+
+    def datalog(self, text: str, file: str = "<datalog>") -> None:
+        """Add a Datalog program: its declarations, rules and facts join those that are there.
+
+        `file` is what messages call the text. Raises ProgramError with all findings, and the pipeline stays as it
+        was. When tables hold rows already, everything is computed anew from them, in one epoch: add programs
+        before data where you can.
+        """
+        self._refuse_inside_transaction("a program is added before or after it")
+        program = compiled([*self._compiled.programs, parse(text, file)])
+        engine = new_engine(self._engine_name, program.circuit)
+        if self._has_begun:
+            engine.apply(self._contents(program), "trust")
+        self._compiled, self._engine = program, engine
+
+    def transaction(self, conflicts: Conflicts | None = None) -> Transaction:
+        """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
+
+        `conflicts` overrides that of the pipeline.
+        """
+        self._refuse_inside_transaction("transactions do not nest")
+        chosen = conflicts or self.conflicts
+        check_choice(chosen, "policy for conflicts", get_args(Conflicts))
+
+        def commit(batches: Batches) -> EpochResult:
+            result = self._engine.apply(batches, chosen)
+            self._has_begun = True
+            return result
+
+        self._transaction = Transaction(self.tables, self.views, commit, self._close, self.spark)
+        return self._transaction
+
+    def __getitem__(self, name: str) -> View:
+        """A view or table by name; raises DelticError with the nearest name when there is none."""
+        schema = find(name, "view or table", self._compiled.relations)
+        return View(name, schema, self._current_engine, self.spark)
+
+    def explain(self, name: str) -> str:
+        """How a view is computed and kept: its circuit, incremental, and what the engine makes of it."""
+        find(name, "view", self.views, dict.fromkeys(self.tables, "it is a table"))
+        return self._engine.explain(name)
+
+    @property
+    def tables(self) -> dict[str, Schema]:
+        """The tables and their columns."""
+        return self._compiled.tables
+
+    @property
+    def views(self) -> dict[str, Schema]:
+        """The views and their columns."""
+        return self._compiled.views
+
+    def _current_engine(self) -> Engine:
+        """The engine, to be read from; what facts alone give is derived before the first transaction."""
+        if not self._has_begun:
+            self._engine.apply({})
+            self._has_begun = True
+        return self._engine
+
+    def _contents(self, program: Compiled) -> Batches:
+        """The rows of the tables, as insertions into those of a program that has grown."""
+        contents = {name: self._engine.read(name, table=True) for name in self.tables}
+        lost = [name for name, rows in contents.items() if len(rows) and name not in program.tables]
+        if lost:
+            name = lost[0]
+            raise DelticError(
+                f"{name} is a table and holds rows; the program's rules would make it a view without them. "
+                f"Add `.input {name}` to the program, so that it is both"
+            )
+        return {name: with_weight(rows, 1) for name, rows in contents.items() if len(rows)}
+
+    def _close(self) -> None:
+        self._transaction = None
+
+    def _refuse_inside_transaction(self, remedy: str) -> None:
+        if self._transaction is not None and self._transaction.is_open:
+            raise DelticError(f"a transaction is open: {remedy}")

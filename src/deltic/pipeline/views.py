@@ -1,0 +1,65 @@
+"""Views and tables as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from deltic.circuit.types import Schema
+from deltic.engine.protocol import Engine
+from deltic.errors import DelticError
+from deltic.pipeline.io.values import problem
+from deltic.pipeline.names import find
+from deltic.pipeline.rows import Rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class View:
+    """A view or table of a pipeline. It holds no rows: each call gives those after the last transaction."""
+
+    def __init__(self, name: str, schema: Schema, engine: Callable[[], Engine], spark: SparkSession | None) -> None:
+        self.name = name
+        self.schema = schema
+        self._engine = engine
+        self._spark = spark
+
+    def rows(self) -> Rows:
+        """All rows, in no particular order."""
+        return Rows(self._engine().read(self.name), self._spark)
+
+    def lookup(self, **key: Any) -> Rows:
+        """The rows with these values in these columns, at the cost of what is found.
+
+        Raises DelticError for a column that there is not, or a value that is not one of its column.
+        """
+        columns = {column.name: column for column in self.schema}
+        for name, value in key.items():
+            reason = problem(value, find(name, f"column of {self.name}", columns))
+            if reason is not None:
+                raise DelticError(f"{self.name}, column {name}: {reason}")
+        return Rows(self._engine().lookup(self.name, key), self._spark)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self.rows().to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame."""
+        return self.rows().to_pandas()
+
+    def to_spark(self) -> DataFrame:
+        """The rows as a Spark DataFrame, in the pipeline's session or the active one."""
+        return self.rows().to_spark()
+
+    def __len__(self) -> int:
+        return self._engine().count(self.name)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def __repr__(self) -> str:
+        return f"{self.name}{self.schema}: {len(self):,} rows"
