@@ -17,6 +17,7 @@ from deltic.circuit.expressions import (
     infer,
     is_function,
     is_literal,
+    is_total,
     literal,
 )
 from deltic.circuit.types import Type
@@ -105,6 +106,23 @@ def test_operands_that_do_not_fit(expression, found):
     with pytest.raises(UnsupportedError) as caught:
         infer(expression, TYPES)
     assert f"{found} is not supported in an expression" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [exp.Div, exp.IntDiv, exp.Mod])
+def test_division_is_total_by_a_constant_that_is_not_zero(kind):
+    assert is_total(kind(this=column("i"), expression=literal(-3, Type.INT64)))
+    assert is_total(kind(this=column("u"), expression=literal(3, Type.UINT64)))
+    assert not is_total(kind(this=column("u"), expression=literal(0, Type.UINT64)))
+    assert not is_total(kind(this=column("i"), expression=column("j")))
+
+
+def test_other_total_expressions():
+    assert is_total(binary(exp.Add, "i", "j"))
+    assert is_total(cast(column("i"), Type.STRING))
+    assert is_total(literal(1.5, Type.FLOAT64))
+    assert not is_total(cast(column("s"), Type.INT64))
+    assert not is_total(binary(exp.Pow, "i", "j"))
+    assert not is_total(exp.Neg(this=binary(exp.Div, "i", "j")))
 
 
 def test_columns_in_order_of_appearance():

@@ -139,6 +139,26 @@ def is_function(expression: exp.Expression) -> bool:
     return isinstance(expression, tuple(FUNCTIONS))
 
 
+def is_total(expression: exp.Expression) -> bool:
+    """Whether the expression is surely not NULL where its columns are not."""
+    return all(_is_total_node(node) for node in expression.walk())
+
+
+def _is_total_node(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Div | exp.IntDiv | exp.Mod):
+        return is_literal(node.expression) and not is_literal_zero(node.expression)
+    if isinstance(node, exp.TryCast):
+        return is_literal(node.this) or CASTS[node.to.this] is Type.STRING
+    return not isinstance(node, exp.Pow | exp.Null)
+
+
+def is_literal_zero(expression: exp.Expression) -> bool:
+    """Whether the expression is a constant zero as `literal` writes it."""
+    if isinstance(expression, exp.Neg | exp.TryCast):
+        return is_literal_zero(expression.this)
+    return isinstance(expression, exp.Literal) and not expression.is_string and float(expression.this) == 0
+
+
 def infer(expression: exp.Expression, types: Mapping[str, Type]) -> Type:
     """The type of an expression over columns of these types.
 

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.expressions import is_literal, is_total, show
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.types import Type
 from deltic.engine.local.rules import (
@@ -207,11 +207,7 @@ class _Scope:
     def _map(self, node: Node) -> list[Body]:
         operator = node.operator
         assert isinstance(operator, ops.Map)
-        names = [c.name for c in operator.columns]
-        return [
-            replace(b, out={n: replace_columns(e, b.out) for n, e in zip(names, operator.expressions, strict=True)})
-            for b in self.flatten(node.inputs[0])
-        ]
+        return [_mapped(operator, body) for body in self.flatten(node.inputs[0])]
 
     def _filter(self, node: Node) -> list[Body]:
         assert isinstance(node.operator, ops.Filter)
@@ -295,6 +291,15 @@ def _is_plain(body: Body) -> bool:
     return not (body.absent or body.conditions or body.equations) and shown == body.atoms[0].variables()
 
 
+def _mapped(operator: ops.Map, body: Body) -> Body:
+    """The body with the map's results, which must be defined even if nothing reads them later."""
+    pairs = list(zip(operator.columns, operator.expressions, strict=True))
+    out = {c.name: replace_columns(e, body.out) for c, e in pairs}
+    partial = [as_expression(out[c.name]) for c, e in pairs if not c.nullable and not is_total(e)]
+    defined = (exp.Not(this=exp.Is(this=e.copy(), expression=exp.Null())) for e in partial)
+    return replace(body, out=out, conditions=(*body.conditions, *defined))
+
+
 def _restrict(body: Body, condition: Term) -> list[Body]:
     """The body with one more condition; nothing when it can never hold."""
     predicate = as_expression(condition)
@@ -312,7 +317,7 @@ def _term_of(expression: exp.Expression) -> Term:
 
 def _equate(body: Body, left: Term, right: Term) -> list[Body]:
     """The body under the condition that two terms are equal."""
-    if left == right:
+    if left == right and (isinstance(left, int) or is_literal(left)):
         return [body]
     if not isinstance(left, int):
         left, right = right, left
