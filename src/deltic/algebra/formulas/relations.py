@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -42,7 +43,12 @@ def universal(columns: Sequence[str], universe: Iterable[Hashable]) -> Rows:
     >>> len(universal(("x", "y"), range(3)))
     9
     """
-    return frozenset(product(tuple(universe), repeat=len(columns)))
+    return _tuples(len(columns), tuple(universe))
+
+
+@lru_cache(maxsize=64)
+def _tuples(width: int, universe: tuple[Hashable, ...]) -> Rows:
+    return frozenset(product(universe, repeat=width))
 
 
 def relation_algebra(columns: Sequence[str], universe: Iterable[Hashable]) -> Powerset[Row]:
