@@ -24,11 +24,10 @@ def check(programs: Sequence[Program]) -> CheckedProgram:
     findings: Findings = []
     items = [item for program in programs for item in program.items]
     declarations = [item for item in items if isinstance(item, Declaration)]
-    clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations)
-
     types = TypeTable([item for item in items if isinstance(item, Subtype | UnionType)], findings)
     signatures = check_declarations(declarations, types, findings)
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], signatures, findings)
+    clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations, signatures)
     rules = RuleChecker(signatures, types, findings).rules(clauses)
     strata = check_stratification(rules, signatures, findings)
     if findings:

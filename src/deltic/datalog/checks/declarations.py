@@ -47,13 +47,20 @@ def unknown_relation(name: str, signatures: Signatures) -> tuple[str, str]:
     return f"there is no relation `{name}`", hint
 
 
+def can_be_equivalence(signature: Signature) -> bool:
+    """Whether a relation has two attributes of one type."""
+    return len(signature.types) == 2 and signature.types[0] is signature.types[1]
+
+
 def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -> Signature:
     attributes = _distinct(declaration, findings)
     names = tuple(attribute.name for attribute in attributes)
     bases = tuple(types.base(attribute.type) for attribute in attributes)
-    if "eqrel" in declaration.qualifiers:
-        _check_equivalence(declaration, bases, findings)
-    return Signature(declaration.name, names, bases, declaration.span)
+    signature = Signature(declaration.name, names, bases, declaration.span)
+    if "eqrel" in declaration.qualifiers and not can_be_equivalence(signature):
+        message = f"`{declaration.name}` is an equivalence (eqrel), which has two attributes of one type"
+        findings.append(declaration.span.error(message))
+    return signature
 
 
 def _distinct(declaration: Declaration, findings: Findings) -> list[Attribute]:
@@ -63,9 +70,3 @@ def _distinct(declaration: Declaration, findings: Findings) -> list[Attribute]:
             message = f"`{declaration.name}` has two attributes called `{attribute.name}`"
             findings.append(attribute.span.error(message, "give each attribute a name of its own"))
     return list(attributes.values())
-
-
-def _check_equivalence(declaration: Declaration, bases: Sequence[Type | None], findings: Findings) -> None:
-    if len(bases) != 2 or (None not in bases and bases[0] is not bases[1]):
-        message = f"`{declaration.name}` is an equivalence (eqrel), which has two attributes of one type"
-        findings.append(declaration.span.error(message))

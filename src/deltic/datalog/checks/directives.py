@@ -12,7 +12,7 @@ from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.program import DirectiveItem, Option
 
 _BOOLEAN = (r"true|false", "`true` or `false`")
-_DEVICE = (r"file|stdin|stdout|stdoutprintsize|sqlite|json", "file, stdin, stdout, sqlite or json")
+_DEVICE = (r"file|stdin|stdout|stdoutprintsize|sqlite|json", "one of file, stdin, stdout, sqlite and json")
 _COLUMNS = (r"\d+(:\d+)*", 'column numbers with colons, counted from 0: "0:2"')
 _ANYTHING = (r".*", "")
 

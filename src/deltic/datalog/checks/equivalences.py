@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deltic.datalog.checks.declarations import Signatures, can_be_equivalence
 from deltic.datalog.syntax.expressions import Expression, Variable, Wildcard
 from deltic.datalog.syntax.formulas import Atom, Conjunction, Formula
 from deltic.datalog.syntax.program import Clause, Declaration
 from deltic.datalog.syntax.source import Span
 
 
-def equivalence_rules(declarations: Sequence[Declaration]) -> list[Clause]:
-    """The rules for each binary relation declared `eqrel`; their place is the declaration's."""
+def equivalence_rules(declarations: Sequence[Declaration], signatures: Signatures) -> list[Clause]:
+    """The rules for each relation that is declared `eqrel` and has two attributes of one type."""
     return [
         rule
         for declaration in declarations
-        if "eqrel" in declaration.qualifiers and len(declaration.attributes) == 2
+        if "eqrel" in declaration.qualifiers and can_be_equivalence(signatures[declaration.name])
         for rule in _rules(declaration.name, declaration.span)
     ]
 

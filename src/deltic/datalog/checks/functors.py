@@ -22,7 +22,7 @@ class Profile:
     """
 
     arguments: tuple[Place, ...]
-    result: Place = frozenset()
+    result: Place
     same: Types = ANY
     more: bool = False
     least: int = 0
@@ -80,4 +80,13 @@ CALLS: Mapping[str, Profile] = {
 
 FUNCTORS: Mapping[str, Profile] = {**OPERATORS, **CALLS}
 
-TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL)) for name in ("contains", "match")}
+# The functor that computes a value of a type from one of any other.
+CONVERSIONS: Mapping[Type, str] = {
+    Type.INT64: "to_number",
+    Type.UINT64: "to_unsigned",
+    Type.FLOAT64: "to_float",
+    Type.STRING: "to_string",
+}
+
+# Conditions with a name; they have no result.
+TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}

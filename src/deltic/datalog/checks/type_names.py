@@ -14,6 +14,14 @@ from deltic.errors import Diagnostic
 TypeDeclaration = Subtype | UnionType
 Findings = list[Diagnostic]
 
+# What other languages call the base types.
+_ELSEWHERE = {
+    **dict.fromkeys(("string", "str", "text", "varchar", "char"), "symbol"),
+    **dict.fromkeys(("int", "integer", "long", "bigint", "i64", "int64"), "number"),
+    **dict.fromkeys(("uint", "ulong", "u64", "uint64"), "unsigned"),
+    **dict.fromkeys(("double", "real", "f64", "float64", "decimal"), "float"),
+}
+
 
 class TypeTable:
     """The types that can be mentioned. `None` stands for the base of a type with an error, already reported."""
@@ -28,13 +36,18 @@ class TypeTable:
     def base(self, mention: TypeName) -> Type | None:
         """The base type of a mentioned type; an unknown one is reported."""
         if mention.name not in self._bases:
-            hint = did_you_mean(mention.name, self._bases) or "the types are " + ", ".join(self._bases)
-            self._findings.append(mention.span.error(f"there is no type `{mention.name}`", hint))
+            self._findings.append(mention.span.error(f"there is no type `{mention.name}`", self._remedy(mention.name)))
         return self._bases.get(mention.name)
+
+    def _remedy(self, name: str) -> str:
+        if name.lower() in _ELSEWHERE:
+            return f"did you mean `{_ELSEWHERE[name.lower()]}`?"
+        known = [*BASE_TYPES, *self._declared]
+        return did_you_mean(name, known) or "the types are " + ", ".join(known)
 
     def _resolve(self, name: str) -> None:
         """Find the base of a declared type after the bases of the types that it mentions."""
-        path = [name]
+        path = [name] if name not in self._bases else []
         while path:
             declaration = self._declared[path[-1]]
             missing = [m for m in _mentions(declaration) if m.name in self._declared and m.name not in self._bases]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.declarations import Signatures
-from deltic.datalog.checks.functors import CALLS, FUNCTORS, SAME, TESTS, Profile
+from deltic.datalog.checks.functors import CALLS, CONVERSIONS, FUNCTORS, SAME, TESTS, Profile
 from deltic.datalog.checks.kinds import ANY, NUMERIC, Types, phrase, preferred
 from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -96,9 +96,11 @@ class Typing:
     def _cast(self, cast: Cast) -> Slot:
         slot = self._expression(cast.argument)
         type_ = self._type_table.base(cast.type)
-        if type_ and not self._expect(slot, cast.argument, frozenset({type_}), f"`{cast.span.text}`"):
-            return self._slots.new(frozenset({type_}))
-        return slot
+        if not type_ or self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
+            return slot
+        message = f"{self._is(cast.argument, slot)}, and `as` cannot turn it into {phrase([type_])}"
+        self._findings.append(cast.span.error(message, f"compute one with `{CONVERSIONS[type_]}(...)`"))
+        return self._slots.new(frozenset({type_}))
 
     def _apply(self, apply: Apply) -> Slot:
         profile = FUNCTORS.get(apply.functor)
@@ -111,31 +113,33 @@ class Typing:
 
     def _arguments(self, name: str, profile: Profile, arguments: tuple[Expression, ...], span: Span) -> Slot:
         """The slot of the result of a functor or test."""
-        same = self._slots.new(profile.same)
         slots = [self._expression(argument) for argument in arguments]
         if not profile.accepts(len(arguments)):
-            message = f"`{name}` takes {profile.count_in_words()}, not {len(arguments)}"
-            self._findings.append(span.error(message))
-        else:
-            for index, (slot, argument) in enumerate(zip(slots, arguments, strict=True)):
-                place = profile.place(index)
-                if place == SAME:
-                    self._join(same, slot, argument, name, arguments[0])
-                else:
-                    self._expect(slot, argument, place, _place_name(name, index))
-        return same if profile.result == SAME else self._slots.new(profile.result or ANY)
+            self._findings.append(span.error(f"`{name}` takes {profile.count_in_words()}, not {len(arguments)}"))
+            return self._slots.new(ANY if profile.result == SAME else profile.result)
+        fits, same = True, self._slots.new(profile.same)
+        for index, (slot, argument) in enumerate(zip(slots, arguments, strict=True)):
+            place = profile.place(index)
+            if place == SAME:
+                fits &= self._join(same, slot, argument, name, arguments[0])
+            else:
+                self._expect(slot, argument, place, f"argument {index + 1} of `{name}`")
+        if profile.result == SAME:
+            return same if fits else self._slots.new(ANY)
+        return self._slots.new(profile.result)
 
-    def _join(self, same: Slot, slot: Slot, argument: Expression, name: str, first: Expression) -> None:
-        """Make an argument one with the others that must have its type."""
+    def _join(self, same: Slot, slot: Slot, argument: Expression, name: str, first: Expression) -> bool:
+        """Make an argument one with the others that must have its type; report it and say False when it is not."""
         if self._slots.merge(same, slot):
-            return
+            return True
         if argument is first:
             message = f"`{name}` takes {phrase(self._slots.types(same))}, but {self._is(argument, slot)}"
             self._findings.append(argument.span.error(message, self._reasons((slot, argument))))
-            return
+            return False
         message = f"`{name}` takes values of one type, but {self._is(first, same)} and {self._is(argument, slot)}"
         hint = _conversion(self._slots.types(same), self._slots.types(slot))
         self._findings.append(argument.span.error(message, hint))
+        return False
 
     def _expect(self, slot: Slot, expression: Expression, types: Types, place: str) -> bool:
         """The expression stands where only `types` may stand; report it and say False when it does not fit."""
@@ -154,18 +158,14 @@ class Typing:
         for slot, expression in slots:
             evidence = self._slots.evidence(slot)
             if evidence and isinstance(expression, Variable):
-                reasons.append(f"`{expression.name}` stands for {evidence.phrase} at {evidence.span.place}")
+                reasons.append(f"`{expression.name}` has the type of {evidence.phrase} at {evidence.span.place}")
         return "; ".join(reasons)
 
 
-def _place_name(name: str, index: int) -> str:
-    return f"argument {index + 1} of `{name}`"
-
-
 def _conversion(first: Types, second: Types) -> str:
-    for type_, functor in ((Type.FLOAT64, "to_float"), (Type.STRING, "to_string"), (Type.UINT64, "to_unsigned")):
+    for type_ in (Type.FLOAT64, Type.STRING, Type.UINT64):
         if {type_} in (first, second):
-            return f"convert one of them, for example with `{functor}(...)`"
+            return f"convert one of them, for example with `{CONVERSIONS[type_]}(...)`"
     return ""
 
 

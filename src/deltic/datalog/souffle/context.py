@@ -42,7 +42,9 @@ class Context:
     def name(self, token: Token) -> str:
         """An identifier that the program may choose; reserved words are reported."""
         if token in RESERVED:
-            self.report(token, f"`{token}` is a reserved word and cannot be a name", f"call it `{token}_` or so")
+            self.report(
+                token, f"`{token}` is a reserved word and cannot be a name", f"choose another name, such as `{token}_`"
+            )
         return str(token)
 
     def qualified(self, token: Token) -> str:

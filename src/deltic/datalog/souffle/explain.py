@@ -15,8 +15,16 @@ from deltic.errors import Diagnostic
 
 
 @dataclass(frozen=True)
+class SyntaxFinding:
+    """A finding, and an offset inside of the statement that it is about."""
+
+    diagnostic: Diagnostic
+    offset: int
+
+
+@dataclass(frozen=True)
 class _Failure:
-    """Where the parser stopped: the offset, what it found there and what it could have taken."""
+    """Where the parser stopped: the offset, what it found there ("" at the end) and what it could have taken."""
 
     source: Source
     position: int
@@ -25,43 +33,46 @@ class _Failure:
     stack: tuple[Token | Tree[Token], ...]
 
     @property
-    def previous(self) -> Token | Tree[Token] | None:
-        return self.stack[-1] if self.stack else None
+    def previous(self) -> tuple[int, int]:
+        """Where the last part that was read begins and ends."""
+        last = self.stack[-1] if self.stack else None
+        meta: Any = last if last is None or isinstance(last, Token) else last.meta
+        start = getattr(meta, "start_pos", None)
+        return (0, 0) if start is None else (start, meta.end_pos)
 
     @property
-    def previous_start(self) -> int:
-        start = self.previous.start_pos if isinstance(self.previous, Token) else None
-        return self.position if start is None else start
+    def previous_word(self) -> Token | None:
+        """The last part that was read when it is a token that stands for something."""
+        last = self.stack[-1] if self.stack else None
+        return last if isinstance(last, Token) else None
 
-    @property
-    def previous_end(self) -> int:
-        if isinstance(self.previous, Token):
-            return self.previous.end_pos or 0
-        return 0 if self.previous is None else getattr(self.previous.meta, "end_pos", 0)
-
-    def at(self, begin: int, end: int) -> Span:
+    def finding(self, begin: int, end: int, message: str, hint: str = "") -> SyntaxFinding:
+        """A finding about the text from `begin` to `end`."""
         text = self.source.text
         line, column = text.count("\n", 0, begin) + 1, begin - text.rfind("\n", 0, begin)
-        return Span(self.source, line, column, line, column + max(1, end - begin))
+        place = Span(self.source, line, column, line, column + max(1, end - begin))
+        return SyntaxFinding(place.error(message, hint), begin)
 
-    @property
-    def here(self) -> Span:
-        return self.at(self.position, self.position + len(self.found))
+    def here(self, message: str, hint: str = "") -> SyntaxFinding:
+        """A finding about what was found."""
+        return self.finding(self.position, self.position + len(self.found), message, hint)
+
+    def before(self, message: str, hint: str = "") -> SyntaxFinding:
+        """A finding about what was read last."""
+        return self.finding(*self.previous, message, hint)
+
+    def unexpected(self) -> str:
+        """The usual message."""
+        return f"expected {describe(self.accepts)}, found `{self.found}`"
 
 
-def explain(source: Source, error: UnexpectedInput) -> Diagnostic:
+def explain(source: Source, error: UnexpectedInput) -> SyntaxFinding:
     """The finding about a text that lark cannot parse."""
     failure = _failure(source, error)
     for explanation in _EXPLANATIONS:
         if finding := explanation(failure):
             return finding
-    return _unexpected(failure)
-
-
-def offset_of(error: UnexpectedInput) -> int:
-    """How many characters of the text stand before the error."""
-    offset: Any = error.pos_in_stream
-    return int(offset)
+    return failure.here(failure.unexpected())
 
 
 def _failure(source: Source, error: UnexpectedInput) -> _Failure:
@@ -70,78 +81,67 @@ def _failure(source: Source, error: UnexpectedInput) -> _Failure:
     accepts = frozenset(state.accepts()) if state else frozenset()
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return _Failure(source, len(source.text), "", accepts, stack)
-    position = offset_of(error)
-    found = str(error.token) if isinstance(error, UnexpectedToken) else source.text[position]
-    return _Failure(source, position, found, accepts, stack)
+    offset: Any = error.pos_in_stream
+    found = str(error.token) if isinstance(error, UnexpectedToken) else source.text[offset]
+    return _Failure(source, offset, found, accepts, stack)
 
 
-def _slip(failure: _Failure) -> Diagnostic | None:
-    text = failure.source.text
-    slip = find_slip(text, failure.position, failure.previous_start) if failure.found else None
-    if not slip:
-        return None
-    message, hint = slip
-    return failure.here.error(message or _found(failure), hint)
-
-
-def _directive(failure: _Failure) -> Diagnostic | None:
+def _directive(failure: _Failure) -> SyntaxFinding | None:
     found = unknown_directive(failure.source.text, failure.position) if "DIRECTIVE" in failure.accepts else None
-    return failure.at(failure.position, failure.position + 1).error(*found) if found else None
+    return failure.finding(failure.position, *found) if found else None
 
 
-def _qualifier(failure: _Failure) -> Diagnostic | None:
-    word = failure.previous
-    if not isinstance(word, Token) or word.type != "IDENT" or "LPAR" not in failure.accepts:
-        return None
-    place = failure.at(failure.previous_start, failure.previous_end)
-    found = unknown_qualifier(failure.source.line(place.line)[: place.end_column - 1])
-    return place.error(*found) if found else None
+def _slip(failure: _Failure) -> SyntaxFinding | None:
+    text, (previous, _) = failure.source.text, failure.previous
+    slip = find_slip(text, failure.position, previous) if failure.found else None
+    return failure.here(slip[0] or failure.unexpected(), slip[1]) if slip else None
 
 
-def _keyword(failure: _Failure) -> Diagnostic | None:
+def _keyword(failure: _Failure) -> SyntaxFinding | None:
     """A functor or an aggregate without arguments, as if it were a variable."""
-    word = failure.previous
-    if not isinstance(word, Token) or word.type not in ("FUNCTOR", "MIN", "MAX", "SUM", "MEAN", "COUNT", "TEST"):
+    word = failure.previous_word
+    if word is None or word.type not in ("FUNCTOR", "MIN", "MAX", "SUM", "MEAN", "COUNT", "TEST"):
         return None
-    place = failure.at(failure.previous_start, failure.previous_end)
-    return place.error(f"`{word}` is a reserved word and cannot be a variable", f"call it `{word}_` or so")
+    hint = f"choose another name, such as `{word}_`"
+    return failure.before(f"`{word}` is a reserved word and cannot be a variable", hint)
 
 
-def _one_argument(failure: _Failure) -> Diagnostic | None:
+def _one_argument(failure: _Failure) -> SyntaxFinding | None:
     """`min(x)`: neither the functor nor the aggregate."""
     words = [part for part in failure.stack if isinstance(part, Token) and part.type in ("MIN", "MAX")]
     if not words or "COLON" not in failure.accepts:
         return None
     start = words[-1].start_pos or 0
-    return failure.at(start, start + len(words[-1])).error(f"`{words[-1]}` takes two or more arguments")
+    return failure.finding(start, start + len(words[-1]), f"`{words[-1]}` takes two or more arguments")
 
 
-def _unfinished(failure: _Failure) -> Diagnostic | None:
+def _qualifier(failure: _Failure) -> SyntaxFinding | None:
+    word = failure.previous_word
+    if word is None or word.type != "IDENT" or "LPAR" not in failure.accepts:
+        return None
+    found = unknown_qualifier(failure.source.line(word.line or 0)[: (word.end_column or 1) - 1])
+    return failure.before(*found) if found else None
+
+
+def _unfinished(failure: _Failure) -> SyntaxFinding | None:
     """A statement that goes on where the next one seems to begin, or at the end of the text."""
-    between = failure.source.text[failure.previous_end : failure.position]
-    if failure.found and ("DOT" not in failure.accepts or "\n" not in between):
+    start, end = failure.previous
+    may_end = "DOT" in failure.accepts
+    if failure.found and not (may_end and "\n" in failure.source.text[end : failure.position]):
         return None
-    place = failure.at(failure.previous_end, failure.previous_end + 1)
-    ends = failure.accepts & {"DOT", "COMMA", "SEMICOLON", "IF"} if "DOT" in failure.accepts else failure.accepts
-    hint = "a fact or rule ends with `.`" if "DOT" in failure.accepts else ""
-    return place.error(f"this statement is not finished: expected {describe(ends)}", hint)
+    expected = failure.accepts & {"DOT", "COMMA", "SEMICOLON", "IF"} if may_end else failure.accepts
+    message = f"this statement is not finished: expected {describe(expected)}"
+    finding = failure.finding(end, end + 1, message, "a fact or rule ends with `.`" if may_end else "")
+    return SyntaxFinding(finding.diagnostic, start)
 
 
-def _bare_name(failure: _Failure) -> Diagnostic | None:
+def _bare_name(failure: _Failure) -> SyntaxFinding | None:
     """A name where a condition should stand: `p(x) :- q.`"""
-    word = failure.previous
-    if not isinstance(word, Token) or word.type != "IDENT" or not {"COMPARISON", "LPAR"} <= failure.accepts:
+    word = failure.previous_word
+    if word is None or word.type != "IDENT" or not {"COMPARISON", "LPAR"} <= failure.accepts:
         return None
-    place = failure.at(failure.previous_start, failure.previous_end)
-    return place.error(f"`{word}` is not a condition", f"an atom has parentheses, also without arguments: `{word}()`")
-
-
-def _unexpected(failure: _Failure) -> Diagnostic:
-    return failure.here.error(_found(failure))
-
-
-def _found(failure: _Failure) -> str:
-    return f"expected {describe(failure.accepts)}, found `{failure.found}`"
+    hint = f"an atom has parentheses, also without arguments: `{word}()`"
+    return failure.before(f"`{word}` is not a condition", hint)
 
 
 _EXPLANATIONS = (_directive, _slip, _keyword, _one_argument, _qualifier, _unfinished, _bare_name)

@@ -9,7 +9,8 @@ from lark import Lark, UnexpectedInput
 
 from deltic.datalog.souffle.build import build_items
 from deltic.datalog.souffle.context import Context, Parsed
-from deltic.datalog.souffle.explain import explain, offset_of
+from deltic.datalog.souffle.depth import DEEPEST, too_deep
+from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.recovery import without_statement
 from deltic.datalog.syntax.program import Program
 from deltic.datalog.syntax.source import Source, in_order
@@ -26,7 +27,13 @@ def parse(text: str, file: str = "<datalog>") -> Program:
     """
     source = Source(file, text)
     context = Context(source)
-    items = build_items(context, _parse_whole(source))
+    parsed = _parse_whole(source)
+    if deep := too_deep(parsed):
+        context.report(
+            deep, f"this is nested more than {DEEPEST} levels deep", "compute its parts as variables: `x = ...`"
+        )
+        raise ProgramError(context.findings)
+    items = build_items(context, parsed)
     if context.findings:
         raise ProgramError(in_order(context.findings))
     return Program(items, source)
@@ -40,8 +47,9 @@ def _parse_whole(source: Source) -> Parsed:
         try:
             parsed = _grammar().parse(text)
         except UnexpectedInput as error:
-            findings.append(explain(source, error))
-            text = without_statement(text, offset_of(error))
+            finding = explain(source, error)
+            findings.append(finding.diagnostic)
+            text = without_statement(text, finding.offset)
         else:
             if findings:
                 break

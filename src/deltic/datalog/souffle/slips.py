@@ -22,7 +22,7 @@ _SLIPS = tuple(
         (r"\|\||\||\\/|∨|or\s", "", "a semicolon stands for `or`: `a(x); b(x)`"),
         (r"\\\+|~|¬|not\s+\S", "", "an exclamation mark stands for `not`: `!a(x)`"),
         (r"<-|←|⇐|:=|->", "", "a rule is written `head :- body.`"),
-        (r"[0-9][A-Za-z0-9_?]*", "", "a name cannot begin with a digit"),
+        (r"[0-9]+[A-Za-z_?][A-Za-z0-9_?]*", "this is neither a number nor a name", "a name cannot begin with a digit"),
         (r"\*\*", "", "the power of a number is written `x ^ y`"),
         (r"%", "", "comments are written `// ...` or `/* ... */`"),
     )
@@ -41,12 +41,12 @@ def find_slip(text: str, position: int, previous: int) -> tuple[str, str] | None
     return None
 
 
-def unknown_directive(text: str, position: int) -> tuple[str, str] | None:
-    """The message and hint for a word with a dot before it that is no directive."""
+def unknown_directive(text: str, position: int) -> tuple[int, str, str] | None:
+    """The end, the message and the hint for a word with a dot before it that is no directive."""
     match = _DIRECTIVE.match(text, position)
     if not match or match.group() in DIRECTIVES:
         return None
-    return f"there is no directive `{match.group()}`", did_you_mean(match.group(), DIRECTIVES)
+    return match.end(), f"there is no directive `{match.group()}`", did_you_mean(match.group(), DIRECTIVES)
 
 
 def unknown_qualifier(line: str) -> tuple[str, str] | None:
