@@ -286,9 +286,10 @@ _FLATTENERS: dict[type[ops.Operator], Callable[[_Scope, Any], list[Body]]] = {
 
 
 def _is_plain(body: Body) -> bool:
-    """Whether the body is an atom with all of its variables in its results, and nothing else."""
-    shown = {t for t in body.out.values() if isinstance(t, int)}
-    return not (body.absent or body.conditions or body.equations) and shown == body.atoms[0].variables()
+    """Whether the body is an atom of distinct variables, each of them one result, and nothing else."""
+    shown = [t for t in body.out.values() if isinstance(t, int)]
+    restricted = body.absent or body.conditions or body.equations or len(set(shown)) != len(body.out)
+    return not restricted and set(shown) == body.atoms[0].variables()
 
 
 def _mapped(operator: ops.Map, body: Body) -> Body:
