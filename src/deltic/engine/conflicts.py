@@ -16,6 +16,6 @@ def conflict_error(table: str, weight: int, rows: Sequence[Sequence[Any]], total
     examples = ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in rows[:_SHOWN])
     more = f" and {total - _SHOWN} more" if total > _SHOWN else ""
     return ChangeError(
-        f'table {table}: the transaction would {what}: {examples}{more}; nothing was changed. '
+        f"table {table}: the transaction would {what}: {examples}{more}; nothing was changed. "
         'Pass conflicts="normalize" to ignore such changes.'
     )

@@ -40,7 +40,7 @@ class Engine(Protocol):
         """
 
     def read(self, name: str, *, table: bool = False) -> pa.Table:
-        """The rows of a view, or of a table, in no particular order.
+        """The rows of a view, or of a table, in no particular order; those of a bag as often as they weigh.
 
         Where a table and a view have one name, the view is meant unless `table` is true.
         """
@@ -49,7 +49,7 @@ class Engine(Protocol):
         """The rows of a table or view with these values in these columns."""
 
     def count(self, name: str) -> int:
-        """The number of rows of a table or view."""
+        """The number of rows of a table or view: those that `read` gives."""
 
     def explain(self, name: str) -> str:
         """How the view is computed and kept: the incremental circuit and what the engine makes of it."""

@@ -54,16 +54,16 @@ class ReferenceEngine:
 
     def read(self, name: str, *, table: bool = False) -> pa.Table:
         rows = self._tables[name] if table else self._contents(name)
-        return to_arrow(rows, self._schemas[name] if table else self._schema(name)).drop_columns([WEIGHT])
+        return _repeated(rows, self._schemas[name] if table else self._schema(name))
 
     def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
         schema = self._schema(name)
         wanted = {schema.index(column): value for column, value in key.items()}
         rows = self._contents(name).filter(lambda row: all(row[i] == v for i, v in wanted.items()))
-        return to_arrow(rows, schema).drop_columns([WEIGHT])
+        return _repeated(rows, schema)
 
     def count(self, name: str) -> int:
-        return len(self._contents(name))
+        return sum(weight for _, weight in self._contents(name) if weight > 0)
 
     def explain(self, name: str) -> str:
         return f"recomputed in every epoch by the reference interpreter:\n{self.circuit}"
@@ -75,6 +75,16 @@ class ReferenceEngine:
         if name in self._views:
             return self.circuit.type_of(self.circuit.sinks[name]).schema
         return self._schemas[name]
+
+
+def _repeated(rows: Rows, schema: Schema) -> pa.Table:
+    """The rows without weights, each as often as its weight says."""
+    import pyarrow as pa
+
+    table = to_arrow(rows, schema)
+    times = table.column(WEIGHT).to_pylist()
+    positions = [i for i, weight in enumerate(times) for _ in range(weight)]
+    return table.take(pa.array(positions, pa.int64())).drop_columns([WEIGHT])
 
 
 def from_arrow(batch: pa.Table) -> Rows:

@@ -44,15 +44,14 @@ class Tables:
     slots: npt.NDArray[np.uint64]
     atoms: int
     ranges: Table = field(init=False)
-    cursor: Table = field(init=False)
+    cursors: Table = field(init=False)
     path: Table = field(init=False)
     state: Table = field(init=False)
 
     def __post_init__(self) -> None:
-        size = len(self.steps) + len(self.parts) + 1
         self.ranges = np.zeros((3, self.atoms), np.int64)
-        self.cursor = np.zeros(len(self.parts) + 1, np.int64)
-        self.path = np.zeros((5, size), np.int64)
+        self.cursors = np.zeros((3, len(self.parts)), np.int64)
+        self.path = np.zeros((5, len(self.steps) + 1), np.int64)
         self.state = np.zeros(4, np.int64)
 
 

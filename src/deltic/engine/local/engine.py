@@ -76,8 +76,10 @@ class LocalEngine:
             try:
                 self._run_epoch(batches, conflicts)
                 found = {name: d for name, relation in self.program.sinks.items() if (d := self.states[relation].delta)}
-                deltas = {name: decode_delta(self.states[self.program.sinks[name]], d, self._interner)
-                          for name, d in found.items()}
+                deltas = {
+                    name: decode_delta(self.states[self.program.sinks[name]], d, self._interner)
+                    for name, d in found.items()
+                }
                 break
             except DomainOverflow as overflow:
                 snapshot.restore()
@@ -131,8 +133,9 @@ class LocalEngine:
 
     def _constant(self, state: State) -> Run | None:
         rows, schema = state.relation.rows, state.relation.schema
-        columns = [encode(pa.array([r[i] for r in rows], c.type.arrow), c.type, self._interner)
-                   for i, c in enumerate(schema)]
+        columns = [
+            encode(pa.array([r[i] for r in rows], c.type.arrow), c.type, self._interner) for i, c in enumerate(schema)
+        ]
         for domain, values in zip(state.domains, columns, strict=True):
             if values.size and not domain.fits(int(values.min()), int(values.max())):
                 raise DomainOverflow(domain, int(values.min()), int(values.max()))

@@ -151,7 +151,11 @@ class Evaluation:
         return scalar.stored(array, type_), np.ones(count, bool) if nulls is None else ~nulls
 
     def _encode(
-        self, terms: Sequence[Term], last: bool, values: Mapping[int, Values], kept: np.ndarray  # type: ignore[type-arg]
+        self,
+        terms: Sequence[Term],
+        last: bool,
+        values: Mapping[int, Values],
+        kept: np.ndarray,  # type: ignore[type-arg]
     ) -> tuple[list[Raw], np.ndarray]:  # type: ignore[type-arg]
         """The offsets of terms where `kept`, which loses the rows for which one is undefined."""
         arrays = []

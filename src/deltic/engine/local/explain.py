@@ -17,8 +17,9 @@ def explain(program: Program, circuit: Circuit, name: str, evaluations: Sequence
         for relation in (r for r in stratum.relations if r in needed):
             kind = program.relations[relation].kind.value
             lines.append(f"{relation}: {kind}")
-            lines += ["  " + line for e in evaluations if e.query.head == relation
-                      for line in e.plan.describe().splitlines()]
+            lines += [
+                "  " + line for e in evaluations if e.query.head == relation for line in e.plan.describe().splitlines()
+            ]
     return "\n".join(lines)
 
 

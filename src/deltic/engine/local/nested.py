@@ -73,7 +73,9 @@ class _Epoch:
 
     def iterate(self, now: int) -> None:
         """Settle the rows of one iteration and push what changed through the rules."""
-        deltas = {name: d for name, agenda in self.agendas.items() if (d := self._settle(name, agenda, now)) is not None}
+        deltas = {
+            name: d for name, agenda in self.agendas.items() if (d := self._settle(name, agenda, now)) is not None
+        }
         for name, delta in deltas.items():
             self.component.states[name].append(delta)
             self.changes[name].add(delta.words, delta.weights)

@@ -47,11 +47,11 @@ def plain(weights: Weights) -> Weights:
 
 def merge_runs(a: Run, b: Run) -> Run:
     """The sum of two runs."""
-    if len(a.words) == 1 and not (a.times.size or b.times.size or a.weights.size or b.weights.size):
-        union, disjoint = kernels.merge_words(a.words[0], b.words[0])
-        if disjoint:
-            return Run(union.reshape(1, -1))
-    words, times, weights, n = kernels.merge(a.words, a.times, a.weights, b.words, b.times, b.weights)
+    if len(a.words) == 1:
+        one = kernels.merge_one_word(a.words[0], a.times, a.weights, b.words[0], b.times, b.weights)
+        words, (times, weights, n) = one[0].reshape(1, -1), one[1:]
+    else:
+        words, times, weights, n = kernels.merge(a.words, a.times, a.weights, b.words, b.times, b.weights)
     if n < words.shape[1]:
         words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
     return Run(words, times, plain(weights))

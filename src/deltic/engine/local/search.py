@@ -68,8 +68,8 @@ def search(
         state[kernel.WRITTEN] = 0
         status = kernel.search(
             tables.steps, tables.groups, tables.keys, tables.binds, tables.parts, tables.tests, tables.head,
-            tables.moves, atoms, table, tables.slots, fingers, *tables.ranges, path[0], tables.cursor,
-            path[1], path[2], path[3], path[4], state, out, times, weights,
+            tables.moves, atoms, table, tables.slots, fingers, *tables.ranges, *tables.cursors, *path,
+            state, out, times, weights,
         )  # fmt: skip
         n = int(state[kernel.WRITTEN])
         if n:

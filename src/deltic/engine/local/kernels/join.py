@@ -34,10 +34,10 @@ DONE, FULL = range(2)
 
 
 @njit(cache=True)
-def _key(group, keys, slots):
+def _key(first, count, keys, slots):
     """The wanted value of a group of adjacent columns of one word."""
     key = np.uint64(0)
-    for k in range(group[3], group[3] + group[4]):
+    for k in range(first, first + count):
         value = slots[keys[k, 0]] if keys[k, 0] >= 0 else np.uint64(keys[k, 1])
         key |= value << np.uint64(keys[k, 2])
     return key
@@ -52,14 +52,13 @@ def _end(address, lo, hi, shift, mask, key):
 
 
 @njit(cache=True)
-def _narrow(run, lo, hi, start, first, count, groups, keys, slots):
+def _narrow(runs, r, lo, hi, start, first, count, groups, keys, slots):
     """The subrange of [lo, hi) that agrees with the groups; empty ranges are (x, x)."""
     for g in range(first, first + count):
-        group = groups[g]
-        address = run[WORDS] + group[0] * run[ROWS] * 8
-        shift = np.uint64(group[1])
-        mask = np.uint64(group[2])
-        key = _key(group, keys, slots)
+        address = runs[r, WORDS] + groups[g, 0] * runs[r, ROWS] * 8
+        shift = np.uint64(groups[g, 1])
+        mask = np.uint64(groups[g, 2])
+        key = _key(groups[g, 3], groups[g, 4], keys, slots)
         lo = gallop(address, lo, hi, start, shift, mask, key)
         if lo >= hi or field(address, lo, shift, mask) != key:
             return lo, lo
@@ -73,11 +72,10 @@ def _present(atom, first, count, atoms, runs, fingers, groups, keys, slots):
     """The summed weight of the rows of an atom that agree with the groups."""
     total = 0
     for r in range(atoms[atom, 0], atoms[atom, 1]):
-        run = runs[r]
-        lo, hi = _narrow(run, 0, run[ROWS], fingers[r], first, count, groups, keys, slots)
+        lo, hi = _narrow(runs, r, 0, runs[r, ROWS], fingers[r], first, count, groups, keys, slots)
         fingers[r] = lo
         for i in range(lo, hi):
-            total += load_i64(run[WEIGHTS], i) if run[WEIGHTS] else 1
+            total += load_i64(runs[r, WEIGHTS], i) if runs[r, WEIGHTS] else 1
     return total
 
 
@@ -86,54 +84,55 @@ def _leap(slot, first, count, parts, cursor, save_hi, lo, hi, current, runs, slo
     """Move the parts of a MEET to their next common value; whether there is one."""
     target = np.uint64(0)
     agreed = 0
-    p = 0
+    p = first
     while agreed < count:
-        part = parts[first + p]
-        run = runs[current[part[0]]]
-        address = run[WORDS] + part[1] * run[ROWS] * 8
-        shift = np.uint64(part[2])
-        mask = np.uint64(part[3])
-        at = cursor[first + p]
+        r = current[parts[p, 0]]
+        address = runs[r, WORDS] + parts[p, 1] * runs[r, ROWS] * 8
+        shift = np.uint64(parts[p, 2])
+        mask = np.uint64(parts[p, 3])
+        at = cursor[p]
         if agreed:
             if target > mask:
                 return False
-            at = gallop(address, at, save_hi[first + p], at, shift, mask, target)
-            cursor[first + p] = at
-        if at >= save_hi[first + p]:
+            at = gallop(address, at, save_hi[p], at, shift, mask, target)
+            cursor[p] = at
+        if at >= save_hi[p]:
             return False
         value = field(address, at, shift, mask)
         agreed = agreed + 1 if agreed and value == target else 1
         target = value
-        p = p + 1 if p + 1 < count else 0
+        p = p + 1 if p + 1 < first + count else first
     for q in range(first, first + count):
-        part = parts[q]
-        run = runs[current[part[0]]]
-        address = run[WORDS] + part[1] * run[ROWS] * 8
-        lo[part[0]] = cursor[q]
-        hi[part[0]] = _end(address, cursor[q], save_hi[q], np.uint64(part[2]), np.uint64(part[3]), target)
-        cursor[q] = hi[part[0]]
+        atom = parts[q, 0]
+        r = current[atom]
+        address = runs[r, WORDS] + parts[q, 1] * runs[r, ROWS] * 8
+        lo[atom] = cursor[q]
+        hi[atom] = _end(address, cursor[q], save_hi[q], np.uint64(parts[q, 2]), np.uint64(parts[q, 3]), target)
+        cursor[q] = hi[atom]
     slots[slot] = target
     return True
 
 
 @njit(cache=True)
-def _bind(run, i, step, binds, slots):
+def _bind(runs, r, i, steps, s, binds, slots):
     """Bind the columns of row i that EACH binds; whether its checks hold."""
-    for b in range(step[2], step[2] + step[3]):
-        address = run[WORDS] + binds[b, 1] * run[ROWS] * 8
+    first = steps[s, 2]
+    for b in range(first, first + steps[s, 3]):
+        address = runs[r, WORDS] + binds[b, 1] * runs[r, ROWS] * 8
         slots[binds[b, 0]] = field(address, i, np.uint64(binds[b, 2]), np.uint64(binds[b, 3]))
-    for b in range(step[4], step[4] + step[5]):
-        address = run[WORDS] + binds[b, 1] * run[ROWS] * 8
+    first = steps[s, 4]
+    for b in range(first, first + steps[s, 5]):
+        address = runs[r, WORDS] + binds[b, 1] * runs[r, ROWS] * 8
         if slots[binds[b, 0]] != field(address, i, np.uint64(binds[b, 2]), np.uint64(binds[b, 3])):
             return False
     return True
 
 
 @njit(cache=True)
-def _holds(test, slots):
-    left = (np.int64(slots[test[1]]) if test[1] >= 0 else np.int64(0)) + test[2]
-    right = (np.int64(slots[test[3]]) if test[3] >= 0 else np.int64(0)) + test[4]
-    code = test[0]
+def _holds(tests, t, slots):
+    left = (np.int64(slots[tests[t, 1]]) if tests[t, 1] >= 0 else np.int64(0)) + tests[t, 2]
+    right = (np.int64(slots[tests[t, 3]]) if tests[t, 3] >= 0 else np.int64(0)) + tests[t, 4]
+    code = tests[t, 0]
     if code == 0:
         return left == right
     if code == 1:
@@ -157,34 +156,44 @@ def _write_head(head, slots, out, n):
 
 
 @njit(cache=True)
-def _write_range(run, lo, hi, head, moves, slots, time, weight, out, out_times, out_weights, n):
+def _write_range(runs, r, lo, hi, head, moves, slots, time, weight, out, out_times, out_weights, n):
     """Write one head for each row of [lo, hi): the bound columns once, the row's own columns moved."""
     _write_head(head, slots, out, n)
     count = hi - lo
     for w in range(out.shape[0]):
         base = out[w, n]
-        for k in range(1, count):
-            out[w, n + k] = base
-    for m in range(moves.shape[0]):
-        address = run[WORDS] + moves[m, 0] * run[ROWS] * 8
-        shift = np.uint64(moves[m, 1])
-        mask = np.uint64(moves[m, 2])
-        w = moves[m, 3]
-        up = np.uint64(moves[m, 4])
-        for k in range(count):
-            out[w, n + k] |= ((load_u64(address, lo + k) >> shift) & mask) << up
+        moved = False
+        for m in range(moves.shape[0]):
+            if moves[m, 3] != w:
+                continue
+            address = runs[r, WORDS] + moves[m, 0] * runs[r, ROWS] * 8
+            shift = np.uint64(moves[m, 1])
+            mask = np.uint64(moves[m, 2])
+            up = np.uint64(moves[m, 4])
+            if moved:
+                for k in range(count):
+                    out[w, n + k] |= ((load_u64(address, lo + k) >> shift) & mask) << up
+            else:
+                for k in range(count):
+                    out[w, n + k] = base | (((load_u64(address, lo + k) >> shift) & mask) << up)
+            moved = True
+        if not moved:
+            for k in range(1, count):
+                out[w, n + k] = base
     if out_times.size:
+        times = runs[r, TIMES]
         for k in range(count):
-            out_times[n + k] = 1 + (max(time, load_i32(run[TIMES], lo + k)) if run[TIMES] else time)
+            out_times[n + k] = 1 + (max(time, np.int64(load_i32(times, lo + k))) if times else time)
     if out_weights.size:
+        weights = runs[r, WEIGHTS]
         for k in range(count):
-            out_weights[n + k] = weight * (load_i64(run[WEIGHTS], lo + k) if run[WEIGHTS] else 1)
+            out_weights[n + k] = weight * (load_i64(weights, lo + k) if weights else 1)
 
 
 @njit(cache=True)
 def search(
     steps, groups, keys, binds, parts, tests, head, moves, atoms, runs,
-    slots, fingers, lo, hi, current, position, cursor, save_lo, save_hi, times, weights, state,
+    slots, fingers, lo, hi, current, cursor, part_lo, part_hi, position, save_lo, save_hi, times, weights, state,
     out, out_times, out_weights,
 ):  # fmt: skip
     """Run the search until it is DONE or the output is FULL; `state` says where and how much was written."""
@@ -195,68 +204,68 @@ def search(
     capacity = out.shape[1]
     fused = moves.shape[0] > 0
     while s >= 0:
-        step = steps[s]
-        operation = step[0]
-        atom = step[1]
+        operation = steps[s, 0]
+        atom = steps[s, 1]
         found = False
         if operation == EACH:
-            run = runs[current[atom]]
+            r = current[atom]
+            end = hi[atom]
             at = lo[atom] if mode == ENTER else position[s] + (mode == ADVANCE)
             if fused and steps[s + 1, 0] == EMIT:
-                end = min(hi[atom], at + capacity - n)
-                if end > at:
-                    _write_range(
-                        run, at, end, head, moves, slots, times[s], weights[s], out, out_times, out_weights, n
-                    )
-                    n += end - at
-                    visited += end - at
-                if end < hi[atom]:
-                    position[s] = end
+                fits = min(end, at + capacity - n)
+                if fits > at:
+                    _write_range(runs, r, at, fits, head, moves, slots, times[s], weights[s], out, out_times, out_weights, n)
+                    n += fits - at
+                    visited += fits - at
+                if fits < end:
+                    position[s] = fits
                     state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, RESUME, n, visited
                     return FULL
             else:
-                while at < hi[atom]:
+                while at < end:
                     visited += 1
-                    if _bind(run, at, step, binds, slots):
+                    if _bind(runs, r, at, steps, s, binds, slots):
                         found = True
                         break
                     at += 1
                 position[s] = at
                 if found:
                     time = times[s]
-                    if run[TIMES]:
-                        time = max(time, np.int64(load_i32(run[TIMES], at)))
+                    if runs[r, TIMES]:
+                        time = max(time, np.int64(load_i32(runs[r, TIMES], at)))
                     times[s + 1] = time
-                    weights[s + 1] = weights[s] * (load_i64(run[WEIGHTS], at) if run[WEIGHTS] else 1)
+                    weights[s + 1] = weights[s] * (load_i64(runs[r, WEIGHTS], at) if runs[r, WEIGHTS] else 1)
         elif operation == SEEK:
             if mode == ENTER:
-                run = runs[current[atom]]
+                r = current[atom]
                 visited += 1
                 save_lo[s] = lo[atom]
                 save_hi[s] = hi[atom]
-                whole = lo[atom] == 0 and hi[atom] == run[ROWS]
-                start = fingers[current[atom]] if whole else lo[atom]
-                lo[atom], hi[atom] = _narrow(run, lo[atom], hi[atom], start, step[2], step[3], groups, keys, slots)
+                whole = lo[atom] == 0 and hi[atom] == runs[r, ROWS]
+                start = fingers[r] if whole else lo[atom]
+                lo[atom], hi[atom] = _narrow(
+                    runs, r, lo[atom], hi[atom], start, steps[s, 2], steps[s, 3], groups, keys, slots
+                )
                 if whole:
-                    fingers[current[atom]] = lo[atom]
+                    fingers[r] = lo[atom]
                 found = lo[atom] < hi[atom]
             if not found:
                 lo[atom] = save_lo[s]
                 hi[atom] = save_hi[s]
         elif operation == MEET:
+            first = steps[s, 2]
+            last = first + steps[s, 3]
             if mode == ENTER:
-                for p in range(step[2], step[2] + step[3]):
-                    save_lo[p + steps.shape[0]] = lo[parts[p, 0]]
-                    save_hi[p + steps.shape[0]] = hi[parts[p, 0]]
+                for p in range(first, last):
+                    part_lo[p] = lo[parts[p, 0]]
+                    part_hi[p] = hi[parts[p, 0]]
                     cursor[p] = lo[parts[p, 0]]
-            found = _leap(
-                atom, step[2], step[3], parts, cursor, save_hi[steps.shape[0] :], lo, hi, current, runs, slots
-            )
+            found = _leap(atom, first, steps[s, 3], parts, cursor, part_hi, lo, hi, current, runs, slots)
             visited += 1
             if not found:
-                for p in range(step[2], step[2] + step[3]):
-                    lo[parts[p, 0]] = save_lo[p + steps.shape[0]]
-                    hi[parts[p, 0]] = save_hi[p + steps.shape[0]]
+                for p in range(first, last):
+                    lo[parts[p, 0]] = part_lo[p]
+                    hi[parts[p, 0]] = part_hi[p]
         elif operation == OPEN:
             r = atoms[atom, 0] if mode == ENTER else position[s] + 1
             found = r < atoms[atom, 1]
@@ -266,11 +275,11 @@ def search(
                 lo[atom] = 0
                 hi[atom] = runs[r, ROWS]
         elif operation == TEST:
-            found = mode == ENTER and _holds(tests[atom], slots)
+            found = mode == ENTER and _holds(tests, atom, slots)
         elif operation == ABSENT:
             if mode == ENTER:
                 visited += 1
-                found = _present(atom, step[2], step[3], atoms, runs, fingers, groups, keys, slots) <= 0
+                found = _present(atom, steps[s, 2], steps[s, 3], atoms, runs, fingers, groups, keys, slots) <= 0
         elif mode == ENTER:
             if n == capacity:
                 state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, ENTER, n, visited

@@ -64,20 +64,64 @@ def merge(a, a_times, a_weights, b, b_times, b_weights):
 
 
 @njit(cache=True)
-def merge_words(a, b):
-    """The union of two sorted arrays of one-word rows, and whether they have no common element."""
-    out = np.empty(a.size + b.size, np.uint64)
-    disjoint = True
-    i = j = 0
-    for n in range(out.size):
-        if j == b.size or (i < a.size and a[i] < b[j]):
-            out[n] = a[i]
-            i += 1
+def merge_one_word(a, a_times, a_weights, b, b_times, b_weights):
+    """`merge` for rows of one word, a[n] and b[n]: what most relations have, so written for speed.
+
+    The weights of the result are empty when both inputs' are and no key is in both.
+    """
+    size = a.size + b.size
+    timed = a_times.size + b_times.size > 0
+    weighted = a_weights.size + b_weights.size > 0
+    words = np.empty(size, np.uint64)
+    times = np.empty(size if timed else 0, np.int32)
+    weights = np.empty(size if weighted else 0, np.int64)
+    i = j = n = 0
+    while i < a.size and j < b.size:
+        x = a[i]
+        y = b[j]
+        if x == y:
+            later = timed and a_times[i] > b_times[j]
+            if not timed or a_times[i] == b_times[j]:
+                if not weighted:
+                    weighted = True
+                    weights = np.ones(size, np.int64)
+                total = (a_weights[i] if a_weights.size else 1) + (b_weights[j] if b_weights.size else 1)
+                if total:
+                    words[n] = x
+                    if timed:
+                        times[n] = a_times[i]
+                    weights[n] = total
+                    n += 1
+                i += 1
+                j += 1
+                continue
         else:
-            disjoint &= i == a.size or a[i] != b[j]
-            out[n] = b[j]
+            later = x > y
+        if later:
+            words[n] = y
+            if timed:
+                times[n] = b_times[j]
+            if weighted:
+                weights[n] = b_weights[j] if b_weights.size else 1
             j += 1
-    return out, disjoint
+        else:
+            words[n] = x
+            if timed:
+                times[n] = a_times[i]
+            if weighted:
+                weights[n] = a_weights[i] if a_weights.size else 1
+            i += 1
+        n += 1
+    rest, rest_times, rest_weights, k = (a, a_times, a_weights, i) if i < a.size else (b, b_times, b_weights, j)
+    count = rest.size - k
+    words[n : n + count] = rest[k:]
+    if timed:
+        times[n : n + count] = rest_times[k:]
+    if weighted and rest_weights.size:
+        weights[n : n + count] = rest_weights[k:]
+    elif weighted:
+        weights[n : n + count] = 1
+    return words, times, weights, n + count
 
 
 @njit(cache=True)
