@@ -189,7 +189,8 @@ class LocalEngine:
         return decode_rows(state, words, self._interner)
 
     def count(self, name: str) -> int:
-        return self._state(name).rows()[0].shape[1]
+        words, weights = self._state(name).rows()
+        return int(np.maximum(weights, 0).sum()) if self._state(name).relation.kind is Kind.BAG else words.shape[1]
 
     def explain(self, name: str) -> str:
         return explain(self.program, self.incremental, self._state(name).relation.name, self.evaluations)

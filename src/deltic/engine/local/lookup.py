@@ -13,7 +13,7 @@ from deltic.engine.local.store import Arrangement, present
 
 
 def find_rows(state: State, key: Mapping[int, int]) -> Words:
-    """The rows, in canonical layout, with these offsets in these columns.
+    """The rows, in canonical layout, with these offsets in these columns; those of a bag as often as they weigh.
 
     An arrangement whose first columns are of the key gives a range by binary search; without one, all
     rows are looked at.
@@ -23,7 +23,8 @@ def find_rows(state: State, key: Mapping[int, int]) -> Words:
     if not runs:
         return np.empty((state.layout.words, 0), np.uint64)
     words, weights = present(runs)
-    words = words[:, weights > 0]
+    times = np.maximum(weights, 0) if state.relation.kind is Kind.BAG else (weights > 0).astype(np.int64)
+    words = np.repeat(words, times, axis=1)
     return state.layout.pack(arrangement.columns(words), words.shape[1])
 
 
