@@ -1,0 +1,127 @@
+"""An engine against the reference, epoch by epoch: the changes of every view, every view and every table.
+
+A run is a circuit and the contents of its tables after each epoch; the changes are the differences of the contents,
+so that leaving out an epoch or a row always gives another run.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.graph import Circuit
+from deltic.circuit.reference import Row, Rows
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.protocol import WEIGHT, Engine, EpochResult
+from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
+from tests.differential.circuits import sources_of
+
+Contents = Mapping[str, frozenset[Row]]
+MakeEngine = Callable[[Circuit], Engine]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """What an engine got wrong first."""
+
+    epoch: int
+    what: str
+    expected: object
+    actual: object
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}: {self.what}\n  expected {self.expected}\n  actual   {self.actual}"
+
+
+def changes_between(old: Contents, new: Contents) -> dict[str, Rows]:
+    """The changes of the tables that lead from one contents to the next."""
+    names = sorted({*old, *new})
+    return {n: ZSet.of(new.get(n, frozenset())) - ZSet.of(old.get(n, frozenset())) for n in names}
+
+
+def first_disagreement(
+    circuit: Circuit, run: Sequence[Contents], make: MakeEngine = LocalEngine
+) -> Disagreement | None:
+    """The first difference between an engine and the reference on a run; None when there is none.
+
+    An engine's exception is a disagreement; one of the reference is raised.
+    """
+    epoch = -1
+    reference = ReferenceEngine(circuit)
+    contents: Contents = {}
+    try:
+        engine = make(circuit)
+        for epoch, following in enumerate(run):
+            batches = batches_of(circuit, changes_between(contents, following))
+            expected = _by_reference(reference, batches)
+            found = _compare_epoch(circuit, epoch, engine.apply(batches), expected, engine, reference)
+            if found is not None:
+                return found
+            contents = following
+    except ReferenceFailed:
+        raise
+    except Exception:  # noqa: BLE001
+        return Disagreement(epoch, "an exception", "none", traceback.format_exc())
+    return None
+
+
+class ReferenceFailed(Exception):
+    """The reference itself could not apply an epoch: the run is at fault."""
+
+
+def _by_reference(reference: ReferenceEngine, batches: Mapping[str, pa.Table]) -> EpochResult:
+    try:
+        return reference.apply(batches)
+    except Exception as failure:
+        raise ReferenceFailed from failure
+
+
+def batches_of(circuit: Circuit, changes: Mapping[str, Rows]) -> dict[str, pa.Table]:
+    """The changes as Arrow tables, without those of nothing."""
+    schemas = {name: source.schema for name, source in sources_of(circuit).items()}
+    return {name: to_arrow(delta, schemas[name]) for name, delta in changes.items() if delta}
+
+
+def _compare_epoch(
+    circuit: Circuit, epoch: int, found: EpochResult, expected: EpochResult, engine: Engine, reference: Engine
+) -> Disagreement | None:
+    for what, actual, wanted in _observations(circuit, found, expected, engine, reference):
+        if actual != wanted:
+            return Disagreement(epoch, what, wanted, actual)
+    return None
+
+
+def _observations(
+    circuit: Circuit, found: EpochResult, expected: EpochResult, engine: Engine, reference: Engine
+) -> Iterator[tuple[str, Any, Any]]:
+    """What is to be equal after an epoch: a name, the engine's and the reference's value."""
+    for name in sorted({*found.changes, *expected.changes}):
+        yield f"changes of {name}", _consolidated(found, name), _changes(expected, name)
+    for name in sorted(circuit.sinks):
+        yield f"rows of {name}", _rows(engine.read(name)), _rows(reference.read(name))
+        yield f"count of {name}", engine.count(name), reference.count(name)
+    for name in sorted(sources_of(circuit)):
+        yield f"rows of table {name}", _rows(engine.read(name, table=True)), _rows(reference.read(name, table=True))
+    yield "rows_in", found.rows_in, expected.rows_in
+
+
+def _changes(result: EpochResult, name: str) -> Rows:
+    return from_arrow(result.changes[name]) if name in result.changes else ZSet()
+
+
+def _consolidated(result: EpochResult, name: str) -> Rows | str:
+    """The changes of a view, or why they are no consolidated batch."""
+    rows = _changes(result, name)
+    if name in result.changes and result.changes[name].num_rows != len(rows):
+        return f"a row twice or with weight zero, or no row, in {result.changes[name].to_pylist()}"
+    return rows
+
+
+def _rows(table: pa.Table) -> Rows:
+    weights = pa.array([1] * table.num_rows, pa.int64())
+    return from_arrow(table.append_column(WEIGHT, weights)) if table.num_columns else ZSet({(): table.num_rows})
