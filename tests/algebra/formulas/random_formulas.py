@@ -6,6 +6,8 @@ need not be precise: they may add rows that are there and remove rows that are n
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as st
 
 from deltic.algebra.boolean import Change
@@ -87,6 +89,22 @@ def models(draw):
         up, down = frozenset(draw(st.lists(rows, max_size=3))), frozenset(draw(st.lists(rows, max_size=3)))
         changes[name] = Change(up - down, down)
     return Model(relations, changes, UNIVERSE)
+
+
+def random_models(count: int, universe=UNIVERSE) -> list[Model]:
+    """Always the same models, for checks that go through them all."""
+    random = Random(0)
+
+    def rows(arity, share):
+        return frozenset(row for row in sorted(universal(VARIABLES[:arity], universe)) if random.random() < share)
+
+    def model():
+        relations = {name: rows(arity, 0.5) for name, arity in ARITIES.items()}
+        downs = {name: rows(arity, 0.3) for name, arity in ARITIES.items()}
+        changes = {name: Change(rows(arity, 0.4) - downs[name], downs[name]) for name, arity in ARITIES.items()}
+        return Model(relations, changes, universe)
+
+    return [model() for _ in range(count)]
 
 
 def precise(model: Model) -> Model:
