@@ -60,7 +60,7 @@ ACTIONS = {
 }
 
 
-@pytest.mark.law("FIX Def 1")
+@pytest.mark.law("FIX Def 1", "CS Named instances")
 @pytest.mark.parametrize("name", ACTIONS)
 def test_named_instances_are_change_actions(name):
     check_change_action(*ACTIONS[name], examples=60)
@@ -169,6 +169,7 @@ def test_ordered_actions():
         check_ordered(action, values, changes)
 
 
+@pytest.mark.law("CS Named instances")
 def test_a_relation_reaches_what_it_relates():
     divides = relation_of([(1, 2), (2, 4), (1, 4)])
     assert divides.plus(1, divides.compose(divides.step(1, 2), divides.step(2, 4))) == 4
@@ -176,6 +177,7 @@ def test_a_relation_reaches_what_it_relates():
         divides.step(4, 2)
 
 
+@pytest.mark.law("CS Named instances")
 def test_one_pair_cannot_stand_for_two():
     """[CS §2] composes (b, c) with (c, d) to (b, d), which does something else to c."""
     chain = relation_of([(0, 1), (1, 2), (0, 2)])

@@ -125,7 +125,7 @@ def test_pointwise_actions_into_complete_ones_are_complete():
     check_complete(CompletePointwise(INTEGERS_BY_INTEGERS), functions, lambda f, g: all(f(n) == g(n) for n in range(5)))
 
 
-@pytest.mark.law("CS Ascending and descending")
+@pytest.mark.law("CS Ascending and descending", "CS Lattice change structures")
 def test_ascending_and_descending():
     assert is_ascending(JOIN, frozenset.__le__)
     assert not is_descending(JOIN, frozenset.__le__)

@@ -117,7 +117,7 @@ pairs, pair_changes = list(product(range(-2, 3), repeat=2)), list(product(range(
 times = Partial(lambda a, b: a * b, lambda a, da, b: da * b, lambda a, b, db: a * db)
 
 
-@pytest.mark.law("FIX Prop 8")
+@pytest.mark.law("FIX Prop 8", "CS Limits and exponentials")
 def test_products():
     plane = CompleteProduct(Z, Z)
     check_change_action(plane, pairs[::3], pair_changes[::3])
@@ -176,7 +176,7 @@ either_values = [Left(n) for n in range(3)] + [Right(("a",) * n) for n in range(
 either_changes = [(n, ("b",) * k) for n, k in product(range(3), repeat=2)]
 
 
-@pytest.mark.law("FIX Prop 9")
+@pytest.mark.law("FIX Prop 9", "CS Limits and exponentials")
 def test_disjoint_unions():
     either = Sum(NATURALS, WORDS)
     check_change_action(either, either_values, either_changes)

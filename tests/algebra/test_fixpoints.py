@@ -26,7 +26,7 @@ from deltic.algebra.fixpoints import (
 from deltic.algebra.functional import CompletePointwise, evaluation_by_new, evaluation_by_old
 from deltic.algebra.lattices import Powerset
 from deltic.algebra.monoids import INTEGERS_BY_INTEGERS as Z
-from tests.algebra.domains import AB, BOOLEAN
+from tests.algebra.domains import AB, BOOLEAN, chains
 
 ACTION = CompleteBooleanAction(AB)
 SETS = BOOLEAN.values
@@ -53,6 +53,16 @@ def derivatives(f):
 
 def test_there_are_as_many_monotone_functions_as_there_should_be():
     assert len(MONOTONE) == 36
+
+
+@pytest.mark.law("CS Continuity")
+def test_monotone_functions_on_finite_posets_are_continuous():
+    """Continuous for chains, that is; [CS §4.2] asks for suprema of all subsets, which is more than monotone."""
+    ascending = chains(SETS, frozenset.__le__)
+    for f in MONOTONE:
+        assert all(f(ACTION.supremum(chain)) == ACTION.supremum(list(map(f, chain))) for chain in ascending)
+    preserving = [f for f in MONOTONE if all(f(a | b) == f(a) | f(b) for a, b in product(SETS, repeat=2))]
+    assert 0 < len(preserving) < len(MONOTONE)
 
 
 @pytest.mark.law("FIX Prop 38")

@@ -100,7 +100,7 @@ def test_the_second_condition_complete_changes_and_a_differentiable_plus():
     check_complete(Z, N)
 
 
-@pytest.mark.law("CS Exponentials")
+@pytest.mark.law("CS Exponentials", "CS Limits and exponentials")
 def test_currying():
     times = Differentiable(lambda p: p[0] * p[1], lambda p, d: d[0] * p[1] + p[0] * d[1] + d[0] * d[1])
     check_derivative(curry(times, 0), Z, Pointwise(Z), N, N, equal=agree)

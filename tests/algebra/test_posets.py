@@ -68,6 +68,7 @@ class Induced:
         self.change_leq = change_order(finite.action, leq, finite.values)
 
 
+@pytest.mark.law("FIX Def 15")
 def test_the_change_order_is_only_a_preorder_when_changes_act_alike():
     """[FIX Def. 15] calls it a partial order, which it is for faithful actions."""
     induced = change_order(Empty(NATURALS), leq, range(3))
@@ -107,7 +108,7 @@ def test_between_the_least_and_the_greatest_lie_exactly_the_derivatives():
         assert greatest in fitting
 
 
-@pytest.mark.law("CS Sup- and sub-derivatives")
+@pytest.mark.law("CS Sup- and sub-derivatives", "CS Lattice change structures")
 def test_sup_and_sub_derivatives_into_one_way_actions():
     """Into ℤ₁ there is always a way to overshoot, into ℤ₂ to undershoot; the same for L∨ and L∧."""
     for f in functions(range(3), range(-1, 2)):
@@ -134,6 +135,7 @@ def test_sub_and_sup_derivatives_compose():
     check_sup_derivative(compose(over, over), INTEGERS_BY_INTEGERS, INTEGERS_BY_INTEGERS, N, N)
 
 
+@pytest.mark.law("CS Chain rule for sub-derivatives")
 def test_sub_derivatives_of_falling_functions_do_not_compose():
     low = Differentiable(lambda n: n, lambda n, d: d - 1)
     falling = Differentiable(lambda n: -n, lambda n, d: -d)
