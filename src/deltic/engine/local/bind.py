@@ -18,7 +18,7 @@ from deltic.engine.local.rules import Term
 
 Table = npt.NDArray[np.int64]
 
-_CODES = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp.LTE: 3, exp.GT: 4, exp.GTE: 5}
+_CODES: dict[type[exp.Expression], int] = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp.LTE: 3, exp.GT: 4, exp.GTE: 5}
 
 
 @dataclass(frozen=True)

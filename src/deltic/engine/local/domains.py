@@ -23,6 +23,11 @@ class Domains:
     columns: dict[str, tuple[Domain, ...]] = field(default_factory=dict)
     variables: list[dict[int, Domain]] = field(default_factory=list)
     text: Domain = field(default_factory=lambda: Domain(Type.STRING, 0, 1, empty=False))
+    all: list[Domain] = field(default_factory=list)
+
+    def growth(self) -> int:
+        """How often any domain has grown so far."""
+        return sum(domain.growth for domain in self.all)
 
 
 def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) -> Domains:
@@ -45,8 +50,8 @@ def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) 
     for relation_name, index, literal in _literals(program):
         value = value_of(literal)
         domain = domains.columns[relation_name][index]
-        if not domain.fits(value, value) or domain.empty:
-            domain.extend(value, value)
+        domain.include(value, value)
+    domains.all = [domains.text, *made.values()]
     return domains
 
 

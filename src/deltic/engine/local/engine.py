@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,20 +11,17 @@ import pyarrow as pa
 
 from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit.graph import Circuit
-from deltic.engine.local.codec import Interner, encode
+from deltic.engine.local.codec import Interner
 from deltic.engine.local.domains import assign_domains
 from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation, value_of
 from deltic.engine.local.explain import explain
 from deltic.engine.local.extract import extract
-from deltic.engine.local.layout import Values
 from deltic.engine.local.lookup import find_rows
-from deltic.engine.local.nested import Component, run_component
-from deltic.engine.local.pending import Batch
 from deltic.engine.local.planner import plan
 from deltic.engine.local.relation import Snapshot, State
-from deltic.engine.local.rules import Kind, Stratum
-from deltic.engine.local.run import Run, Weights, plain
-from deltic.engine.local.tables import decode_delta, decode_rows, encode_batch, encode_key, extend, table_change
+from deltic.engine.local.rules import Kind
+from deltic.engine.local.strata import Strata, constant_change
+from deltic.engine.local.tables import Encoded, decode_delta, decode_rows, encode_batch, encode_key, table_change
 from deltic.engine.protocol import Conflicts, EpochResult
 
 if TYPE_CHECKING:
@@ -42,21 +38,16 @@ class LocalEngine:
         self.incremental = incrementalize(circuit)
         self.program = extract(self.incremental)
         self._interner = Interner()
-        domains = assign_domains(self.program, self._value_of)
-        self._text = domains.text
-        self.states = {name: State(r, domains.columns[name]) for name, r in self.program.relations.items()}
-        self._environment = Environment(self.states, self._interner, domains.text)
+        self._domains = assign_domains(self.program, self._value_of)
+        columns = self._domains.columns
+        self.states = {name: State(r, columns[name]) for name, r in self.program.relations.items()}
+        self._environment = Environment(self.states, self._interner)
         self.evaluations = [
             Evaluation(plan(query), variables, self._environment)
-            for query, variables in zip(self.program.queries, domains.variables, strict=True)
+            for query, variables in zip(self.program.queries, self._domains.variables, strict=True)
         ]
-        for evaluation in self.evaluations:
-            for access in (a for s in evaluation.plan.segments for a in s.accesses[1:] if a.relation):
-                evaluation.stores(access)
-        self._by_head: dict[str, list[Evaluation]] = defaultdict(list)
-        for evaluation in self.evaluations:
-            self._by_head[evaluation.query.head].append(evaluation)
-        self._bound = False
+        self._strata = Strata(self.program.strata, self.states, self.evaluations)
+        self._fitted = -1
         self._constants_pending = True
 
     def _value_of(self, literal: exp.Expression) -> int:
@@ -67,107 +58,63 @@ class LocalEngine:
     def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
         started = time.perf_counter()
         self._environment.visits.rows = 0
-        batches = {}
-        for name, batch in changes.items():
-            batches[name] = encode_batch(batch, self.states[self.program.tables[name]], self._interner)
-        while True:
-            self._refit()
-            snapshot = Snapshot.of(self.states.values())
-            try:
-                self._run_epoch(batches, conflicts)
-                found = {name: d for name, relation in self.program.sinks.items() if (d := self.states[relation].delta)}
-                deltas = {
-                    name: decode_delta(self.states[self.program.sinks[name]], d, self._interner)
-                    for name, d in found.items()
-                }
-                break
-            except DomainOverflow as overflow:
-                snapshot.restore()
-                self._forget_deltas()
-                extend(overflow.domain, overflow.low, overflow.high)
-            except BaseException:
-                snapshot.restore()
-                self._forget_deltas()
-                raise
+        batches = {
+            name: encode_batch(batch, self.states[self.program.tables[name]], self._interner)
+            for name, batch in changes.items()
+        }
+        deltas = None
+        while deltas is None:
+            deltas = self._try_epoch(batches, conflicts)
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self._forget_deltas()
         self._constants_pending = False
         return EpochResult(deltas, rows_in, self._environment.visits.rows, time.perf_counter() - started)
 
+    def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> dict[str, pa.Table] | None:
+        """The changes of the views, or None when a domain had to grow and the epoch is to be run again.
+
+        After any exception the state is as before the epoch.
+        """
+        self._refit()
+        snapshot = Snapshot.of(self.states.values())
+        try:
+            self._change_tables(batches, conflicts)
+            self._strata.run()
+            return self._view_changes()
+        except BaseException as error:
+            snapshot.restore()
+            self._forget_deltas()
+            if not isinstance(error, DomainOverflow):
+                raise
+            error.domain.extend(error.low, error.high)
+            return None
+
     def _refit(self) -> None:
         """Pack anew what has outgrown its layout, and bind the plans to the layouts."""
         if len(self._interner):
-            extend(self._text, 0, len(self._interner) - 1)
-        stale = [a for state in self.states.values() for a in state.arrangements() if a.is_stale()]
-        for arrangement in stale:
-            arrangement.relayout()
-        if stale or not self._bound:
+            self._domains.text.include(0, len(self._interner) - 1)
+        if self._fitted != (growth := self._domains.growth()):
+            for arrangement in (a for state in self.states.values() for a in state.arrangements()):
+                if arrangement.is_stale():
+                    arrangement.relayout()
             for evaluation in self.evaluations:
                 evaluation.prepare(self._value_of)
-            self._bound = True
+            self._fitted = growth
 
-    def _run_epoch(self, batches: Mapping[str, tuple[list[Values], Weights]], conflicts: Conflicts) -> None:
+    def _change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
         for name, (columns, weights) in batches.items():
             state = self.states[self.program.tables[name]]
             state.delta = table_change(name, state, columns, weights, conflicts, self._interner)
-            if state.delta:
-                state.append(state.delta)
-        for stratum in self.program.strata:
-            self._run_stratum(stratum)
+        for state in self.states.values() if self._constants_pending else ():
+            if state.relation.kind is Kind.CONSTANT:
+                state.delta = constant_change(state, self._interner)
         for state in self.states.values():
             if state.delta is not None:
-                state.compact()
+                state.append(state.delta)
 
-    def _run_stratum(self, stratum: Stratum) -> None:
-        if stratum.recursive:
-            run_component(self._component(stratum), self.states)
-            return
-        (name,) = stratum.relations
-        state = self.states[name]
-        if state.relation.kind is Kind.CONSTANT and self._constants_pending:
-            state.delta = self._constant(state)
-        elif state.relation.kind in (Kind.SET, Kind.BAG):
-            state.delta = self._derive(state)
-        if state.delta is not None and state.relation.kind is not Kind.TABLE:
-            state.append(state.delta)
-
-    def _constant(self, state: State) -> Run | None:
-        rows, schema = state.relation.rows, state.relation.schema
-        columns = [
-            encode(pa.array([r[i] for r in rows], c.type.arrow), c.type, self._interner) for i, c in enumerate(schema)
-        ]
-        for domain, values in zip(state.domains, columns, strict=True):
-            if values.size and not domain.fits(int(values.min()), int(values.max())):
-                raise DomainOverflow(domain, int(values.min()), int(values.max()))
-        raw = [d.encode(v) for d, v in zip(state.domains, columns, strict=True)]
-        batch = Batch()
-        batch.add(state.layout.pack(raw, len(rows)), np.ones(len(rows), np.int64))
-        return _run_of(batch)
-
-    def _derive(self, state: State) -> Run | None:
-        """The change of a set or bag from the changes below it."""
-        batch = Batch()
-        for evaluation in self._by_head[state.relation.name]:
-            delta = self.states[evaluation.query.delta.relation].delta
-            if delta is not None:
-                for derived in evaluation.run(delta):
-                    batch.add(derived.words, derived.weights)
-        total = batch.total()
-        if total is None or not total[0].shape[1]:
-            return None
-        if state.relation.kind is Kind.BAG:
-            return Run(total[0], weights=plain(total[1]))
-        change = state.change_set(*total)
-        return change if len(change) else None
-
-    def _component(self, stratum: Stratum) -> Component:
-        names = set(stratum.relations)
-        inner: dict[str, list[Evaluation]] = defaultdict(list)
-        outer: list[Evaluation] = []
-        for evaluation in (e for name in stratum.relations for e in self._by_head[name]):
-            followed = evaluation.query.delta.relation
-            (inner[followed] if followed in names else outer).append(evaluation)
-        return Component({name: self.states[name] for name in stratum.relations}, outer, inner)
+    def _view_changes(self) -> dict[str, pa.Table]:
+        states = {name: self.states[relation] for name, relation in self.program.sinks.items()}
+        return {name: decode_delta(s, s.delta, self._interner) for name, s in states.items() if s.delta is not None}
 
     def _forget_deltas(self) -> None:
         for state in self.states.values():
@@ -202,13 +149,4 @@ class LocalEngine:
     @property
     def nbytes(self) -> int:
         """The memory of all runs, in bytes."""
-        return sum(a.nbytes for a in self._arrangements())
-
-    def _arrangements(self) -> Iterator[object]:
-        for state in self.states.values():
-            yield from state.arrangements()
-
-
-def _run_of(batch: Batch) -> Run | None:
-    total = batch.total()
-    return Run(total[0], weights=plain(total[1])) if total is not None and total[0].shape[1] else None
+        return sum(a.nbytes for state in self.states.values() for a in state.arrangements())

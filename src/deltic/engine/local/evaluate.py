@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from sqlglot import exp
 
+from deltic.circuit.expressions import infer
 from deltic.circuit.types import Type
 from deltic.engine.local import scalar
 from deltic.engine.local.bind import Encoding, Tables, bind
@@ -19,6 +21,8 @@ from deltic.engine.local.rules import Term, When, variable_name
 from deltic.engine.local.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.search import Derived, Visits, search
 from deltic.engine.local.store import Arrangement
+
+Mask = npt.NDArray[np.bool_]
 
 
 class DomainOverflow(Exception):
@@ -35,7 +39,6 @@ class Environment:
 
     states: Mapping[str, State]
     interner: Interner
-    text: Domain
     visits: Visits = field(default_factory=Visits)
 
 
@@ -48,6 +51,9 @@ class Evaluation:
         self.head = environment.states[self.query.head]
         self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self._bound: list[_Bound] = []
+        for segment in plan.segments:
+            for access in segment.accesses[1:]:
+                self.stores(access)
 
     def stores(self, access: Access) -> Arrangement:
         """The arrangement that an access probes."""
@@ -144,10 +150,10 @@ class Evaluation:
         named = {variable_name(v): array for v, array in values.items()}
         return scalar.Columns(named, self.types, count, self.environment.interner)
 
-    def _value(self, expression: exp.Expression, values: Mapping[int, Values], count: int) -> tuple[Values, np.ndarray]:  # type: ignore[type-arg]
+    def _value(self, expression: exp.Expression, values: Mapping[int, Values], count: int) -> tuple[Values, Mask]:
         """The values of an expression as relations hold them, and where it is defined."""
         array, nulls = scalar.evaluate(expression, self._columns(values, count))
-        type_ = scalar.infer(expression, self.types)
+        type_ = infer(expression, self.types)
         return scalar.stored(array, type_), np.ones(count, bool) if nulls is None else ~nulls
 
     def _encode(
@@ -155,8 +161,8 @@ class Evaluation:
         terms: Sequence[Term],
         last: bool,
         values: Mapping[int, Values],
-        kept: np.ndarray,  # type: ignore[type-arg]
-    ) -> tuple[list[Raw], np.ndarray]:  # type: ignore[type-arg]
+        kept: Mask,
+    ) -> tuple[list[Raw], Mask]:
         """The offsets of terms where `kept`, which loses the rows for which one is undefined."""
         arrays = []
         for term in terms:
@@ -189,10 +195,10 @@ class _Bound:
 def value_of(literal: exp.Expression, interner: Interner) -> int:
     """A literal as an int64 value."""
     array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
-    type_ = scalar.infer(literal, {})
+    type_ = infer(literal, {})
     return int(scalar.stored(array, type_)[0])
 
 
 def literal_type(literal: exp.Expression) -> Type:
     """The type of a literal."""
-    return scalar.infer(literal, {})
+    return infer(literal, {})

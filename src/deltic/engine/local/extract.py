@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import is_literal, is_total, show
+from deltic.circuit.expressions import is_literal, is_total, operands_of, show
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.types import Type
 from deltic.engine.local.rules import (
@@ -212,8 +212,7 @@ class _Scope:
     def _filter(self, node: Node) -> list[Body]:
         assert isinstance(node.operator, ops.Filter)
         bodies = self.flatten(node.inputs[0])
-        predicate = node.operator.predicate
-        for part in predicate.flatten() if isinstance(predicate, exp.And) else [predicate]:
+        for part in _conjuncts(node.operator.predicate):
             bodies = [restricted for b in bodies for restricted in _restrict(b, replace_columns(part, b.out))]
         return bodies
 
@@ -283,6 +282,13 @@ _FLATTENERS: dict[type[ops.Operator], Callable[[_Scope, Any], list[Body]]] = {
     ops.Integrate: _Scope._integral,
     ops.Delay: _Scope._delay,
 }
+
+
+def _conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
+    """The predicates whose conjunction is this one."""
+    if isinstance(predicate, exp.And):
+        return [part for side in operands_of(predicate) for part in _conjuncts(side)]
+    return [predicate]
 
 
 def _is_plain(body: Body) -> bool:

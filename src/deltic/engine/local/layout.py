@@ -21,23 +21,30 @@ _WORD = 64
 class Domain:
     """The values of columns that are compared with one another, as `bits`-bit offsets from `base`.
 
-    Values are int64 in the order of the type (see `codec`); a domain only ever grows.
+    Values are int64 in the order of the type (see `codec`); a domain only ever grows, `growth` times so far.
     """
 
     type: Type
     base: int = 0
     bits: int = 1
     empty: bool = True
+    growth: int = 0
 
     def fits(self, low: int, high: int) -> bool:
         """Whether all values from `low` to `high` have an offset."""
         return low >= self.base and high - self.base < 1 << self.bits
 
+    def include(self, low: int, high: int) -> None:
+        """Make room for the values from `low` to `high` if they do not fit yet."""
+        if self.empty or not self.fits(low, high):
+            self.extend(low, high)
+
     def extend(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high`."""
+        self.growth += 1
         if self.empty:
             self.empty = False
-            near_zero = 0 <= low and high.bit_length() <= (high - low).bit_length() + 2
+            near_zero = low >= 0 and high.bit_length() <= (high - low).bit_length() + 2
             self.base = 0 if near_zero else low
         if low < self.base:
             top = self.base + (1 << self.bits) - 1
@@ -102,7 +109,8 @@ class Layout:
     def column(self, words: Words, index: int) -> Raw:
         """The offsets of one column of packed rows."""
         place = self.places[index]
-        return (words[place.word] >> np.uint64(place.shift)) & np.uint64(place.mask % (1 << 64))
+        column: Raw = (words[place.word] >> np.uint64(place.shift)) & np.uint64(place.mask % (1 << 64))
+        return column
 
     def unpack(self, words: Words) -> list[Raw]:
         """The offsets of all columns of packed rows."""

@@ -67,10 +67,26 @@ def search(
         weights = np.empty(capacity, np.int64) if weighted else NO_WEIGHTS
         state[kernel.WRITTEN] = 0
         status = kernel.search(
-            tables.steps, tables.groups, tables.keys, tables.binds, tables.parts, tables.tests, tables.head,
-            tables.moves, atoms, table, tables.slots, fingers, *tables.ranges, *tables.cursors, *path,
-            state, out, times, weights,
-        )  # fmt: skip
+            tables.steps,
+            tables.groups,
+            tables.keys,
+            tables.binds,
+            tables.parts,
+            tables.tests,
+            tables.head,
+            tables.moves,
+            atoms,
+            table,
+            tables.slots,
+            fingers,
+            tables.ranges,
+            tables.cursors,
+            path,
+            state,
+            out,
+            times,
+            weights,
+        )
         n = int(state[kernel.WRITTEN])
         if n:
             yield Derived(out[:, :n], times[:n], weights[:n])

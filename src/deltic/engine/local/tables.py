@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,20 +15,17 @@ from deltic.engine.local.relation import State
 from deltic.engine.local.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.protocol import WEIGHT, Conflicts
 
+# The columns of a batch as int64 values, and its weights.
+Encoded = tuple[list[Values], Weights]
 
-def encode_batch(batch: pa.Table, state: State, interner: Interner) -> tuple[list[Values], Weights]:
+
+def encode_batch(batch: pa.Table, state: State, interner: Interner) -> Encoded:
     """The columns of a batch as int64 values, and its weights; the domains make room for them."""
     columns = [encode(batch.column(c.name), c.type, interner) for c in state.relation.schema]
     for values, domain in zip(columns, state.domains, strict=True):
         if values.size:
-            extend(domain, int(values.min()), int(values.max()))
+            domain.include(int(values.min()), int(values.max()))
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
-
-
-def extend(domain: Any, low: int, high: int) -> None:
-    """Make room in a domain for values, if they do not fit."""
-    if domain.empty or not domain.fits(low, high):
-        domain.extend(low, high)
 
 
 def table_change(

@@ -26,6 +26,7 @@ from numba import njit
 
 from deltic.engine.local.kernels.memory import load_i32, load_i64, load_u64
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, gallop
+from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 
 OPEN, SEEK, MEET, EACH, TEST, ABSENT, EMIT = range(7)
 ENTER, ADVANCE, RESUME = range(3)
@@ -34,7 +35,7 @@ DONE, FULL = range(2)
 
 
 @njit(cache=True)
-def _key(first, count, keys, slots):
+def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
     """The wanted value of a group of adjacent columns of one word."""
     key = np.uint64(0)
     for k in range(first, first + count):
@@ -44,7 +45,7 @@ def _key(first, count, keys, slots):
 
 
 @njit(cache=True)
-def _end(address, lo, hi, shift, mask, key):
+def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
     """The end of the rows from `lo` on whose column equals `key`."""
     if key == mask:
         return hi
@@ -52,7 +53,9 @@ def _end(address, lo, hi, shift, mask, key):
 
 
 @njit(cache=True)
-def _narrow(runs, r, lo, hi, start, first, count, groups, keys, slots):
+def _narrow(
+    runs: Table, r: Int, lo: Int, hi: Int, start: Int, first: Int, count: Int, groups: Table, keys: Table, slots: Words1
+) -> tuple[Int, Int]:
     """The subrange of [lo, hi) that agrees with the groups; empty ranges are (x, x)."""
     for g in range(first, first + count):
         address = runs[r, WORDS] + groups[g, 0] * runs[r, ROWS] * 8
@@ -68,7 +71,17 @@ def _narrow(runs, r, lo, hi, start, first, count, groups, keys, slots):
 
 
 @njit(cache=True)
-def _present(atom, first, count, atoms, runs, fingers, groups, keys, slots):
+def _present(
+    atom: Int,
+    first: Int,
+    count: Int,
+    atoms: Table,
+    runs: Table,
+    fingers: Ints,
+    groups: Table,
+    keys: Table,
+    slots: Words1,
+) -> Int:
     """The summed weight of the rows of an atom that agree with the groups."""
     total = 0
     for r in range(atoms[atom, 0], atoms[atom, 1]):
@@ -80,7 +93,19 @@ def _present(atom, first, count, atoms, runs, fingers, groups, keys, slots):
 
 
 @njit(cache=True)
-def _leap(slot, first, count, parts, cursor, save_hi, lo, hi, current, runs, slots):
+def _leap(
+    slot: Int,
+    first: Int,
+    count: Int,
+    parts: Table,
+    cursor: Ints,
+    save_hi: Ints,
+    lo: Ints,
+    hi: Ints,
+    current: Ints,
+    runs: Table,
+    slots: Words1,
+) -> bool:
     """Move the parts of a MEET to their next common value; whether there is one."""
     target = np.uint64(0)
     agreed = 0
@@ -114,7 +139,7 @@ def _leap(slot, first, count, parts, cursor, save_hi, lo, hi, current, runs, slo
 
 
 @njit(cache=True)
-def _bind(runs, r, i, steps, s, binds, slots):
+def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots: Words1) -> bool:
     """Bind the columns of row i that EACH binds; whether its checks hold."""
     first = steps[s, 2]
     for b in range(first, first + steps[s, 3]):
@@ -129,25 +154,27 @@ def _bind(runs, r, i, steps, s, binds, slots):
 
 
 @njit(cache=True)
-def _holds(tests, t, slots):
+def _holds(tests: Table, t: Int, slots: Words1) -> bool:
     left = (np.int64(slots[tests[t, 1]]) if tests[t, 1] >= 0 else np.int64(0)) + tests[t, 2]
     right = (np.int64(slots[tests[t, 3]]) if tests[t, 3] >= 0 else np.int64(0)) + tests[t, 4]
     code = tests[t, 0]
     if code == 0:
-        return left == right
-    if code == 1:
-        return left != right
-    if code == 2:
-        return left < right
-    if code == 3:
-        return left <= right
-    if code == 4:
-        return left > right
-    return left >= right
+        holds = left == right
+    elif code == 1:
+        holds = left != right
+    elif code == 2:
+        holds = left < right
+    elif code == 3:
+        holds = left <= right
+    elif code == 4:
+        holds = left > right
+    else:
+        holds = left >= right
+    return bool(holds)
 
 
 @njit(cache=True)
-def _write_head(head, slots, out, n):
+def _write_head(head: Table, slots: Words1, out: Words2, n: Int) -> None:
     for w in range(out.shape[0]):
         out[w, n] = 0
     for h in range(head.shape[0]):
@@ -156,7 +183,21 @@ def _write_head(head, slots, out, n):
 
 
 @njit(cache=True)
-def _write_range(runs, r, lo, hi, head, moves, slots, time, weight, out, out_times, out_weights, n):
+def _write_range(
+    runs: Table,
+    r: Int,
+    lo: Int,
+    hi: Int,
+    head: Table,
+    moves: Table,
+    slots: Words1,
+    time: Int,
+    weight: Int,
+    out: Words2,
+    out_times: Times,
+    out_weights: Weights,
+    n: Int,
+) -> None:
     """Write one head for each row of [lo, hi): the bound columns once, the row's own columns moved."""
     _write_head(head, slots, out, n)
     count = hi - lo
@@ -192,11 +233,35 @@ def _write_range(runs, r, lo, hi, head, moves, slots, time, weight, out, out_tim
 
 @njit(cache=True)
 def search(
-    steps, groups, keys, binds, parts, tests, head, moves, atoms, runs,
-    slots, fingers, lo, hi, current, cursor, part_lo, part_hi, position, save_lo, save_hi, times, weights, state,
-    out, out_times, out_weights,
-):  # fmt: skip
-    """Run the search until it is DONE or the output is FULL; `state` says where and how much was written."""
+    steps: Table,
+    groups: Table,
+    keys: Table,
+    binds: Table,
+    parts: Table,
+    tests: Table,
+    head: Table,
+    moves: Table,
+    atoms: Table,
+    runs: Table,
+    slots: Words1,
+    fingers: Ints,
+    ranges: Table,
+    cursors: Table,
+    path: Table,
+    state: Ints,
+    out: Words2,
+    out_times: Times,
+    out_weights: Weights,
+) -> Int:
+    """Run the search until it is DONE or the output is FULL; `state` says where and how much was written.
+
+    `ranges` int64[3, atoms]: start, end and run of each atom's range; `cursors` int64[3, parts]: position and
+    parent range of the parts of each MEET; `path` int64[5, steps + 1]: per step its position, the range
+    that it narrowed, and the time and weight that it begins with.
+    """
+    lo, hi, current = ranges[0], ranges[1], ranges[2]
+    cursor, part_lo, part_hi = cursors[0], cursors[1], cursors[2]
+    position, save_lo, save_hi, times, weights = path[0], path[1], path[2], path[3], path[4]
     s = state[STEP]
     mode = state[MODE]
     n = state[WRITTEN]
@@ -214,7 +279,9 @@ def search(
             if fused and steps[s + 1, 0] == EMIT:
                 fits = min(end, at + capacity - n)
                 if fits > at:
-                    _write_range(runs, r, at, fits, head, moves, slots, times[s], weights[s], out, out_times, out_weights, n)
+                    _write_range(
+                        runs, r, at, fits, head, moves, slots, times[s], weights[s], out, out_times, out_weights, n
+                    )
                     n += fits - at
                     visited += fits - at
                 if fits < end:

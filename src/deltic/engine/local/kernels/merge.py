@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from deltic.engine.local.kernels.types import Int, Ints, Times, Weights, Words1, Words2
+
 
 @njit(cache=True)
-def _compare(a, a_times, i, b, b_times, j):
+def _compare(a: Words2, a_times: Times, i: Int, b: Words2, b_times: Times, j: Int) -> Int:
     for w in range(a.shape[0]):
         if a[w, i] < b[w, j]:
             return -1
@@ -22,7 +24,9 @@ def _compare(a, a_times, i, b, b_times, j):
 
 
 @njit(cache=True)
-def _put(words, times, weights, n, source, source_times, i, weight):
+def _put(
+    words: Words2, times: Times, weights: Weights, n: Int, source: Words2, source_times: Times, i: Int, weight: Int
+) -> None:
     for w in range(source.shape[0]):
         words[w, n] = source[w, i]
     if source_times.size:
@@ -31,7 +35,9 @@ def _put(words, times, weights, n, source, source_times, i, weight):
 
 
 @njit(cache=True)
-def merge(a, a_times, a_weights, b, b_times, b_weights):
+def merge(
+    a: Words2, a_times: Times, a_weights: Weights, b: Words2, b_times: Times, b_weights: Weights
+) -> tuple[Words2, Times, Weights, Int]:
     """The sum of two runs: (words, times, weights, n), of which the first n entries count."""
     size = a.shape[1] + b.shape[1]
     words = np.empty((a.shape[0], size), np.uint64)
@@ -64,7 +70,9 @@ def merge(a, a_times, a_weights, b, b_times, b_weights):
 
 
 @njit(cache=True)
-def merge_one_word(a, a_times, a_weights, b, b_times, b_weights):
+def merge_one_word(
+    a: Words1, a_times: Times, a_weights: Weights, b: Words1, b_times: Times, b_weights: Weights
+) -> tuple[Words1, Times, Weights, Int]:
     """`merge` for rows of one word, a[n] and b[n]: what most relations have, so written for speed.
 
     The weights of the result are empty when both inputs' are and no key is in both.
@@ -125,7 +133,7 @@ def merge_one_word(a, a_times, a_weights, b, b_times, b_weights):
 
 
 @njit(cache=True)
-def run_lengths(sorted_words):
+def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
     """The distinct values of a sorted array and how often each occurs."""
     n = 0
     for i in range(sorted_words.size):
@@ -144,15 +152,15 @@ def run_lengths(sorted_words):
 
 
 @njit(cache=True)
-def _before(words, p, q):
+def _before(words: Words2, p: Int, q: Int) -> bool:
     for w in range(1, words.shape[0]):
         if words[w, p] != words[w, q]:
-            return words[w, p] < words[w, q]
+            return bool(words[w, p] < words[w, q])
     return False
 
 
 @njit(cache=True)
-def _sift(words, order, first, root, count):
+def _sift(words: Words2, order: Ints, first: Int, root: Int, count: Int) -> None:
     while 2 * root + 1 < count:
         child = 2 * root + 1
         if child + 1 < count and _before(words, order[first + child], order[first + child + 1]):
@@ -164,7 +172,7 @@ def _sift(words, order, first, root, count):
 
 
 @njit(cache=True)
-def order_ties(words, order):
+def order_ties(words: Words2, order: Ints) -> None:
     """Order rows that are sorted by their first word by the others too; `order` is changed in place."""
     first = 0
     while first < order.size:
@@ -190,7 +198,7 @@ def order_ties(words, order):
 
 
 @njit(cache=True)
-def sum_ordered(words, weights, order, keep_zeros):
+def sum_ordered(words: Words2, weights: Weights, order: Ints, keep_zeros: bool) -> tuple[Words2, Ints, Int]:
     """Gather rows in `order` and add up the weights of equal ones: (words, weights, n), zeros left out or kept."""
     out = np.empty((words.shape[0], order.size), np.uint64)
     sums = np.empty(order.size, np.int64)

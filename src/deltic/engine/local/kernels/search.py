@@ -5,18 +5,19 @@ from __future__ import annotations
 from numba import njit
 
 from deltic.engine.local.kernels.memory import load_u64
+from deltic.engine.local.kernels.types import U64, Int, Words2
 
 ROWS, WORDS, TIMES, WEIGHTS = 0, 1, 2, 3
 
 
 @njit(cache=True, inline="always")
-def field(address, i, shift, mask):
+def field(address: Int, i: Int, shift: U64, mask: U64) -> U64:
     """The value of a column: `mask` bits of word `i` above `shift`."""
     return (load_u64(address, i) >> shift) & mask
 
 
 @njit(cache=True)
-def gallop(address, lo, hi, start, shift, mask, key):
+def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, key: U64) -> Int:
     """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
     if lo >= hi:
         return hi
@@ -49,7 +50,7 @@ def gallop(address, lo, hi, start, shift, mask, key):
 
 
 @njit(cache=True)
-def compare_rows(address, rows, i, words, j):
+def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
     """Sign of (row i of a run with `rows` rows) − (row j of the array `words`), over all words."""
     for w in range(words.shape[0]):
         a = load_u64(address + w * rows * 8, i)
@@ -62,7 +63,7 @@ def compare_rows(address, rows, i, words, j):
 
 
 @njit(cache=True)
-def find_row(address, rows, start, words, j):
+def find_row(address: Int, rows: Int, start: Int, words: Words2, j: Int) -> Int:
     """The first position in a run at or after row j of `words`, galloping from `start`, which must not be past it."""
     step = 1
     lo = start

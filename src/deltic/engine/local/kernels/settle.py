@@ -10,12 +10,13 @@ from numba import njit
 
 from deltic.engine.local.kernels.memory import load_i32, load_i64
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
+from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Words2
 
 NEVER = np.int32(-1)
 
 
 @njit(cache=True)
-def totals(words, runs):
+def totals(words: Words2, runs: Table) -> Ints:
     """The summed weight of each row over all runs, whatever its times: int64[n]."""
     n = words.shape[1]
     sums = np.zeros(n, np.int64)
@@ -32,7 +33,7 @@ def totals(words, runs):
 
 
 @njit(cache=True)
-def crossings(old, change):
+def crossings(old: Ints, change: Ints) -> Ints:
     """+1 where a count becomes positive, −1 where it ceases to be, 0 elsewhere: H of [DBSP Prop. 6.12]."""
     actions = np.empty(old.size, np.int64)
     for j in range(old.size):
@@ -41,7 +42,7 @@ def crossings(old, change):
 
 
 @njit(cache=True)
-def _next_time(words, j, runs, at, after):
+def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
     """The least time greater than `after` at which row j has a positive total; NEVER if none.
 
     `at[r]` is the position of the row's first entry in run r.
@@ -65,7 +66,7 @@ def _next_time(words, j, runs, at, after):
 
 
 @njit(cache=True)
-def _total_at(words, j, runs, at, time):
+def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
     """The total of row j at exactly `time`."""
     total = 0
     for r in range(runs.shape[0]):
@@ -79,7 +80,7 @@ def _total_at(words, j, runs, at, time):
 
 
 @njit(cache=True)
-def settle(words, change, now, rows, counts):
+def settle(words: Words2, change: Ints, now: Int, rows: Table, counts: Table) -> tuple[Ints, Times]:
     """Decide for each candidate whether iteration `now` is the first at which it is derived.
 
     `change` int64[n]: the change of the row's derivation count at `now`; `rows`: runs of (row, first
@@ -107,7 +108,7 @@ def settle(words, change, now, rows, counts):
                 elif time == now:
                     present += weight
                 i += 1
-        wanted = np.int64(0)
+        wanted = False
         if earlier <= 0:
             derived = change[j] > 0
             if not derived:
@@ -117,8 +118,8 @@ def settle(words, change, now, rows, counts):
                 if not derived:
                     later[j] = _next_time(words, j, counts, count_at, now)
             if derived:
-                wanted = 1
+                wanted = True
                 if not present:
                     later[j] = _next_time(words, j, rows, row_at, now)
-        actions[j] = wanted - present
+        actions[j] = np.int64(wanted) - present
     return actions, later
