@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from deltic.circuit.types import Schema
-from deltic.datalog import parse
+from deltic.datalog import CheckedProgram, parse
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import DelticError
 from deltic.pipeline.engines import EngineName, new_engine
@@ -82,6 +82,11 @@ class Pipeline:
         """How a view is computed and kept: its circuit, incremental, and what the engine makes of it."""
         find(name, "view", self.views, dict.fromkeys(self.tables, "it is a table"))
         return self._engine.explain(name)
+
+    @property
+    def checked(self) -> CheckedProgram:
+        """The programs, checked together: relations, rules and directives."""
+        return self._compiled.checked
 
     @property
     def tables(self) -> dict[str, Schema]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from deltic.pipeline.io.target import Target
+from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.io.target import Target, clear
 
 _SLICE = 1 << 20
 
@@ -26,7 +26,7 @@ class ArrowWriter:
         try:
             _write_parquet(rows, unfinished) if target.format == "parquet" else _write_lines(rows, target, unfinished)
             if target.path.is_dir():
-                shutil.rmtree(target.path)
+                clear(target.path)
             os.replace(unfinished, target.path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def _write_parquet(rows: pa.Table, path: Path) -> None:
 
 def _write_lines(rows: pa.Table, target: Target, path: Path) -> None:
     with path.open("wb") as file:
-        for line in target.header("__weight__" in rows.column_names):
+        for line in target.header(WEIGHT in rows.column_names):
             file.write(line.encode() + b"\n")
         for part in slices(rows, _SLICE):
             file.write(_as_bytes(target.lines(part)))
@@ -54,7 +54,8 @@ def slices(rows: pa.Table, size: int) -> Iterator[pa.Table]:
 
 def _as_bytes(lines: pa.ChunkedArray) -> memoryview:
     """The lines with a newline behind each, as one piece of memory."""
-    ended = pc.binary_join_element_wise(lines.cast(pa.large_string()), "\n", "").combine_chunks()
+    newline, nothing = (pa.scalar(text, pa.large_string()) for text in ("\n", ""))
+    ended = pc.binary_join_element_wise(lines.cast(pa.large_string()), newline, nothing).combine_chunks()
     offsets, data = ended.buffers()[1:]
     bounds = memoryview(offsets).cast("q")
     return memoryview(data)[bounds[ended.offset] : bounds[ended.offset + len(ended)]]

@@ -66,9 +66,12 @@ class Files:
 
 
 def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
-    """The files of a table in a folder, None when there are none; raises DataError when two names are there."""
+    """The files of a table in a folder, None when there are none.
+
+    Raises DataError when several are there and none has the name that the program gives or, without one, `.facts`.
+    """
     found = [folder / name for name in source.candidates if (folder / name).exists()]
-    if len(found) > 1:
+    if len(found) > 1 and found[0] != folder / source.candidates[0]:
         names = " and ".join(path.name for path in found)
         raise _error(folder, f"table {source.name}: both {names} are here", "keep one, or name it with .input")
     return files_at(source, found[0], signed) if found else None

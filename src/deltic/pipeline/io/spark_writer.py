@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.spark_lines import spark_path
-from deltic.pipeline.io.target import Target
+from deltic.pipeline.io.target import Target, clear
 from deltic.pipeline.spark import to_dataframe
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # What crosses into the session at once, so that its memory does not have to hold a view as a whole.
 _SLICE = 4 << 20
+# Up to here, one part file is enough.
+_SMALL = 1 << 18
 
 
 class SparkWriter:
@@ -27,23 +29,21 @@ class SparkWriter:
 
     def write(self, rows: pa.Table, target: Target) -> None:
         """Write the rows to a folder at the target's path."""
-        if target.path.is_file():
-            target.path.unlink()
-        elif target.path.is_dir():
-            shutil.rmtree(target.path)
+        clear(target.path)
         for part in slices(rows, _SLICE) if len(rows) else [rows]:
             self._append(part, target)
 
     def _append(self, rows: pa.Table, target: Target) -> None:
         path = spark_path(target.path)
-        if target.format == "parquet":
-            to_dataframe(self._spark, rows).write.mode("append").parquet(path)
-        else:
-            self._lines(rows, target).write.mode("append").text(path)
+        header = target.header(WEIGHT in rows.column_names)
+        is_parquet = target.format == "parquet"
+        frame = to_dataframe(self._spark, rows) if is_parquet else self._lines(rows, target, header)
+        if header or len(rows) <= _SMALL:
+            frame = frame.coalesce(1)
+        writer = frame.write.mode("append")
+        writer.parquet(path) if is_parquet else writer.text(path)
 
-    def _lines(self, rows: pa.Table, target: Target) -> DataFrame:
-        lines = target.lines(rows).cast(pa.string())
-        header = target.header("__weight__" in rows.column_names)
-        chunks = [*([pa.array(header, pa.string())] if header else []), *pa.chunked_array(lines).chunks]
-        frame = self._spark.createDataFrame(pa.table({"value": pa.chunked_array(chunks, pa.string())}))
-        return frame.coalesce(1) if header else frame
+    def _lines(self, rows: pa.Table, target: Target, header: list[str]) -> DataFrame:
+        """One column of lines; the header, if any, comes first in the one part file."""
+        chunks = [pa.array(header, pa.string()), *target.lines(rows).chunks]
+        return self._spark.createDataFrame(pa.table({"value": pa.chunked_array(chunks, pa.string())}))

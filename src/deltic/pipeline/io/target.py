@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -57,3 +58,11 @@ def change_target(output: Output, folder: Path, wanted: Format | None) -> Target
     chosen = wanted or "csv"
     extension = {"\t": "tsv", ",": "csv"}.get(output.delimiter, "txt") if chosen == "csv" else chosen
     return Target(folder / f"{output.name}.{extension}", chosen, output)
+
+
+def clear(path: Path) -> None:
+    """Remove what an earlier run has written to a target."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

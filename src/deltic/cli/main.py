@@ -1,0 +1,83 @@
+"""The command line: commands and their options. What they do is imported when they run, so that --help is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deltic.cli.options import ConflictPolicy, EngineChoice, OnError, OutputFormat, RunOptions
+
+app = typer.Typer(
+    name="deltic",
+    help="Keeps SQL and Datalog views, recursive ones too, fresh at the cost of the change.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_Program = Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A Datalog program (.dl).")]
+
+
+@app.command()
+def run(
+    program: _Program,
+    facts: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Where the initial rows are.")] = Path(),
+    changes: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, help="Changes: each file or sub-folder is one epoch.")
+    ] = None,
+    out: Annotated[Path, typer.Option(file_okay=False, help="Where views, their changes and rejects go.")] = Path(
+        "out"
+    ),
+    engine: Annotated[
+        EngineChoice, typer.Option(help="auto: files through Spark, the local engine; local: no Spark at all.")
+    ] = EngineChoice.auto,
+    master: Annotated[str | None, typer.Option(help="Spark's master URL.", show_default="local[*]")] = None,
+    driver_memory: Annotated[str | None, typer.Option(help="Memory of the Spark session, as in 2g.")] = None,
+    output_format: Annotated[
+        OutputFormat | None, typer.Option("--format", help="What to write.", show_default="csv, as .output says")
+    ] = None,
+    on_error: Annotated[OnError, typer.Option(help="Malformed rows: stop, or skip and list them.")] = OnError.stop,
+    conflicts: Annotated[
+        ConflictPolicy, typer.Option(help="Insertion of a present row, deletion of an absent one.")
+    ] = ConflictPolicy.error,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
+) -> None:
+    """Load facts, apply changes epoch by epoch, write the views and what changed in them."""
+    from deltic.cli.run import run_command
+
+    options = RunOptions(
+        program, facts, changes, out, engine, master, driver_memory, output_format, on_error, conflicts, as_json, quiet
+    )
+    raise typer.Exit(run_command(options))
+
+
+@app.command()
+def explain(
+    program: _Program,
+    view: Annotated[str | None, typer.Argument(help="One view; all of them when left out.", show_default=False)] = None,
+) -> None:
+    """Show how views are computed and kept fresh."""
+    from deltic.cli.explain import explain_command
+
+    raise typer.Exit(explain_command(program, view))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from deltic import __version__
+
+    print(f"deltic {__version__}")
+
+
+def main() -> None:
+    """The entry point of the `deltic` command."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

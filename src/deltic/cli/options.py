@@ -1,0 +1,56 @@
+"""The options of `deltic run`, and the values that they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class EngineChoice(StrEnum):
+    """What reads and writes, and what evaluates."""
+
+    auto = "auto"
+    local = "local"
+    reference = "reference"
+
+
+class OutputFormat(StrEnum):
+    """The form of the views that are written."""
+
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+class OnError(StrEnum):
+    """What a malformed row does to its epoch."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+class ConflictPolicy(StrEnum):
+    """What to do with changes that do not fit their table."""
+
+    error = "error"
+    normalize = "normalize"
+    trust = "trust"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The command line of `deltic run`, with the types of its values checked."""
+
+    program: Path
+    facts: Path
+    changes: Path | None
+    out: Path
+    engine: EngineChoice
+    master: str | None
+    driver_memory: str | None
+    format: OutputFormat | None
+    on_error: OnError
+    conflicts: ConflictPolicy
+    as_json: bool
+    quiet: bool

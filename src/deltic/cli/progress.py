@@ -1,0 +1,76 @@
+"""What is going on, on a terminal, once it takes more than a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from deltic.pipeline.outcome import EpochDone
+
+_PATIENCE = 1.0
+
+
+class SilentProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> SilentProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        pass
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        yield
+
+    def expect(self, epochs: int) -> None:
+        pass
+
+    def epoch(self, done: EpochDone) -> None:
+        pass
+
+
+class TerminalProgress(SilentProgress):
+    """One line on standard error, gone at the end: what is being done, how many epochs are, and for how long."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+        self._task = self._progress.add_task("starting", total=None)
+        self._timer = Timer(_PATIENCE, self._progress.start)
+        self._timer.daemon = True
+
+    def __enter__(self) -> TerminalProgress:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        self._timer.join()
+        self._progress.stop()
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        self._progress.update(self._task, description=what)
+        yield
+
+    def expect(self, epochs: int) -> None:
+        self._progress.update(self._task, total=epochs)
+
+    def epoch(self, done: EpochDone) -> None:
+        self._progress.advance(self._task)
+
+
+def progress_for(quiet: bool) -> SilentProgress:
+    """Progress on standard error, when that is a terminal and silence is not asked for."""
+    console = Console(stderr=True)
+    return SilentProgress() if quiet or not console.is_terminal else TerminalProgress(console)

@@ -1,0 +1,111 @@
+"""What `deltic run` tells at its end: for people on two streams, for machines as one document."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from typing import Any
+
+from rich.console import Console
+
+from deltic.cli.options import RunOptions
+from deltic.cli.table import epochs_table, seconds
+from deltic.errors import DelticError, Diagnostic, DiagnosticError
+from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome
+
+_WIDE = 160
+
+
+def print_error(error: DelticError) -> None:
+    """An error on standard error, as it is to be read."""
+    print(f"error: {error}", file=sys.stderr)
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """The table of epochs, sizes and what was written on standard output."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    console.print(epochs_table(outcome.epochs, outcome.watched))
+    for name, rows in outcome.sizes.items():
+        print(f"{name}\t{rows}")
+    for written in outcome.written:
+        print(f"{written.name}: {written.rows:,} rows in {written.path}")
+    print(_times(outcome))
+
+
+def print_notes(outcome: Outcome) -> None:
+    """What the user should know, on standard error."""
+    for note in outcome.notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def print_json(options: RunOptions, outcome: Outcome | None, error: DelticError | None) -> None:
+    """Everything as one JSON document on standard output."""
+    done = outcome or Outcome()
+    document = {
+        "ok": error is None,
+        "program": str(options.program),
+        "engine": options.engine.value,
+        "epochs": [_epoch(epoch) for epoch in done.epochs],
+        "views": {w.name: {"rows": w.rows, "path": str(w.path)} for w in done.written},
+        "sizes": done.sizes,
+        "notes": done.notes,
+        "write_seconds": round(done.write_seconds, 6),
+        "peak_memory_bytes": peak_memory(),
+        "error": _error(error) if error else None,
+    }
+    print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def peak_memory() -> int:
+    """The most memory that this process has held, in bytes; a Spark session's own is not in it."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _epoch(done: EpochDone) -> dict[str, Any]:
+    changed = {name: {"inserted": c.inserted, "deleted": c.deleted} for name, c in done.report.changed.items()}
+    return {
+        "name": done.name,
+        "rows_in": done.report.rows_in,
+        "changed": changed,
+        "seconds": round(done.report.seconds, 6),
+        "rows_visited": done.report.rows_visited,
+        "read_seconds": round(done.read_seconds, 6),
+        "write_seconds": round(done.write_seconds, 6),
+        "rejected_rows": done.rejected,
+    }
+
+
+def _error(error: DelticError) -> dict[str, Any]:
+    reason = error.reason if isinstance(error, EpochRejected) else error
+    found = reason.diagnostics if isinstance(reason, DiagnosticError) else ()
+    return {
+        "kind": type(reason).__name__,
+        "epoch": error.epoch if isinstance(error, EpochRejected) else None,
+        "message": str(reason),
+        "findings": [_finding(finding) for finding in found],
+    }
+
+
+def _finding(finding: Diagnostic) -> dict[str, Any]:
+    return {
+        "file": finding.file,
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
+        "hint": finding.hint,
+        "text": finding.source,
+    }
+
+
+def _times(outcome: Outcome) -> str:
+    reading = sum(epoch.read_seconds for epoch in outcome.epochs)
+    computing = sum(epoch.report.seconds for epoch in outcome.epochs)
+    writing = outcome.write_seconds + sum(epoch.write_seconds for epoch in outcome.epochs)
+    memory = f"{peak_memory() / 2**30:.2f} GiB"
+    return (
+        f"reading {seconds(reading)}, computing {seconds(computing)}, writing {seconds(writing)}; peak memory {memory}"
+    )

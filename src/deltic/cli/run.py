@@ -1,0 +1,91 @@
+"""`deltic run`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import typer
+
+from deltic.cli.options import EngineChoice, OnError, RunOptions
+from deltic.cli.progress import SilentProgress, progress_for
+from deltic.cli.report import print_error, print_json, print_notes, print_outcome
+from deltic.errors import DelticError
+from deltic.pipeline.io.target import Writer
+from deltic.pipeline.job import Settings, run
+from deltic.pipeline.loader import Reader
+from deltic.pipeline.outcome import Outcome
+from deltic.pipeline.session import Pipeline
+
+
+def run_command(options: RunOptions) -> int:
+    """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
+    _check(options)
+    pipeline = Pipeline(engine="reference" if options.engine is EngineChoice.reference else "auto")
+    outcome: Outcome | None = None
+    error: DelticError | None = None
+    try:
+        with progress_for(options.quiet or options.as_json) as progress, _files(options, progress) as (reader, writer):
+            outcome = run(_settings(options), pipeline, reader, writer, progress)
+            error = outcome.failure
+    except DelticError as failure:
+        error = failure
+    _report(options, outcome, error)
+    return 1 if error else 0
+
+
+def _report(options: RunOptions, outcome: Outcome | None, error: DelticError | None) -> None:
+    if options.as_json:
+        print_json(options, outcome, error)
+    elif outcome is not None and not options.quiet:
+        print_outcome(outcome)
+    if outcome is not None:
+        print_notes(outcome)
+    if error is not None:
+        print_error(error)
+
+
+@contextmanager
+def _files(options: RunOptions, progress: SilentProgress) -> Iterator[tuple[Reader, Writer]]:
+    """What reads and writes: Arrow in this process, or a Spark session for as long as the block lasts."""
+    if options.engine is not EngineChoice.auto:
+        from deltic.pipeline.io.arrow_reader import ArrowReader
+        from deltic.pipeline.io.arrow_writer import ArrowWriter
+
+        yield ArrowReader(), ArrowWriter()
+        return
+    from deltic.pipeline.io.spark_reader import SparkReader
+    from deltic.pipeline.io.spark_writer import SparkWriter
+    from deltic.pipeline.spark_session import spark_session
+
+    with ExitStack() as stack:
+        with progress.step("starting Spark"):
+            session = stack.enter_context(spark_session(options.master or "local[*]", options.driver_memory))
+        yield SparkReader(session), SparkWriter(session)
+
+
+def _settings(options: RunOptions) -> Settings:
+    return Settings(
+        options.program,
+        options.facts,
+        options.changes,
+        options.out,
+        options.format.value if options.format else None,
+        options.on_error is OnError.skip,
+        options.conflicts.value,
+    )
+
+
+def _check(options: RunOptions) -> None:
+    """Raises BadParameter for options that do not go together."""
+    if options.engine is not EngineChoice.auto and (options.master or options.driver_memory):
+        raise typer.BadParameter(
+            f"--master and --driver-memory are for Spark, and --engine {options.engine.value} has none"
+        )
+    if options.driver_memory and not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", options.driver_memory):
+        raise typer.BadParameter(f"--driver-memory is a number and a unit, as in 2g; found {options.driver_memory!r}")
+    if options.changes and (options.out / "changes").resolve() == options.changes.resolve():
+        raise typer.BadParameter(
+            "the changes of views go to OUT/changes, which is --changes here; choose another --out"
+        )

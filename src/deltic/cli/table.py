@@ -1,0 +1,45 @@
+"""The table of epochs, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+
+from deltic.pipeline.outcome import EpochDone
+from deltic.pipeline.report import Changed
+
+_WIDEST = 6
+
+
+def epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
+    """One row for each epoch; a column for each view, or one for all when they are many."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    wide = len(views) <= _WIDEST
+    for title in ("epoch", "rows in", *(views if wide else ["changed"]), "time", "rows visited"):
+        table.add_column(title, justify="left" if title in ("epoch", "changed") else "right", overflow="fold")
+    for done in epochs:
+        changed = {view: done.report.changed.get(view) for view in views}
+        cells = [_signed(c) for c in changed.values()] if wide else [_listed(changed)]
+        report = done.report
+        table.add_row(done.name, f"{report.rows_in:,}", *cells, seconds(report.seconds), f"{report.rows_visited:,}")
+    return table
+
+
+def seconds(value: float) -> str:
+    """A duration with three digits that matter."""
+    if value < 0.0995:
+        return f"{value * 1000:.3g} ms"
+    return f"{value:.2f} s" if value < 100 else f"{value:,.0f} s"
+
+
+def _signed(changed: Changed | None) -> str:
+    if changed is None:
+        return "·"
+    signs = [("+", changed.inserted), ("−", changed.deleted)]
+    return " ".join(f"{sign}{count:,}" for sign, count in signs if count) or "·"
+
+
+def _listed(changed: dict[str, Changed | None]) -> str:
+    return "\n".join(f"{view} {_signed(change)}" for view, change in changed.items() if change) or "·"

@@ -1,0 +1,46 @@
+"""Malformed rows that were left out, as files that say where each stood and what is wrong with it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from deltic.errors import Diagnostic
+
+_HEADER = ("file", "line", "column", "reason", "text")
+
+
+class Rejects:
+    """Appends to one file for each table: OUT/rejects/<table>.csv, with quotes as in RFC 4180.
+
+    Files that an earlier run left for these tables are removed at the start.
+    """
+
+    def __init__(self, folder: Path, tables: Iterable[str]) -> None:
+        self._folder = folder
+        self.count = 0
+        for table in tables:
+            self._path(table).unlink(missing_ok=True)
+
+    def add(self, table: str, found: Sequence[Diagnostic]) -> None:
+        """Write the findings about rows of a table."""
+        if not found:
+            return
+        self.count += len(found)
+        path = self._path(table)
+        is_new = not path.exists()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            if is_new:
+                writer.writerow(_HEADER)
+            writer.writerows((d.file, d.line, d.column or "", d.message, d.source) for d in found)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._folder
+
+    def _path(self, table: str) -> Path:
+        return self._folder / f"{table}.csv"

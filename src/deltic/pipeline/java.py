@@ -1,0 +1,36 @@
+"""The Java runtime that Spark needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from deltic.errors import DelticError
+
+OLDEST = 17
+REMEDY = (
+    f"install Java {OLDEST} or later (Debian, Ubuntu: apt install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17) or point JAVA_HOME at it; `--engine local` does without Spark"
+)
+
+
+def require_java() -> None:
+    """Raises DelticError unless there is a Java runtime, recent enough, where Spark looks for one."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    if java is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on the PATH"
+        raise DelticError(f"Spark needs Java, and {where}: {REMEDY}")
+    found = _version(java)
+    if found is not None and found < OLDEST:
+        raise DelticError(f"Spark needs Java {OLDEST} or later, and {java} is version {found}: {REMEDY}")
+
+
+def _version(java: str) -> int | None:
+    """The major version; None when the runtime does not tell it in the usual way."""
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(match[1]) if match else None

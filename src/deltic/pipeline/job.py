@@ -1,0 +1,166 @@
+"""A program over files: load the facts, apply the changes epoch by epoch, write the views and what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from deltic.engine.protocol import Conflicts
+from deltic.errors import ChangeError, DataError, DelticError, Diagnostic
+from deltic.pipeline.io.changes import Epoch, epochs
+from deltic.pipeline.io.directives import Interface, interface
+from deltic.pipeline.io.locate import Files, locate, missing
+from deltic.pipeline.io.rejects import Rejects
+from deltic.pipeline.io.target import Format, Writer, view_target
+from deltic.pipeline.loader import Loader, Reader
+from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome, Watch
+from deltic.pipeline.publisher import Publisher
+from deltic.pipeline.session import Pipeline
+from deltic.pipeline.transaction import Transaction
+
+INITIAL = "initial"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to read and what to write. `skip_malformed` leaves malformed rows out instead of stopping."""
+
+    program: Path
+    facts: Path
+    changes: Path | None
+    out: Path
+    format: Format | None = None
+    skip_malformed: bool = False
+    conflicts: Conflicts = "error"
+
+
+def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
+    """Run a program to its last epoch, or to the first one that is rejected: then the outcome has a failure.
+
+    Raises ProgramError or DataError when the program, the facts or the names of the changes' files are wrong;
+    then nothing is written.
+    """
+    with watch.step(f"compiling {settings.program}"):
+        load_program(settings.program, pipeline)
+        files = interface(pipeline.checked)
+    following = epochs(settings.changes, files.inputs) if settings.changes else []
+    initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
+    _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
+    rejects = Rejects(settings.out / "rejects", files.inputs)
+    job = _Job(
+        files,
+        pipeline,
+        Loader(reader, rejects if settings.skip_malformed else None),
+        Publisher(writer, files.outputs, settings.out, settings.format),
+        rejects,
+        watch,
+    )
+    watch.expect(1 + len(following))
+    job.load(initial)
+    job.follow(following, settings.conflicts)
+    job.finish()
+    return job.outcome
+
+
+def load_program(program: Path, pipeline: Pipeline) -> None:
+    """Add the program in a file to a pipeline; raises ProgramError when it is wrong, DataError when it is not text."""
+    try:
+        text = program.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError([Diagnostic("the program is not UTF-8 text", str(program))]) from error
+    pipeline.datalog(text, str(program))
+
+
+def _facts(files: Interface, folder: Path) -> list[Files]:
+    """The files of the initial rows; raises DataError for tables with `.input` that have none."""
+    found = {name: locate(source, folder) for name, source in files.inputs.items()}
+    absent = [source for name, source in files.inputs.items() if source.required and found[name] is None]
+    if absent:
+        raise DataError([finding for source in absent for finding in missing(source, folder).diagnostics])
+    return [located for located in found.values() if located is not None]
+
+
+def _refuse_overwriting(read: Sequence[Files], files: Interface, settings: Settings) -> None:
+    """Raises DelticError when an output would take the place of a file that is read."""
+    inputs = {path.resolve() for found in read for path in [*found.paths, *(p.parent for p in found.paths)]}
+    for output in files.outputs:
+        path = view_target(output, settings.out, settings.format).path
+        if path.resolve() in inputs:
+            raise DelticError(f"{output.name} would be written over {path}, which is read; choose another --out")
+
+
+class _Job:
+    """The epochs of one run, one after the other."""
+
+    def __init__(
+        self,
+        files: Interface,
+        pipeline: Pipeline,
+        loader: Loader,
+        publisher: Publisher,
+        rejects: Rejects,
+        watch: Watch,
+    ) -> None:
+        self._pipeline, self._loader, self._publisher = pipeline, loader, publisher
+        self._rejects, self._watch = rejects, watch
+        self._sizes = files.sizes
+        self.outcome = Outcome(tuple(name for name in files.watched if name in pipeline.views))
+
+    def load(self, initial: Epoch) -> None:
+        """The first epoch: facts are sets, in which a row that stands twice is one row."""
+        started, rejected = time.perf_counter(), self._rejects.count
+        tables = self._read(initial)
+        reading = time.perf_counter() - started
+        with self._watch.step("loading the facts"), self._pipeline.transaction("normalize") as change:
+            while tables:
+                change.insert(*tables.popitem())
+        self._done(EpochDone(initial.name, change.report, reading, 0.0, self._rejects.count - rejected))
+
+    def follow(self, following: Sequence[Epoch], conflicts: Conflicts) -> None:
+        """The epochs of changes, up to the first one that is rejected."""
+        for epoch in following:
+            try:
+                self._apply(epoch, conflicts)
+            except (DataError, ChangeError) as error:
+                self.outcome.failure = EpochRejected(epoch.name, self.outcome.epochs[-1].name, error)
+                return
+
+    def finish(self) -> None:
+        """Write the views."""
+        started = time.perf_counter()
+        with self._watch.step("writing the views"):
+            self.outcome.written += self._publisher.write_views(self._pipeline)
+        self.outcome.sizes = {name: len(self._pipeline[name]) for name in self._sizes}
+        self.outcome.write_seconds = time.perf_counter() - started
+        self.outcome.notes += self._publisher.notes
+        if self._rejects.count:
+            rows = f"{self._rejects.count:,} malformed row{'s' if self._rejects.count > 1 else ''}"
+            self.outcome.notes.append(f"{rows} left out; they are listed in {self._rejects.folder}")
+
+    def _apply(self, epoch: Epoch, conflicts: Conflicts) -> None:
+        started, rejected = time.perf_counter(), self._rejects.count
+        tables = self._read(epoch)
+        reading = time.perf_counter() - started
+        with self._watch.step(f"epoch {epoch.name}"), self._pipeline.transaction(conflicts) as change:
+            for table, rows in tables.items():
+                change.change(table, rows)
+        writing = self._write(epoch.name, change)
+        self._done(EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected))
+
+    def _read(self, epoch: Epoch) -> dict[str, pa.Table]:
+        with self._watch.step(f"reading {epoch.name}"):
+            return self._loader.load(epoch.files)
+
+    def _write(self, epoch: str, change: Transaction) -> float:
+        started = time.perf_counter()
+        with self._watch.step(f"writing the changes of {epoch}"):
+            self._publisher.write_changes(epoch, change, self._pipeline)
+        return time.perf_counter() - started
+
+    def _done(self, done: EpochDone) -> None:
+        self.outcome.epochs.append(done)
+        self._watch.epoch(done)

@@ -1,0 +1,49 @@
+"""The rows of an epoch's files, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.locate import Files
+from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.rejects import Rejects
+
+_SHOWN = 10
+_MORE = Diagnostic(
+    f"these are the first {_SHOWN} malformed rows, and there are more",
+    hint="--on-error skip leaves malformed rows out and lists them in a file",
+)
+
+
+class Reader(Protocol):
+    """Reads the rows of files."""
+
+    def read(self, files: Files, limit: int | None) -> Batch:
+        """The rows; and findings for `limit` + 1 malformed ones, if there are as many (None: for all).
+
+        Raises DataError when a file as a whole cannot hold rows of the table.
+        """
+
+
+class Loader:
+    """Reads epochs. Malformed rows reject the epoch, or go to `rejects` where that is given."""
+
+    def __init__(self, reader: Reader, rejects: Rejects | None) -> None:
+        self._reader = reader
+        self._rejects = rejects
+
+    def load(self, files: Sequence[Files]) -> dict[str, pa.Table]:
+        """The rows by table; raises DataError with the first findings when some are malformed."""
+        limit = None if self._rejects is not None else _SHOWN
+        batches = {found.table: self._reader.read(found, limit) for found in files}
+        findings = [finding for batch in batches.values() for finding in batch.rejects]
+        if findings and self._rejects is None:
+            raise DataError(findings if len(findings) <= _SHOWN else [*findings[:_SHOWN], _MORE])
+        for table, batch in batches.items():
+            if self._rejects is not None:
+                self._rejects.add(table, batch.rejects)
+        return {table: batch.table for table, batch in batches.items()}
