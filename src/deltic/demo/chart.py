@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _UPDATE, _RECOMPUTATION, _MUTED = "#1f6f8b", "#c8553d", "#777777"
-_RATIO = {"fontsize": 9, "color": _MUTED, "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 2}}
+_WHITE_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 _FEW_EPOCHS = 16
 """Up to so many epochs, each has its words and its ratio written at it."""
 
@@ -66,7 +66,16 @@ def _label_epochs(axes: Axes, edits: Sequence[Epoch]) -> None:
     for e in edits:
         if e.ratio is not None and e.recomputation is not None:
             middle = (e.update * e.recomputation) ** 0.5
-            axes.annotate(f"{e.ratio:,.0f}×", (e.number, middle), ha="center", va="center", **_RATIO)
+            axes.text(
+                e.number,
+                middle,
+                f"{e.ratio:,.0f}×",
+                ha="center",
+                va="center",
+                fontsize=9,
+                color=_MUTED,
+                bbox=_WHITE_BOX,
+            )
 
 
 def _label_seconds(axes: Axes) -> None:

@@ -33,14 +33,14 @@ def facts_of(source: SourceFile) -> set[Fact]:
     """The facts of a file. One that Python cannot parse has a `broken` fact, and no others but its name."""
     facts: set[Fact] = {("module", (source.module, source.file))}
     package, dot, name = source.module.rpartition(".")
-    if dot:
+    if dot and "/" not in source.module:
         facts.add(("submodule", (package, name, source.module)))
     try:
         return facts | _Walk(source, parse(source.text)).facts
     except PARSER_FAILURES as failure:
         line = getattr(failure, "lineno", None) or 0
         reason = getattr(failure, "msg", None) or str(failure) or type(failure).__name__
-        return facts | {("broken", (source.module, line, reason))}
+        return facts | {("broken", (source.module, line, reason.encode("utf-8", "replace").decode()))}
 
 
 def parse(text: bytes) -> ast.Module:
@@ -185,7 +185,7 @@ class _Walk:
         if self.scope.parent is None:
             self.add("lists", self.source.module)
             for item in getattr(value, "elts", []):
-                if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value.isidentifier():
                     self.add("listed", self.source.module, item.value)
 
     def visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:

@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltic.demo.facts import FactChange, Row
-from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.session import Pipeline
 
 Names = Collection[str]
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What insights are drawn from: the change of the facts, the changes of the views, and the new imports."""
+    """What insights are drawn from: the change of the facts, the weighted rows by which a view changed, and
+    what the views say now: the imports, and how many modules a change to one can affect."""
 
     facts: FactChange
-    deltas: Mapping[str, pa.Table]
+    change_of: Callable[[str], Iterable[tuple[Row, int]]]
     imports: Callable[[], Iterable[Row]]
     count_affected: Callable[[str], int]
 
     def appeared(self, view: str) -> list[Row]:
-        return self._rows(view, 1)
+        return [row for row, weight in self.change_of(view) if weight > 0]
 
     def disappeared(self, view: str) -> list[Row]:
-        return self._rows(view, -1)
-
-    def _rows(self, view: str, sign: int) -> list[Row]:
-        delta = self.deltas.get(view)
-        if delta is None:
-            return []
-        rows = delta.filter(pc.equal(pc.sign(delta[WEIGHT]), sign)).drop_columns([WEIGHT])
-        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+        return [row for row, weight in self.change_of(view) if weight < 0]
 
 
 def insights(observed: Observed) -> tuple[str, ...]:
     """A few sentences about an epoch, the most striking ones; none when nothing worth telling happened."""
     return (*_cycles(observed), *_dead_code(observed), *_tests(observed), *_affected(observed))
+
+
+def first_insights(pipeline: Pipeline) -> tuple[str, ...]:
+    """A few sentences about the initial state."""
+    dead, in_cycle = len(pipeline["dead"]), len(pipeline["in_cycle"])
+    sentences = [f"{dead:,} functions are reached by nothing; {in_cycle:,} modules are in import cycles"]
+    if len(pipeline["affects"]):
+        module, count = _most_frequent(pipeline["affects"].to_arrow()["changed"])
+        sentences.append(f"a change to {module} can affect {count:,} modules, more than any other")
+    if len(pipeline["reaches"]):
+        function, count = _most_frequent(pipeline["reaches"].to_arrow()["function"])
+        sentences.append(f"{_counted(range(count))} reach {function}, more than any other function")
+    return tuple(sentences)
+
+
+def _most_frequent(values: pa.ChunkedArray) -> tuple[str, int]:
+    """The value that occurs most often, the alphabetically first of them, and how often."""
+    counted = zip(*(column.to_pylist() for column in values.value_counts().flatten()), strict=True)
+    return min(counted, key=lambda pair: (-pair[1], pair[0]))
 
 
 def _cycles(observed: Observed) -> Iterator[str]:
@@ -112,7 +124,7 @@ def _tests(observed: Observed) -> Iterator[str]:
         yield f"{_counted(now)} can reach what was added"
 
 
-def _counted(entries: Names) -> str:
+def _counted(entries: Sized) -> str:
     return f"{len(entries):,} tests and programs" if len(entries) != 1 else "one test or program"
 
 

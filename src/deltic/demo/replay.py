@@ -7,21 +7,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltic.demo.epochs import Counts, Epoch
 from deltic.demo.facts import FactChange, Row
-from deltic.demo.insights import Observed, insights
+from deltic.demo.insights import Observed, first_insights, insights
 from deltic.demo.tables import FactTables, changed_tables, program_text
 from deltic.demo.tree import Edit, Tree
-from deltic.engine.protocol import WEIGHT
-from deltic.pipeline import Pipeline
+from deltic.pipeline.session import Pipeline
+from deltic.pipeline.transaction import Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Tables = Mapping[str, pa.Table]
-Deltas = dict[str, pa.Table]
 
 
 class Replay:
@@ -35,41 +33,42 @@ class Replay:
     def start(self) -> Epoch:
         """The initial evaluation, epoch 0."""
         tables = self.tables.tables()
-        deltas, seconds = transact(self.pipeline, tables, {})
+        change, seconds = transact(self.pipeline, tables, {})
         rows = Counts(_total(tables.values()), 0)
-        return Epoch(0, "read everything", len(self.tree.modules), rows, _counts(deltas), seconds)
+        told = first_insights(self.pipeline)
+        return Epoch(0, "evaluate everything", len(self.tree.modules), rows, _counts(change), seconds, insights=told)
 
     def apply(self, number: int, edit: Edit) -> Epoch:
         """Makes an edit and brings the views up to date; only the latter is timed."""
         parsed = self.tree.apply(edit)
         self.tables.replace(parsed.facts)
         inserted, deleted = changed_tables(parsed.change.inserted), changed_tables(parsed.change.deleted)
-        deltas, seconds = transact(self.pipeline, inserted, deleted)
+        change, seconds = transact(self.pipeline, inserted, deleted)
         return Epoch(
             number,
             edit.words,
             len(edit.files),
             Counts(_total(inserted.values()), _total(deleted.values())),
-            _counts(deltas),
+            _counts(change),
             seconds,
-            insights=insights(self._observed(parsed.change, deltas)),
+            insights=insights(self._observed(parsed.change, change)),
         )
 
     def recompute(self) -> tuple[Pipeline, float]:
         """A new pipeline filled with the tables as they stand, and the seconds that filling it took."""
+        tables = self.tables.tables()
         fresh = new_pipeline(None)
-        _, seconds = transact(fresh, self.tables.tables(), {})
+        _, seconds = transact(fresh, tables, {})
         return fresh, seconds
 
-    def _observed(self, facts: FactChange, deltas: Deltas) -> Observed:
-        return Observed(facts, deltas, self._imports, self._affected_by)
+    def _observed(self, facts: FactChange, change: Transaction) -> Observed:
+        return Observed(facts, lambda view: iter(change.of(view)), self._imports, self._affected_by)
 
-    def _imports(self) -> list[Row]:
-        columns = self.pipeline["imports"].to_arrow().columns
-        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+    def _imports(self) -> Iterable[Row]:
+        return iter(self.pipeline["imports"])
 
     def _affected_by(self, module: str) -> int:
-        return self.pipeline["affects"].lookup(changed=module).num_rows
+        return len(self.pipeline["affects"].lookup(changed=module))
 
 
 def new_pipeline(spark: SparkSession | None) -> Pipeline:
@@ -79,26 +78,19 @@ def new_pipeline(spark: SparkSession | None) -> Pipeline:
     return pipeline
 
 
-def transact(pipeline: Pipeline, inserted: Tables, deleted: Tables) -> tuple[Deltas, float]:
-    """Applies rows as one epoch: the changes of the views that changed, and the seconds until they were fresh."""
+def transact(pipeline: Pipeline, inserted: Tables, deleted: Tables) -> tuple[Transaction, float]:
+    """Applies rows as one epoch: the transaction, and the seconds until all views were fresh."""
     start = perf_counter()
     with pipeline.transaction() as change:
         for table, rows in deleted.items():
             change.delete(table, rows)
         for table, rows in inserted.items():
             change.insert(table, rows)
-    seconds = perf_counter() - start
-    deltas = {view: change.of(view).to_arrow() for view in pipeline.views}
-    return {view: delta for view, delta in deltas.items() if delta.num_rows}, seconds
+    return change, perf_counter() - start
 
 
-def _counts(deltas: Deltas) -> dict[str, Counts]:
-    return {view: _signed_counts(delta[WEIGHT]) for view, delta in deltas.items()}
-
-
-def _signed_counts(weights: pa.ChunkedArray) -> Counts:
-    inserted = pc.sum(pc.greater(weights, 0)).as_py()
-    return Counts(inserted, len(weights) - inserted)
+def _counts(change: Transaction) -> dict[str, Counts]:
+    return {view: Counts(c.inserted, c.deleted) for view, c in change.report.changed.items()}
 
 
 def _total(tables: Iterable[pa.Table]) -> int:

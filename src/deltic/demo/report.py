@@ -11,10 +11,19 @@ from rich.text import Text
 from deltic.demo.epochs import Counts, Epoch, Medians
 from deltic.demo.verify import Difference
 
-_WIDE, _NARROW = 118, 100
+WIDE, _NARROW = 118, 100
 _COLUMNS = {"epoch": 5, "rows in tables": 15, "rows in views": 17, "update": 9, "recompute": 9, "faster": 7}
 _INDENT = " " * (_COLUMNS["epoch"] + 2)
 _ONLY_IF_WIDE = ("rows in tables", "rows in views")
+
+_OPENING = (
+    "A Datalog program derives from them, among other views:",
+    "  loads         what importing a module executes          import_cycle  modules that import each other",
+    "  affects       modules that a change to one can affect   subclass      the class hierarchy",
+    "  calls         who calls whom, through imports and inheritance",
+    "  reaches       functions that a test or program reaches  dead          functions that nothing reaches",
+    "After each edit Deltic updates all views; recomputing them from scratch is measured for comparison.",
+)
 
 
 class Report:
@@ -22,13 +31,19 @@ class Report:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._width = min(console.width, _WIDE) if console.is_terminal else _WIDE
+        self._width = min(console.width, WIDE) if console.is_terminal else WIDE
         dropped = _ONLY_IF_WIDE if self._width < _NARROW else ()
         self._columns = {name: width for name, width in _COLUMNS.items() if name not in dropped}
 
     def say(self, text: str) -> None:
         """One sentence on a line of its own."""
         self._console.print(Text(text), soft_wrap=True)
+
+    def opening(self, subject: str, files: int, edits: int) -> None:
+        """What is about to happen."""
+        self._console.print(Text(f"Deltic demo: {subject}, {files:,} Python files, {edits} edits of them.", "bold"))
+        for line in _OPENING:
+            self.say(line)
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:

@@ -47,6 +47,10 @@ class Tree:
         """The path of a module, None when there is none of the name."""
         return next((path for path, name in self._modules.items() if name == module), None)
 
+    def contents(self, path: str) -> bytes | Path:
+        """The text of the file at a path, or where on disk it is; KeyError when there is no such file."""
+        return self._contents[path]
+
     def source(self, path: str) -> SourceFile:
         """The file at a path, with its text and module name; KeyError when there is none."""
         contents = self._contents[path]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from deltic.pipeline.session import Pipeline
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -19,6 +21,13 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.view}: {self.missing:,} rows missing, {self.extra:,} too many, for example {self.example}"
+
+
+def differences(kept: Pipeline, fresh: Pipeline, every_row: bool) -> list[Difference]:
+    """The views that differ between two pipelines: in size, or, with `every_row`, in any row."""
+    suspects = [view for view in kept.views if every_row or len(kept[view]) != len(fresh[view])]
+    found = (difference(view, kept[view].to_arrow(), fresh[view].to_arrow()) for view in suspects)
+    return [d for d in found if d is not None]
 
 
 def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> Difference | None:

@@ -1,0 +1,164 @@
+"""`deltic demo`: derive what follows from Python code, edit the code, and keep what follows fresh."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from rich.console import Console
+
+from deltic.demo.chart import draw_chart
+from deltic.demo.epochs import Epoch, medians_of_small_edits
+from deltic.demo.extract import facts_of
+from deltic.demo.facts import SourceFile
+from deltic.demo.replay import Replay
+from deltic.demo.report import WIDE, Report
+from deltic.demo.session import require_java, spark_session
+from deltic.demo.spark_facts import fact_batch, parse_tree
+from deltic.demo.subject import Subject, history, standard_library
+from deltic.demo.tree import Edit, Tree
+from deltic.demo.verify import Difference, differences
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from deltic.pipeline.session import Pipeline
+
+RECOMPUTATION_BUDGET = 75.0
+"""Seconds for measuring recomputation: at every epoch when that suffices, else at some of them and the last."""
+
+
+def run(
+    repo: str | None = None, out: str = "demo-out", commits: int = 30, json: bool = False, master: str = "local[*]"
+) -> int:
+    """Runs the demonstration; the result is the exit status.
+
+    The edits are those of the standard library's scenario, or the last `commits` commits of the repository at
+    `repo`. Views and chart go to the folder `out`. With `json`, one JSON document on standard output takes the place
+    of the report. 1 when the final check finds a difference or something that is needed is missing.
+    """
+    console = Console(quiet=json, width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    try:
+        require_java()
+        subject = history(Path(repo), commits) if repo is not None else standard_library()
+        demo = Demo(subject, Path(out), Report(console))
+        demo.run(master)
+    except DelticError as error:
+        print(f"deltic demo: {error}", file=sys.stderr)
+        return 1
+    if json:
+        print(json_text.dumps(demo.summary(), indent=2))
+    return 1 if demo.differences else 0
+
+
+class Demo:
+    """One run: its subject, where its results go, and what has come of it so far."""
+
+    def __init__(self, subject: Subject, out: Path, report: Report) -> None:
+        self.subject = subject
+        self.out = out
+        self.report = report
+        self.epochs: list[Epoch] = []
+        self.differences: list[Difference] = []
+        self.started = perf_counter()
+
+    def run(self, master: str) -> None:
+        """From reading the files to the final check; the compiler of the engine's loops works meanwhile."""
+        self.report.opening(self.subject.name, len(self.subject.tree.modules), self.subject.count)
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            compiled = pool.submit(warm_up)
+            with spark_session(master) as spark:
+                facts = self.read_files(spark)
+                with self.report.working("compiling the engine's loops, once for this machine"):
+                    compiled.result()
+                replay = Replay(spark, self.subject.tree, facts)
+                self.follow(replay)
+                self.write(replay.pipeline)
+        self.conclude(replay.pipeline)
+
+    def read_files(self, spark: SparkSession) -> pa.Table:
+        """The facts of all files, by a Spark job."""
+        start = perf_counter()
+        with self.report.working("Spark reads and parses the files"):
+            facts = parse_tree(spark, self.subject.tree).toArrow()
+        seconds = perf_counter() - start
+        self.report.say(f"Spark read and parsed them in {seconds:.1f} s: {facts.num_rows:,} facts.")
+        return facts
+
+    def follow(self, replay: Replay) -> None:
+        """The initial evaluation and every edit, each compared with recomputation as the budget allows."""
+        self.report.header()
+        with self.report.working("deriving everything for the first time"):
+            first = replay.start()
+        self.add(first)
+        for number, edit in enumerate(self.subject.edits, 1):
+            epoch = replay.apply(number, edit)
+            self.add(self.compare(replay, epoch) if self.affords_recomputation(number) else epoch)
+
+    def affords_recomputation(self, number: int) -> bool:
+        """Whether another recomputation fits the part of the budget that falls to the epochs so far."""
+        spent = [epoch.recomputation for epoch in self.epochs if epoch.recomputation is not None]
+        expected = sum(spent) + (spent[-1] if spent else self.epochs[0].update)
+        return number == self.subject.count or expected <= RECOMPUTATION_BUDGET * number / self.subject.count
+
+    def add(self, epoch: Epoch) -> None:
+        """Records and prints an epoch."""
+        self.epochs.append(epoch)
+        self.report.epoch(epoch)
+
+    def compare(self, replay: Replay, epoch: Epoch) -> Epoch:
+        """The epoch with the time of a recomputation, with which the views must agree: after the last edit row
+        by row, before that in their sizes."""
+        with self.report.working(f"epoch {epoch.number}: recomputing from scratch, for comparison"):
+            fresh, seconds = replay.recompute()
+        self.differences += differences(replay.pipeline, fresh, every_row=epoch.number == self.subject.count)
+        return replace(epoch, recomputation=seconds)
+
+    def write(self, pipeline: Pipeline) -> None:
+        """The views as Parquet, by Spark, and the chart."""
+        for view in pipeline.views:
+            with self.report.working(f"Spark writes {view}"):
+                pipeline[view].to_spark().write.mode("overwrite").parquet(str(self.out / "views" / view))
+        title = f"Keeping {len(pipeline.views)} views of {self.subject.name} fresh: update against recomputation"
+        draw_chart(self.epochs, title, self.out / "chart.png")
+
+    def conclude(self, pipeline: Pipeline) -> None:
+        """The last lines: medians, what the check found, where the results are."""
+        medians = medians_of_small_edits(self.epochs)
+        if medians is not None:
+            self.report.medians(medians)
+        rows = sum(len(pipeline[view]) for view in pipeline.views)
+        if self.differences:
+            self.report.differences(self.differences)
+        else:
+            self.report.say(f"Checked row by row: all {len(pipeline.views)} views, {rows:,} rows, equal recomputation.")
+        self.report.say(f"Views: {self.out / 'views'} (Parquet)   chart: {self.out / 'chart.png'}")
+        self.report.say(f"All of it took {perf_counter() - self.started:.0f} s.")
+
+    def summary(self) -> dict[str, object]:
+        """The run for machines: times in seconds."""
+        medians = medians_of_small_edits(self.epochs)
+        return {
+            "subject": self.subject.name,
+            "epochs": [asdict(epoch) for epoch in self.epochs],
+            "medians": asdict(medians) if medians is not None else None,
+            "differences": [str(found) for found in self.differences],
+            "views": str(self.out / "views"),
+            "chart": str(self.out / "chart.png"),
+        }
+
+
+def warm_up() -> None:
+    """Has the engine compile its loops, on a program's worth of nothing, so that no measurement includes it."""
+    source = SourceFile("a.py", "a", b"def f(): return g()\ndef g(): return f()\nf()")
+    tree = Tree({source.file: source.text})
+    replay = Replay(None, tree, pa.Table.from_batches([fact_batch(source.module, facts_of(source))]))
+    replay.start()
+    replay.apply(1, Edit("remove f", {source.file: b"def g(): return f()"}))

@@ -1,0 +1,44 @@
+"""What the demonstration is about: a tree of Python files and a sequence of edits of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltic.demo.history import Repository
+from deltic.demo.scenario import standard_library_edits
+from deltic.demo.session import DemoError
+from deltic.demo.stdlib import python_files, stdlib_root
+from deltic.demo.tree import Edit, Tree
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A tree before the first edit, the edits in order, and how many they are."""
+
+    name: str
+    tree: Tree
+    edits: Iterator[Edit]
+    count: int
+
+
+def standard_library() -> Subject:
+    """The running interpreter's standard library, and the edits of `scenario.py`."""
+    root = stdlib_root()
+    tree = Tree({file: root / file for file in python_files(root)})
+    return Subject("Python's standard library", tree, standard_library_edits(tree), 12)
+
+
+def history(repository: Path, commits: int) -> Subject:
+    """A repository's last commits, each an edit of the tree of the commit before the first of them.
+
+    Raises DemoError when it is no repository, or has no commit to start from and one to follow.
+    """
+    git = Repository(repository)
+    hashes = git.commits(commits + 1)
+    if len(hashes) < 2:
+        raise DemoError(f"{repository}: the history is one commit long, and a demonstration of changes needs two.")
+    files = git.python_files(hashes[0])
+    tree = Tree(dict(files))
+    return Subject(f"the history of {repository.resolve().name}", tree, git.edits(hashes), len(hashes) - 1)
