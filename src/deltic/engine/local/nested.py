@@ -107,13 +107,16 @@ class _Epoch:
         return Run(words[:, moved], time_array(int(moved.sum()), now), plain(actions[moved]))
 
     def finish(self) -> None:
-        """The changes of the whole epoch, whatever the iteration; the relations' old versions for later strata."""
+        """The changes of the whole epoch, whatever the iteration; the relations' old versions for later strata.
+
+        Rows that only moved to another iteration are no change: then the old version is the new one.
+        """
         for name, state in self.component.states.items():
             total = self.changes[name].total()
             if total is not None and total[0].shape[1]:
                 state.delta = Run(total[0], weights=plain(total[1]))
-            for arrangement in state.stores.values():
-                arrangement.before = self.started[id(arrangement)]
+                for arrangement in state.stores.values():
+                    arrangement.before = self.started[id(arrangement)]
 
 
 def counts_at(state: State) -> dict[int, int]:
