@@ -10,8 +10,7 @@ from deltic.algebra.boolean import Change, CompleteBooleanAction
 from deltic.algebra.derivative import Differentiable, Partial
 from deltic.algebra.formulas.aggregates import Aggregate, changed
 from deltic.algebra.formulas.derivative import FIGURE_2, Derivatives, Rule
-from deltic.algebra.formulas.meaning import denote
-from deltic.algebra.formulas.relations import ROW_CHANGES
+from deltic.algebra.formulas.laws import check_formula_derivative
 from deltic.algebra.formulas.syntax import And, Atom, Exists, Forall, Formula, Not, Or, Version, atom, exists
 from deltic.algebra.group_laws import check_group, check_incremental, check_linear
 from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
@@ -190,24 +189,7 @@ MODELS = random_models(80, universe=(0, 1))
 def theorem_27(derivatives: Derivatives, formulas=FORMULAS) -> Callable[[], None]:
     """The check of Theorem 27 for a table of rules."""
 
-    def change_of(formula, model):
-        return Change(*(denote(part(formula), VARIABLES, model) for part in (derivatives.up, derivatives.down)))
-
-    equation = Law(
-        "not a derivative",
-        "⟦T⟧(R ⊕ δR) = ⟦T⟧(R) ⊕ (⟦Δ(T)⟧, ⟦∇(T)⟧)",
-        ("T", "R, δR"),
-        lambda formula, model: denote(formula, VARIABLES, model.changed()),
-        lambda formula, model: ROW_CHANGES.plus(denote(formula, VARIABLES, model), change_of(formula, model)),
-    )
-    disjoint = Law(
-        "not disjoint",
-        "⟦Δ(T)⟧ ∩ ⟦∇(T)⟧ = ∅",
-        ("T", "R, δR"),
-        lambda formula, model: change_of(formula, model).up & change_of(formula, model).down,
-        lambda formula, model: frozenset(),
-    )
-    return lambda: check([equation, disjoint], {"T": formulas, "R, δR": MODELS})
+    return lambda: check_formula_derivative(formulas, MODELS, VARIABLES, derivatives)
 
 
 class NextIsOld(Derivatives):

@@ -25,8 +25,8 @@ NOTHING, A, B, ALL = (frozenset(s) for s in ("", "a", "b", "ab"))
 def test_the_boolean_action_is_a_complete_change_action():
     check_change_action(ACTION, SETS, CHANGES)
     check_complete(ACTION, SETS)
-    check_change_action(OPEN, sets, boolean_pairs)
-    check_complete(OPEN, sets)
+    check_change_action(OPEN, sets, boolean_pairs, examples=100)
+    check_complete(OPEN, sets, examples=100)
 
 
 @pytest.mark.law("FIX Prop 19")

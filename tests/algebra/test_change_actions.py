@@ -5,6 +5,9 @@ Catches a composition in the wrong order, an empty change that is not neutral, a
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -223,6 +226,15 @@ class Forgetful:
 
     def compose(self, first, second):
         return first - second
+
+
+def test_checkers_import_hypothesis_only_to_search():
+    program = (
+        "import sys; from deltic.algebra.laws import check_complete; "
+        "from deltic.algebra.monoids import INTEGERS_MODULO_2; check_complete(INTEGERS_MODULO_2, (0, 1));"
+        "sys.exit('hypothesis' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_wrong_actions_are_caught_with_the_smallest_counterexample():

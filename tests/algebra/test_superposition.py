@@ -28,7 +28,7 @@ N = range(-3, 4)
 
 @pytest.mark.law("CS Superposition")
 def test_free_superposition():
-    check_change_action(FREE, N, sequences)
+    check_change_action(FREE, N, sequences, examples=80)
     either = Superposition(JOIN.action, MEET.action)
     few = [(), (Left(frozenset("a")),), (Right(frozenset("b")),), (Left(frozenset("b")), Right(frozenset("a")))]
     check_change_action(either, JOIN.values, few)

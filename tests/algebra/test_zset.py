@@ -63,16 +63,16 @@ def test_distinct_is_an_idempotent_onto_sets():
         Law("not a set", "isset(distinct(m))", ("m",), lambda m: m.distinct().is_set(), lambda _: True),
         Law("not positive", "ispositive(distinct(m))", ("m",), lambda m: m.distinct().is_positive(), lambda _: True),
     ]
-    check(laws, {"m": zsets})
+    check(laws, {"m": zsets}, examples=60)
 
 
 def test_map_filter_flat_map_and_product_are_linear():
-    check_linear(lambda z: z.map(lambda x: x // 2), Z_SETS, Z_SETS, zsets)
-    check_linear(lambda z: z.filter(lambda x: x % 2), Z_SETS, Z_SETS, zsets)
-    check_linear(lambda z: z.flat_map(range), Z_SETS, Z_SETS, zsets)
+    check_linear(lambda z: z.map(lambda x: x // 2), Z_SETS, Z_SETS, zsets, examples=60)
+    check_linear(lambda z: z.filter(lambda x: x % 2), Z_SETS, Z_SETS, zsets, examples=60)
+    check_linear(lambda z: z.flat_map(range), Z_SETS, Z_SETS, zsets, examples=60)
     right = ZSet({1: 2, 3: -1})
-    check_linear(lambda z: z.product(right), Z_SETS, Z_SETS, zsets)
-    check_linear(lambda z: right.join(z, abs, abs, lambda x, y: (x, y)), Z_SETS, Z_SETS, zsets)
+    check_linear(lambda z: z.product(right), Z_SETS, Z_SETS, zsets, examples=60)
+    check_linear(lambda z: right.join(z, abs, abs, lambda x, y: (x, y)), Z_SETS, Z_SETS, zsets, examples=60)
 
 
 @given(zsets, zsets)
@@ -82,4 +82,4 @@ def test_join_is_the_filtered_product(a, b):
 
 
 def test_zsets_are_a_group():
-    check_group(Z_SETS, zsets)
+    check_group(Z_SETS, zsets, examples=100)

@@ -44,6 +44,16 @@ class Derivatives:
     """The mutually recursive functions Δ, ∇ and X for a table of rules.
 
     Relations named in `static` do not change: their Δ and ∇ are ⊥, and X leaves them as they are.
+
+    Examples
+    --------
+    >>> from deltic.algebra.formulas.simplify import simplify
+    >>> from deltic.algebra.formulas.syntax import atom
+    >>> from deltic.algebra.formulas.text import text
+    >>> text(FIGURE_2.up(atom("p", "x") & atom("q", "x")))
+    '(Δ(p(x)) ∧ X(q(x))) ∨ (X(p(x)) ∧ Δ(q(x)))'
+    >>> text(simplify(FIGURE_2.without_changes_of("q").up(atom("p", "x") & atom("q", "x"))))
+    'Δ(p(x)) ∧ q(x)'
     """
 
     rules: Mapping[type[Formula], Rule[Any]]
