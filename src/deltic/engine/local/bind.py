@@ -14,7 +14,7 @@ from deltic.circuit.expressions import is_literal
 from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.layout import Domain, Layout, Place
 from deltic.engine.local.plan import Absent, Each, Meet, Open, Seek, Segment, Step, Test
-from deltic.engine.local.rules import Term
+from deltic.engine.local.rules import Term, variable_of
 
 Table = npt.NDArray[np.int64]
 
@@ -171,7 +171,7 @@ class _Binder:
             if is_literal(side):
                 row += [-1, self.encoding.value_of(side)]
             else:
-                variable = int(side.name[1:])
+                variable = variable_of(side.name)
                 row += [self._slot(variable), self.encoding.domains[variable].base]
         self.tests.append(row)
         return len(self.tests) - 1

@@ -30,6 +30,7 @@ from deltic.engine.local.rules import (
     When,
     as_expression,
     replace_columns,
+    variable_of,
 )
 from deltic.errors import UnsupportedError
 
@@ -81,8 +82,10 @@ class _Scope:
         return name
 
     def _table(self, node: Node, number: int, wanted: str) -> str:
-        name = self._declare(f"{node.operator.name}.in", Kind.TABLE, number)  # type: ignore[attr-defined]
-        self.program.tables[node.operator.name] = name  # type: ignore[attr-defined]
+        assert isinstance(node.operator, ops.Source)
+        table = node.operator.name
+        name = self._declare(f"{table}.in" if table in self.circuit.sinks else table, Kind.TABLE, number)
+        self.program.tables[table] = name
         self.program.strata.append(Stratum((name,), recursive=False))
         return name
 
@@ -125,7 +128,14 @@ class _Scope:
     def _enter(self, name: str, number: int, bodies: list[Body]) -> None:
         names = self.circuit.type_of(number).schema.names
         for body in bodies:
-            self.program.queries.append(Query(name, tuple(body.out[n] for n in names), body))
+            named = replace(body, names={**self._column_names(body), **body.names})
+            self.program.queries.append(Query(name, tuple(body.out[n] for n in names), named))
+
+    def _column_names(self, body: Body) -> dict[int, str]:
+        """The columns' names for the variables of atoms."""
+        relations = self.program.relations
+        columns = [(t, c.name) for a in body.atoms for t, c in zip(a.terms, relations[a.relation].schema, strict=True)]
+        return {term: name for term, name in columns if isinstance(term, int)}
 
     def _component(self, node: Node, number: int, wanted: str) -> str:
         (bundle,) = node.inputs
@@ -304,7 +314,13 @@ def _mapped(operator: ops.Map, body: Body) -> Body:
     out = {c.name: replace_columns(e, body.out) for c, e in pairs}
     partial = [as_expression(out[c.name]) for c, e in pairs if not c.nullable and not is_total(e)]
     defined = (exp.Not(this=exp.Is(this=e.copy(), expression=exp.Null())) for e in partial)
-    return replace(body, out=out, conditions=(*body.conditions, *defined))
+    mapped = replace(body, out=out, conditions=(*body.conditions, *defined))
+    return replace(mapped, names={**_names(mapped), **body.names})
+
+
+def _names(body: Body) -> dict[int, str]:
+    """The names of the body's results that are variables."""
+    return {t: name for name, t in body.out.items() if isinstance(t, int) and not name.startswith("\0")}
 
 
 def _restrict(body: Body, condition: Term) -> list[Body]:
@@ -319,7 +335,7 @@ def _restrict(body: Body, condition: Term) -> list[Body]:
 
 
 def _term_of(expression: exp.Expression) -> Term:
-    return int(expression.name[1:]) if isinstance(expression, exp.Column) else expression
+    return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
 
 
 def _equate(body: Body, left: Term, right: Term) -> list[Body]:
@@ -349,6 +365,7 @@ def _conjoin(a: Body, b: Body) -> list[Body]:
         a.equations + b.equations,
         {**b.out, **a.out, **{f"\0{name}": b.out[name] for name in shared}},
         {**a.types, **b.types},
+        {**_names(b), **_names(a), **b.names, **a.names},
     )
     bodies = [joined]
     for name in shared:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from deltic.circuit.expressions import show
-from deltic.engine.local.rules import Query, Term, When, show_term
+from deltic.engine.local.rules import Query, Term, When, show_term, with_names
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,13 @@ class Plan:
 
     def describe(self) -> str:
         """The plan as text, for `explain`."""
-        lines = [str(self.query)]
+        lines = [self.query.text()]
         for segment in self.segments:
             lines += [f"    {_describe(step, segment)}" for step in segment.steps if not isinstance(step, Open)]
             if segment.compute:
                 lines += [f"    compute {show_term(v)} = {show(e)}" for v, e in segment.compute.values]
                 lines += [f"    keep where {show(c)}" for c in segment.compute.conditions]
-        return "\n".join(lines)
+        return with_names("\n".join(lines), self.query.body.names)
 
 
 def _describe(step: Step, segment: Segment) -> str:

@@ -8,6 +8,7 @@ of atoms of which exactly one is a change; it adds its derivations to the count 
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -45,13 +46,32 @@ class Relation:
     rows: tuple[tuple[object, ...], ...] = ()
 
 
-# A term is a variable or an expression over variables; a variable stands in an expression as the column `_n`.
+# A term is a variable, by its number, or an expression; in an expression variable n is the column ‹n›.
 Term = int | exp.Expression
 
 
 def variable_name(variable: int) -> str:
-    """The name of a variable in an expression."""
-    return f"_{variable}"
+    """The name of a variable in an expression, one that no column has."""
+    return f"‹{variable}›"
+
+
+def variable_of(name: str) -> int:
+    """The inverse of `variable_name`."""
+    return int(name[1:-1])
+
+
+def with_names(text: str, names: Mapping[int, str]) -> str:
+    """A text with variables shown by their names: the same name only for the same variable."""
+    given: dict[str, int] = {}
+
+    def shown(match: re.Match[str]) -> str:
+        variable = int(match[1])
+        name = names.get(variable, f"_{variable}")
+        while given.setdefault(name, variable) != variable:
+            name += "'"
+        return name
+
+    return re.sub("‹(\\d+)›", shown, text)
 
 
 def as_expression(term: Term) -> exp.Expression:
@@ -63,7 +83,7 @@ def variables_of(term: Term) -> list[int]:
     """The variables of a term, in order of appearance."""
     if isinstance(term, int):
         return [term]
-    return list(dict.fromkeys(int(node.name[1:]) for node in term.find_all(exp.Column, bfs=False)))
+    return list(dict.fromkeys(variable_of(node.name) for node in term.find_all(exp.Column, bfs=False)))
 
 
 def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:
@@ -78,7 +98,7 @@ def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Te
 
 
 def _as_term(node: exp.Column) -> Term:
-    return int(node.name[1:]) if node.name.startswith("_") and node.name[1:].isdigit() else node
+    return variable_of(node.name) if node.name.startswith("‹") else node
 
 
 @dataclass(frozen=True)
@@ -107,7 +127,8 @@ def show_term(term: Term) -> str:
 class Body:
     """A conjunction: atoms, atoms that must be absent, and conditions; `out` names its results.
 
-    An equation (v, e) asks that variable v equals the expression e, and binds v where nothing else does.
+    An equation (v, e) asks that variable v equals the expression e, and binds v where nothing else does;
+    `names` are what a reader calls the variables.
     """
 
     sign: int = 1
@@ -117,6 +138,7 @@ class Body:
     equations: tuple[tuple[int, exp.Expression], ...] = ()
     out: dict[str, Term] = field(default_factory=dict)
     types: dict[int, Type] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
 
     def substitute(self, variable: int, term: Term) -> Body:
         """The body with a variable replaced by another one or by a literal."""
@@ -153,12 +175,16 @@ class Query:
         """The atom whose change the query follows; its weight enters negated if it must be absent."""
         return next(a for a in self.body.atoms if a.when is When.DELTA)
 
-    def __str__(self) -> str:
+    def text(self) -> str:
+        """The query as text, its variables by number."""
         parts = [str(a) for a in self.body.atoms] + [f"!{a}" for a in self.body.absent]
         parts += [f"{show_term(v)} = {show(e)}" for v, e in self.body.equations]
         parts += [show(c) for c in self.body.conditions]
         sign = "+" if self.body.sign > 0 else "−"
         return f"{self.head}({', '.join(map(show_term, self.terms))}) {sign}= {', '.join(parts)}"
+
+    def __str__(self) -> str:
+        return with_names(self.text(), self.body.names)
 
 
 @dataclass(frozen=True)

@@ -205,10 +205,12 @@ def _arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> 
 def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:
     if kind is exp.Pow:
         result = np.power(a, b)
-        return result, ~np.isfinite(result)
+        return result, ~np.isfinite(result) & np.isfinite(a) & np.isfinite(b)
     zero = b == 0
     divisor = np.where(zero, 1.0, b)
-    return (np.fmod(a, divisor) if kind is exp.Mod else a / divisor), zero
+    if kind is exp.Mod:
+        return np.fmod(a, divisor), zero | (np.isinf(a) & ~np.isnan(b))
+    return a / divisor, zero
 
 
 def _quotient(a: Array, b: Array) -> Array:
