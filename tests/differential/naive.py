@@ -1,0 +1,182 @@
+"""The meaning of a random program by brute force: no parser, no circuit, no expression trees of Deltic.
+
+Rules are tried on all rows of their atoms until nothing new is derived, one layer of negation after the other. It
+checks what the engines have in common: the front-end, the lowering and the reference interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tests.differential.datalog import (
+    Atom,
+    Comparison,
+    Const,
+    Literal,
+    Op,
+    Or,
+    Program,
+    Rule,
+    Term,
+    Var,
+    Wild,
+    variables,
+)
+
+Row = tuple[Any, ...]
+Tables = Mapping[str, frozenset[Row]]
+Env = dict[str, Any]
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+_FUNCTORS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda a, b: math.trunc(a / b),
+    "%": lambda a, b: int(math.fmod(a, b)),
+    "band": operator.and_,
+    "bxor": operator.xor,
+    "min": min,
+    "max": max,
+    "cat": operator.add,
+    "strlen": len,
+    "substr": lambda s, start, length: s[start : start + length],
+}
+
+
+class _Undefined(Exception):
+    """A value that does not exist."""
+
+
+def evaluate(program: Program, tables: Tables) -> dict[str, frozenset[Row]]:
+    """The contents of every relation."""
+    relations = {r.name: set(tables.get(r.name, frozenset())) for r in program.relations}
+    pending = [(rule, body) for rule in program.rules for body in _conjunctions(rule.body)]
+    for layer in _layers(program):
+        rules = [(rule, body) for rule, body in pending if any(h.relation in layer for h in rule.heads)]
+        while sum(_derive(rule, body, relations) for rule, body in rules):
+            pass
+    return {name: frozenset(rows) for name, rows in relations.items()}
+
+
+def _derive(rule: Rule, body: tuple[Literal, ...], relations: dict[str, set[Row]]) -> bool:
+    """Add what a rule derives; whether any of it is new."""
+    found = []
+    for env in list(_solutions(body, {}, relations)):
+        for head in rule.heads:
+            try:
+                found.append((head.relation, tuple(_value(t, env) for t in head.terms)))
+            except _Undefined:
+                continue
+    new = [(name, row) for name, row in found if row not in relations[name]]
+    for name, row in new:
+        relations[name].add(row)
+    return bool(new)
+
+
+def _layers(program: Program) -> list[set[str]]:
+    """The relations in an order in which whatever a rule negates is complete, and whatever it reads begun."""
+    level = {r.name: 0 for r in program.relations}
+    for _ in range(len(level) ** 2 + 1):
+        for rule in program.rules:
+            for atom in (a for body in _conjunctions(rule.body) for a in body if isinstance(a, Atom)):
+                for head in rule.heads:
+                    level[head.relation] = max(level[head.relation], level[atom.relation] + atom.negated)
+    return [{name for name, at in level.items() if at == wanted} for wanted in range(max(level.values()) + 1)]
+
+
+def _conjunctions(body: tuple[Literal, ...]) -> list[tuple[Literal, ...]]:
+    """The body without disjunctions."""
+    choices = [
+        [c for branch in literal.branches for c in _conjunctions(branch)] if isinstance(literal, Or) else [(literal,)]
+        for literal in body
+    ]
+    return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*choices)]
+
+
+def _solutions(todo: tuple[Literal, ...], env: Env, relations: Mapping[str, set[Row]]) -> Iterator[Env]:
+    """The assignments that satisfy the literals; each time, the first literal that can be decided is."""
+    if not todo:
+        yield env
+        return
+    position = next(i for i, literal in enumerate(todo) if _ready(literal, env))
+    rest = todo[:position] + todo[position + 1 :]
+    for extended in _extend(todo[position], env, relations):
+        yield from _solutions(rest, extended, relations)
+
+
+def _ready(literal: Literal, env: Env) -> bool:
+    if isinstance(literal, Comparison):
+        free = [t for t in (literal.left, literal.right) if variables(t) - env.keys()]
+        return not free or (literal.operator == "=" and len(free) == 1 and isinstance(free[0], Var))
+    assert isinstance(literal, Atom)
+    binds = set() if literal.negated else {t.name for t in literal.terms if isinstance(t, Var)}
+    return all(variables(t) <= env.keys() | binds for t in literal.terms)
+
+
+def _extend(literal: Literal, env: Env, relations: Mapping[str, set[Row]]) -> Iterator[Env]:
+    if isinstance(literal, Comparison):
+        with contextlib.suppress(_Undefined):
+            yield from _compare(literal, env)
+        return
+    assert isinstance(literal, Atom)
+    if literal.negated and any(_is_undefined(t, env) for t in literal.terms if not isinstance(t, Wild)):
+        return
+    found = [e for row in relations[literal.relation] if (e := _match(literal.terms, row, env)) is not None]
+    if not literal.negated:
+        yield from found
+    elif not found:
+        yield env
+
+
+def _is_undefined(term: Term, env: Env) -> bool:
+    try:
+        _value(term, env)
+    except _Undefined:
+        return True
+    return False
+
+
+def _compare(literal: Comparison, env: Env) -> Iterator[Env]:
+    for unknown, known in ((literal.left, literal.right), (literal.right, literal.left)):
+        if isinstance(unknown, Var) and unknown.name not in env:
+            yield {**env, unknown.name: _value(known, env)}
+            return
+    if _COMPARE[literal.operator](_value(literal.left, env), _value(literal.right, env)):
+        yield env
+
+
+def _match(terms: tuple[Term, ...], row: Row, env: Env) -> Env | None:
+    extended = dict(env)
+    pairs = list(zip(terms, row, strict=True))
+    if any(extended.setdefault(term.name, value) != value for term, value in pairs if isinstance(term, Var)):
+        return None
+    others = ((term, value) for term, value in pairs if not isinstance(term, Var | Wild))
+    try:
+        return extended if all(_value(term, extended) == value for term, value in others) else None
+    except _Undefined:
+        return None
+
+
+def _value(term: Term, env: Env) -> Any:
+    if isinstance(term, Var):
+        return env[term.name]
+    if isinstance(term, Const):
+        return term.value
+    assert isinstance(term, Op)
+    values = [_value(a, env) for a in term.arguments]
+    if term.functor in ("/", "%") and values[1] == 0:
+        raise _Undefined
+    return _FUNCTORS[term.functor](*values)

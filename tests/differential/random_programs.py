@@ -1,0 +1,311 @@
+"""Random Datalog programs that are well-typed, grounded, stratified and end, and random runs of them.
+
+Relations stand in layers: a rule reads its own layer and those below, and negates those below only. Values stay within
+a few for each type: arithmetic that could grow has a guard, so that every recursion ends.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.differential.datalog import (
+    FLOAT,
+    NUMBER,
+    SYMBOL,
+    UNSIGNED,
+    Atom,
+    Comparison,
+    Const,
+    Literal,
+    Op,
+    Or,
+    Program,
+    Relation,
+    Rule,
+    Term,
+    Var,
+    Wild,
+)
+
+VALUES: dict[str, tuple[Any, ...]] = {
+    NUMBER: (0, 1, 2, 3),
+    SYMBOL: ("", "a", "b", "é"),
+    UNSIGNED: (0, 1, 2),
+    FLOAT: (-1.5, 0.0, 2.0),
+}
+LETTERS = {NUMBER: "x", SYMBOL: "s", UNSIGNED: "u", FLOAT: "f"}
+COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
+
+Row = tuple[Any, ...]
+Contents = dict[str, frozenset[Row]]
+
+
+def random_program(rng: random.Random) -> Program:
+    """A program of two to six relations, one of them a table at least."""
+    count = rng.randint(2, 6)
+    tables = rng.randint(1, max(1, count - 1))
+    relations = [Relation(f"t{i}", _types(rng), table=True) for i in range(tables)]
+    layers = {r.name: 0 for r in relations}
+    derived = list(range(count - tables)) or [0]
+    for i in derived:
+        relations.append(Relation(f"d{i}", _types(rng), table=rng.random() < 0.1))
+        layers[f"d{i}"] = 1 + i * rng.randint(1, 3) // len(derived)
+    heads = [r for r in relations if r.name.startswith("d") or rng.random() < 0.08]
+    for relation in heads:
+        layers[relation.name] = max(1, layers[relation.name])
+    rules = [rule for head in heads for rule in _rules(rng, relations, layers, head)]
+    rng.shuffle(rules)
+    return Program(tuple(relations), tuple(rules))
+
+
+def _types(rng: random.Random) -> tuple[str, ...]:
+    arity = rng.choice((0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3))
+    return tuple(rng.choices((NUMBER, SYMBOL, UNSIGNED, FLOAT), (75, 15, 5, 5), k=arity))
+
+
+def _rules(rng: random.Random, relations: Sequence[Relation], layers: Mapping[str, int], head: Relation) -> list[Rule]:
+    """One to three rules for a relation, with a fact now and then."""
+    rules = [_Maker(rng, relations, layers, head).rule() for _ in range(rng.choice((1, 2, 2, 3)))]
+    if rng.random() < 0.2:
+        rules.append(Rule((Atom(head.name, tuple(_constant(rng, t) for t in head.types)),)))
+    return rules
+
+
+def _constant(rng: random.Random, type_: str) -> Const:
+    return Const(rng.choice(VALUES[type_]), type_)
+
+
+@dataclass
+class _Maker:
+    """Makes one rule; `bound` are the variables that its positive atoms and equations bind."""
+
+    rng: random.Random
+    relations: Sequence[Relation]
+    layers: Mapping[str, int]
+    head: Relation
+    bound: list[Var] = field(default_factory=list)
+    body: list[Literal] = field(default_factory=list)
+    fresh: int = 0
+
+    def rule(self) -> Rule:
+        layer = self.layers[self.head.name]
+        below = [r for r in self.relations if self.layers[r.name] < layer]
+        same = [r for r in self.relations if self.layers[r.name] == layer]
+        for _ in range(self.rng.choice((1, 1, 2, 2, 2, 3))):
+            self._positive(self.rng.choice(same if not below or self.rng.random() < 0.4 else below))
+        for _ in range(self.rng.choice((0, 0, 1, 1, 2))):
+            self.rng.choice((self._compare, self._compute, self._compute, self._disjoin))()
+        for _ in range(self.rng.choice((0, 0, 1)) if below else 0):
+            self.body.append(self._negated(self.rng.choice(below)))
+        heads = [self.head] + [r for r in same if r is not self.head and self.rng.random() < 0.08]
+        atoms = tuple(Atom(h.name, tuple(self._result(t) for t in h.types)) for h in heads)
+        self.rng.shuffle(self.body)
+        return Rule(atoms, tuple(self.body))
+
+    # Atoms
+
+    def _positive(self, relation: Relation) -> None:
+        seen = list(self.bound)
+        terms = tuple(self._term(type_, seen) for type_ in relation.types)
+        self.body.append(Atom(relation.name, terms))
+
+    def _term(self, type_: str, seen: list[Var]) -> Term:
+        """A term of a positive atom: a variable of an earlier atom, of this one, a new one, a constant or `_`."""
+        dice = self.rng.random()
+        known = [v for v in (seen or self.bound) if v.name.startswith(LETTERS[type_])]
+        if known and dice < 0.55:
+            return self.rng.choice(known)
+        if dice < 0.87:
+            return self._new(type_)
+        if dice < 0.9 and self._of(type_):
+            return self._expression(type_)
+        return _constant(self.rng, type_) if dice < 0.95 else Wild()
+
+    def _new(self, type_: str) -> Var:
+        self.fresh += 1
+        variable = Var(f"{LETTERS[type_]}{self.fresh}")
+        self.bound.append(variable)
+        return variable
+
+    def _negated(self, relation: Relation) -> Atom:
+        return Atom(
+            relation.name, tuple(self._read(t) if self.rng.random() < 0.7 else Wild() for t in relation.types), True
+        )
+
+    def _of(self, type_: str) -> list[Var]:
+        return [v for v in self.bound if v.name.startswith(LETTERS[type_])]
+
+    def _read(self, type_: str) -> Term:
+        """A bound variable or a constant."""
+        known = self._of(type_)
+        return self.rng.choice(known) if known and self.rng.random() < 0.85 else _constant(self.rng, type_)
+
+    def _result(self, type_: str) -> Term:
+        """A term of a head."""
+        return self._expression(type_) if self._of(type_) and self.rng.random() < 0.12 else self._read(type_)
+
+    # Conditions and values
+
+    def _compare(self) -> None:
+        self.body.append(self._comparison())
+
+    def _comparison(self) -> Comparison:
+        type_ = self.rng.choice([t for t in VALUES if self._of(t)] or [NUMBER])
+        left = self._expression(type_) if self.rng.random() < 0.25 else self._read(type_)
+        return Comparison(self.rng.choice(COMPARISONS), left, self._read(type_))
+
+    def _compute(self) -> None:
+        """Bind a new variable to an expression, on either side of an equality."""
+        type_ = self.rng.choice([t for t in VALUES if self._of(t)] or [NUMBER])
+        value = self._expression(type_)
+        sides = (self._new(type_), value)
+        left, right = sides if self.rng.random() < 0.7 else sides[::-1]
+        self.body.append(Comparison("=", left, right))
+
+    def _disjoin(self) -> None:
+        """A choice between conditions, or between two ways to bind one new variable."""
+        if self.rng.random() < 0.5:
+            branches = [(self._comparison(),) for _ in range(2)]
+            self.body.append(Or(tuple(branches)))
+            return
+        values = [self._read(NUMBER) for _ in range(2)]
+        new = self._new(NUMBER)
+        unary = [
+            r for r in self.relations if r.types == (NUMBER,) and self.layers[r.name] < self.layers[self.head.name]
+        ]
+        first: Literal = Atom(self.rng.choice(unary).name, (new,)) if unary else Comparison("=", new, values[0])
+        self.body.append(Or(((first,), (Comparison("=", new, values[1]), self._comparison_without(new)))))
+
+    def _comparison_without(self, variable: Var) -> Comparison:
+        self.bound.remove(variable)
+        comparison = self._comparison()
+        self.bound.append(variable)
+        return comparison
+
+    def _expression(self, type_: str) -> Term:
+        """A computed value, with the guards that it needs in the body."""
+        known = self._of(type_)
+        if not known:
+            return _constant(self.rng, type_)
+        return self.rng.choice(_EXPRESSIONS[type_])(self, self.rng.choice(known), self.rng.choice(known))
+
+    def guard(self, operator: str, term: Term, limit: Const) -> None:
+        self.body.append(Comparison(operator, term, limit))
+
+
+def _number(value: int) -> Const:
+    return Const(value, NUMBER)
+
+
+def _successor(maker: _Maker, x: Var, y: Var) -> Term:
+    maker.guard("<", x, _number(5))
+    return Op("+", (x, _number(1)))
+
+
+def _predecessor(maker: _Maker, x: Var, y: Var) -> Term:
+    maker.guard(">", x, _number(0))
+    return Op("-", (x, _number(1)))
+
+
+def _doubled(maker: _Maker, x: Var, y: Var) -> Term:
+    maker.guard("<=", x, _number(3))
+    return Op("%", (Op("*", (x, _number(2))), _number(5)))
+
+
+def _longer(maker: _Maker, s: Var, t: Var) -> Term:
+    maker.guard("<", Op("strlen", (s,)), _number(2))
+    return Op("cat", (s, Const("a", SYMBOL)))
+
+
+def _next_unsigned(maker: _Maker, u: Var, v: Var) -> Term:
+    maker.guard("<", u, Const(3, UNSIGNED))
+    return Op("+", (u, Const(1, UNSIGNED)))
+
+
+def _next_float(maker: _Maker, f: Var, g: Var) -> Term:
+    maker.guard("<", f, Const(2.0, FLOAT))
+    return Op("+", (f, Const(1.5, FLOAT)))
+
+
+_EXPRESSIONS = {
+    NUMBER: (
+        _successor,
+        _successor,
+        _predecessor,
+        _doubled,
+        lambda maker, x, y: Op("%", (x, _number(3))),
+        lambda maker, x, y: Op("/", (x, y)),
+        lambda maker, x, y: Op("%", (x, y)),
+        lambda maker, x, y: Op("min", (x, y)),
+        lambda maker, x, y: Op("max", (x, y, _number(1))),
+        lambda maker, x, y: Op("band", (Op("bxor", (x, y)), _number(3))),
+    ),
+    SYMBOL: (
+        _longer,
+        lambda maker, s, t: Op("substr", (s, _number(0), _number(1))),
+        lambda maker, s, t: Op("min", (s, t)),
+    ),
+    UNSIGNED: (
+        _next_unsigned,
+        lambda maker, u, v: Op("%", (u, Const(2, UNSIGNED))),
+        lambda maker, u, v: Op("max", (u, v)),
+    ),
+    FLOAT: (_next_float, lambda maker, f, g: Op("min", (f, g))),
+}
+
+
+def random_run(rng: random.Random, program: Program) -> list[Contents]:
+    """The tables' contents after each of three to six epochs."""
+    tables = [r for r in program.relations if r.table]
+    contents: Contents = {r.name: frozenset() for r in tables}
+    seen: dict[str, set[Row]] = {r.name: set() for r in tables}
+    run = []
+    for epoch in range(rng.randint(3, 6)):
+        kind = rng.choice(_KINDS) if epoch else _fill
+        contents = {r.name: frozenset(kind(rng, r, contents[r.name], seen[r.name])) for r in tables}
+        for name, rows in contents.items():
+            seen[name] |= rows
+        run.append(contents)
+    return run
+
+
+def _random_rows(rng: random.Random, relation: Relation, count: int) -> set[Row]:
+    return {tuple(rng.choice(VALUES[t]) for t in relation.types) for _ in range(count)}
+
+
+def _some(rng: random.Random, rows: set[Row] | frozenset[Row], share: float) -> set[Row]:
+    return {row for row in sorted(rows) if rng.random() < share}
+
+
+def _fill(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return _random_rows(rng, relation, rng.randint(0, 7))
+
+
+def _insert(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return old | _random_rows(rng, relation, rng.randint(0, 3))
+
+
+def _delete(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return _some(rng, old, 0.6)
+
+
+def _mix(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return _some(rng, old, 0.7) | _random_rows(rng, relation, rng.randint(0, 3))
+
+
+def _put_back(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return old | _some(rng, seen, 0.5)
+
+
+def _nothing(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return set(old)
+
+
+def _replace(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return _random_rows(rng, relation, len(old) + rng.randint(0, 2)) - old
+
+
+_KINDS = (_insert, _insert, _delete, _delete, _mix, _mix, _put_back, _nothing, _replace)

@@ -1,0 +1,63 @@
+"""Random Datalog programs with random sequences of epochs: the local engine equals the reference in every epoch.
+
+What each part of the generator is there to catch: negation over wildcards (projections that are no sets), mutual and
+non-linear recursion over cycles (rows that keep each other alive after their ground is gone), deletions and
+re-insertions (iterations and counts of an earlier epoch), empty epochs (facts that come twice), tables with rules (a
+row given and derived), arithmetic and text in heads (values that outgrow their bits), constants and repeated variables.
+
+Run one seed with ``python -m tests.differential.test_datalog SEED``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import pytest
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.reference import run as reference
+from deltic.engine.local.engine import LocalEngine
+from tests.differential.cases import Case
+from tests.differential.compare import MakeEngine
+from tests.differential.naive import evaluate
+from tests.differential.shrink import shrink
+
+BATCHES, PER_BATCH = 30, 20
+
+
+def check_seeds(seeds: Iterable[int], make: MakeEngine = LocalEngine) -> None:
+    """Fail with a small program for the first seed on which the engine disagrees."""
+    for seed in seeds:
+        case = Case.random(seed)
+        if case.disagreement(make) is not None:
+            small = shrink(case, Case.smaller, lambda c: c.fails(make))
+            pytest.fail(f"seed {seed}, made small:\n\n{small.script(make)}", pytrace=False)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_programs(batch):
+    check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(60))
+def test_ten_times_as_many_random_programs(batch):
+    check_seeds(range(1_000_000 + batch * 100, 1_000_000 + (batch + 1) * 100))
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_the_reference_means_what_brute_force_means(batch):
+    """The front-end, the lowering and the reference interpreter against `naive`, which shares nothing with them."""
+    for seed in range(batch * 20, (batch + 1) * 20):
+        case = Case.random(seed)
+        circuit = case.circuit()
+        for contents in case.run:
+            found = reference(circuit, {name: ZSet.of(rows) for name, rows in contents.items()})
+            expected = evaluate(case.program, contents)
+            for name, rows in found.items():
+                assert rows == ZSet.of(expected[name]), f"seed {seed}, {name}\n{case.program}\n{contents}"
+
+
+if __name__ == "__main__":
+    check_seeds(map(int, sys.argv[1:]))
