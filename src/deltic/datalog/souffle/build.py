@@ -58,7 +58,7 @@ def _attribute(context: Context, parsed: Parsed) -> Attribute:
     type_name = tree(parsed, "type_name")
     assert type_name
     name = tokens(parsed)[0]
-    return Attribute(context.name(name), build_type_name(context, type_name), span=context.span(name))
+    return Attribute(str(name), build_type_name(context, type_name), span=context.span(name))
 
 
 def _qualifier(context: Context, parsed: Parsed, names: Parsed | None) -> str:

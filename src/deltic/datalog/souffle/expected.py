@@ -60,4 +60,6 @@ def describe(terminals: Iterable[str]) -> str:
             rest -= rest if group is None else group
             phrases.append(phrase)
     words = [word for name in _WORDS if name in rest and (word := _WORDS[name])] + phrases
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+    if len(words) < 2:
+        return words[0] if words else "something else"
+    return ", ".join(words[:-1]) + " or " + words[-1]

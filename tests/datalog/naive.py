@@ -1,0 +1,221 @@
+"""Datalog by its definition: an evaluator over the syntax tree, with nothing of the checks or the lowering in it.
+
+It knows numbers, floats and symbols. Undefined values are None. Formulas are evaluated where they stand,
+without a normal form; negation inside of a rule is three-valued, as Kleene's, with undefined for unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
+from deltic.datalog.syntax import program as p
+
+Row = tuple[Any, ...]
+Database = dict[str, set[Row]]
+Binding = Mapping[str, Any]
+
+_COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def evaluate_program(program: p.Program, tables: Mapping[str, set[Row]]) -> Database:
+    """All rows of all declared relations."""
+    types = {d.name: [a.type.name for a in d.attributes] for d in program.all(p.Declaration)}
+    database: Database = {name: set(tables.get(name, ())) for name in types}
+    clauses = program.all(p.Clause)
+    strata = _strata(clauses, types)
+    for stratum in sorted(set(strata.values())):
+        active = [(head, c.body) for c in clauses for head in c.heads if strata[head.relation] == stratum]
+        while any(_fire(head, body, types[head.relation], database) for head, body in active):
+            pass
+    return database
+
+
+def _fire(head: f.Atom, body: f.Formula | None, types: Sequence[str], database: Database) -> bool:
+    """Add what a rule derives; whether anything was new."""
+    rows = set()
+    for binding in _solve([body] if body else [], {}, database):
+        row = [_value(argument, binding) for argument in head.arguments]
+        if None not in row:
+            rows.add(tuple(float(v) if t == "float" else v for v, t in zip(row, types, strict=True)))
+    new = rows - database[head.relation]
+    database[head.relation] |= new
+    return bool(new)
+
+
+def _strata(clauses: Sequence[p.Clause], names: Mapping[str, Any]) -> dict[str, int]:
+    """The least numbers with head >= positive body and head > negated body."""
+    level = dict.fromkeys(names, 0)
+    changed = True
+    while changed:
+        changed = False
+        for clause in clauses:
+            for head in clause.heads:
+                needed = max((level[r] + n for r, n in _uses(clause.body, False)), default=0)
+                if needed > level[head.relation]:
+                    level[head.relation], changed = needed, True
+    return level
+
+
+def _uses(formula: f.Formula | None, negated: bool) -> Iterator[tuple[str, bool]]:
+    if isinstance(formula, f.Atom):
+        yield formula.relation, negated
+    elif isinstance(formula, f.Negation):
+        yield from _uses(formula.part, not negated)
+    elif isinstance(formula, f.Conjunction | f.Disjunction):
+        for part in formula.parts:
+            yield from _uses(part, negated)
+
+
+def _solve(parts: Sequence[f.Formula], binding: Binding, database: Database) -> Iterator[Binding]:
+    """The bindings for which all parts hold; parts wait until their variables are bound."""
+    for position, part in enumerate(parts):
+        rest = [*parts[:position], *parts[position + 1 :]]
+        if isinstance(part, f.Conjunction):
+            yield from _solve([*part.parts, *rest], binding, database)
+            return
+        if isinstance(part, f.Disjunction):
+            for alternative in part.parts:
+                yield from _solve([alternative, *rest], binding, database)
+            return
+        if (steps := _step(part, binding, database)) is not None:
+            for step in steps:
+                yield from _solve(rest, step, database)
+            return
+    assert not parts, "the rule has a variable without a value"
+    yield binding
+
+
+def _step(part: f.Formula, binding: Binding, database: Database) -> list[Binding] | None:
+    """The extensions of a binding for which a literal holds, None when it has to wait."""
+    if isinstance(part, f.Atom):
+        return _matches(part, binding, database)
+    if isinstance(part, f.Comparison) and part.operator == "=":
+        for side, other in ((part.left, part.right), (part.right, part.left)):
+            if isinstance(side, e.Variable) and side.name not in binding and _bound(other, binding):
+                value = _value(other, binding)
+                return [] if value is None else [{**binding, side.name: value}]
+    inner = part.part if isinstance(part, f.Negation) else part
+    if not all(_bound(x, binding) for x in _expressions(inner)):
+        return None
+    return [binding] if _truth(part, binding, database) else []
+
+
+def _expressions(formula: f.Formula) -> list[e.Expression]:
+    if isinstance(formula, f.Negation):
+        return _expressions(formula.part)
+    if isinstance(formula, f.Conjunction | f.Disjunction):
+        return [x for part in formula.parts for x in _expressions(part)]
+    return list(f.expressions_of(formula))
+
+
+def _bound(expression: e.Expression, binding: Binding) -> bool:
+    return all(variable.name in binding for variable in e.variables(expression))
+
+
+def _matches(atom: f.Atom, binding: Binding, database: Database) -> list[Binding] | None:
+    direct = {a.name for a in atom.arguments if isinstance(a, e.Variable)}
+    computed = [a for a in atom.arguments if not isinstance(a, e.Variable | e.Wildcard)]
+    if not all(v.name in direct or v.name in binding for a in computed for v in e.variables(a)):
+        return None
+    found = []
+    for row in database[atom.relation]:
+        extended = dict(binding)
+        named = [(a.name, v) for a, v in zip(atom.arguments, row, strict=True) if isinstance(a, e.Variable)]
+        if not all(extended.setdefault(name, value) == value for name, value in named):
+            continue
+        others = [(a, v) for a, v in zip(atom.arguments, row, strict=True) if a in computed]
+        if all(_value(argument, extended) == value for argument, value in others):
+            found.append(extended)
+    return found
+
+
+def _truth(formula: f.Formula, binding: Binding, database: Database) -> bool | None:
+    """True, False, or None when that depends on something undefined; all variables are bound."""
+    if isinstance(formula, f.Negation):
+        inner = _truth(formula.part, binding, database)
+        return None if inner is None else not inner
+    if isinstance(formula, f.Conjunction | f.Disjunction):
+        decisive = isinstance(formula, f.Disjunction)
+        values = [_truth(part, binding, database) for part in formula.parts]
+        return decisive if decisive in values else None if None in values else not decisive
+    if isinstance(formula, f.Truth):
+        return formula.value
+    values = [_value(x, binding) for x in f.expressions_of(formula) if not isinstance(x, e.Wildcard)]
+    if None in values:
+        return None
+    if isinstance(formula, f.Atom):
+        return bool(_matches(formula, binding, database))
+    if isinstance(formula, f.Comparison):
+        return _COMPARE[formula.operator](*values)
+    assert isinstance(formula, f.Test)
+    return values[0] in values[1] if formula.name == "contains" else bool(re.fullmatch(*values))
+
+
+def _value(expression: e.Expression, binding: Binding) -> Any:
+    if isinstance(expression, e.Variable):
+        return binding[expression.name]
+    if isinstance(expression, e.Cast):
+        return _value(expression.argument, binding)
+    if isinstance(expression, e.Apply):
+        arguments = [_value(argument, binding) for argument in expression.arguments]
+        return None if None in arguments else _apply(expression.functor, arguments)
+    return expression.value
+
+
+def _apply(functor: str, arguments: Sequence[Any]) -> Any:
+    if all(isinstance(argument, int) for argument in arguments) and functor in _INTEGERS:
+        value = _INTEGERS[functor](*arguments)
+        return None if value is None else (value + 2**63) % 2**64 - 2**63
+    if functor in ("+", "-", "*", "/") and len(arguments) == 2 and not isinstance(arguments[0], str):
+        a, b = map(float, arguments)
+        return {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else None}[functor]
+    return _OTHERS[functor](*arguments)
+
+
+def _quotient(a: int, b: int) -> int | None:
+    return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_INTEGERS = {
+    "+": operator.add,
+    "-": lambda a, b=None: -a if b is None else a - b,
+    "*": operator.mul,
+    "/": _quotient,
+    "%": lambda a, b: None if b == 0 else int(math.fmod(a, b)),
+    "^": lambda a, b: None if b < 0 else a**b,
+    "band": operator.and_,
+    "bor": operator.or_,
+    "bxor": operator.xor,
+    "bnot": operator.invert,
+    "bshl": lambda a, b: a << b % 64,
+    "bshr": lambda a, b: a >> b % 64,
+    "bshru": lambda a, b: a % 2**64 >> b % 64,
+    "land": lambda a, b: int(a != 0 and b != 0),
+    "lor": lambda a, b: int(a != 0 or b != 0),
+    "lxor": lambda a, b: int((a != 0) != (b != 0)),
+    "lnot": lambda a: int(a == 0),
+}
+_OTHERS = {
+    "min": min,
+    "max": max,
+    "cat": lambda *texts: "".join(texts),
+    "+": operator.add,
+    "strlen": len,
+    "substr": lambda s, i, n: s[i : i + n] if i >= 0 and n >= 0 else "",
+    "to_string": lambda v: v if isinstance(v, str) else str(v),
+    "to_number": lambda v: int(v) if not isinstance(v, str) or re.fullmatch("[+-]?[0-9]+", v) else None,
+    "to_float": float,
+}

@@ -1,0 +1,111 @@
+"""Random syntax trees in the form in which the parser gives them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from deltic.datalog.souffle.words import BINARY_OPERATORS, HINTS, RESERVED
+from deltic.datalog.syntax import expressions as e
+from deltic.datalog.syntax import formulas as f
+from deltic.datalog.syntax import program as p
+from deltic.datalog.syntax.source import Source, Span
+
+NOWHERE = Span(Source("<test>", ""), 1, 1, 1, 1)
+
+names = st.from_regex(r"[A-Za-z_?][A-Za-z0-9_?]{0,5}", fullmatch=True).filter(lambda name: name not in RESERVED)
+type_names = names.map(lambda name: e.TypeName(name, span=NOWHERE))
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
+strings = texts.map(lambda value: value.replace("\x0b", ""))
+
+literals = st.one_of(
+    st.integers(-(2**70), 2**70).map(lambda value: e.NumberLiteral(value, span=NOWHERE)),
+    st.integers(0, 2**64).map(lambda value: e.UnsignedLiteral(value, span=NOWHERE)),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda value: e.FloatLiteral(value, span=NOWHERE)),
+    strings.map(lambda value: e.StringLiteral(value, span=NOWHERE)),
+)
+variables = names.map(lambda name: e.Variable(name, span=NOWHERE))
+leaves = literals | variables | st.just(e.Wildcard(span=NOWHERE))
+
+
+def _apply(functor: str, *arguments: e.Expression) -> e.Expression:
+    return e.Apply(functor, arguments, span=NOWHERE)
+
+
+def _minus(argument: e.Expression) -> e.Expression:
+    """The parser makes a minus before a plain number a part of it."""
+    plain = isinstance(argument, e.NumberLiteral | e.FloatLiteral) and not str(argument.value).startswith("-")
+    return _apply("bnot", argument) if plain else _apply("-", argument)
+
+
+def _compound(inner: st.SearchStrategy[e.Expression]) -> st.SearchStrategy[e.Expression]:
+    binary = st.sampled_from([operator for row in BINARY_OPERATORS for operator in row] + ["^"])
+    return st.one_of(
+        st.builds(_apply, binary, inner, inner),
+        st.builds(_minus, inner),
+        st.builds(_apply, st.sampled_from(["bnot", "lnot"]), inner),
+        st.builds(_apply, st.sampled_from(["strlen", "to_string", "cat", "other"]), inner),
+        st.builds(lambda a, rest: _apply("min", a, *rest), inner, st.lists(inner, min_size=1, max_size=2)),
+        st.builds(lambda a, t: e.Cast(a, t, span=NOWHERE), inner, type_names),
+    )
+
+
+expressions = st.recursive(leaves, _compound, max_leaves=8)
+argument_lists = st.lists(expressions, max_size=3).map(tuple)
+atoms = st.builds(lambda name, arguments: f.Atom(name, arguments, span=NOWHERE), names, argument_lists)
+conditions = st.one_of(
+    atoms,
+    st.builds(
+        lambda operator, left, right: f.Comparison(operator, left, right, span=NOWHERE),
+        st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
+        expressions,
+        expressions,
+    ),
+    st.builds(
+        lambda name, arguments: f.Test(name, arguments, span=NOWHERE),
+        st.sampled_from(["contains", "match"]),
+        argument_lists,
+    ),
+    st.booleans().map(lambda value: f.Truth(value, span=NOWHERE)),
+)
+
+
+def _nested(inner: st.SearchStrategy[f.Formula]) -> st.SearchStrategy[f.Formula]:
+    def parts(kind: type[f.Formula]) -> st.SearchStrategy[tuple[f.Formula, ...]]:
+        return st.lists(inner.filter(lambda part: not isinstance(part, kind)), min_size=2, max_size=3).map(tuple)
+
+    return st.one_of(
+        inner.map(lambda part: f.Negation(part, span=NOWHERE)),
+        parts(f.Conjunction).map(lambda found: f.Conjunction(found, span=NOWHERE)),
+        parts(f.Disjunction).map(lambda found: f.Disjunction(found, span=NOWHERE)),
+    )
+
+
+bodies = st.recursive(conditions, _nested, max_leaves=6)
+attributes = st.builds(lambda name, type_: p.Attribute(name, type_, span=NOWHERE), names, type_names)
+options = st.builds(lambda key, value: p.Option(key, value, span=NOWHERE), names, strings)
+items = st.one_of(
+    st.builds(
+        lambda name, columns, qualifiers: p.Declaration(name, columns, qualifiers, span=NOWHERE),
+        names,
+        st.lists(attributes, max_size=3).map(tuple),
+        st.lists(st.sampled_from([*HINTS, "eqrel"]), max_size=2).map(tuple),
+    ),
+    st.builds(lambda name, base: p.Subtype(name, base, span=NOWHERE), names, type_names),
+    st.builds(
+        lambda name, members: p.UnionType(name, tuple(members), span=NOWHERE),
+        names,
+        st.lists(type_names, min_size=1, max_size=3),
+    ),
+    st.builds(
+        lambda kind, relation, found: p.DirectiveItem(kind, relation, tuple(found), span=NOWHERE),
+        st.sampled_from(["input", "output", "printsize"]),
+        names,
+        st.lists(options, max_size=2),
+    ),
+    st.builds(
+        lambda heads, body: p.Clause(tuple(heads), body, span=NOWHERE),
+        st.lists(atoms, min_size=1, max_size=2),
+        st.none() | bodies,
+    ),
+)
+programs = st.lists(items, max_size=5).map(lambda found: p.Program(tuple(found), NOWHERE.source))
