@@ -67,6 +67,28 @@ def explain(
 
 
 @app.command()
+def demo(
+    repo: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="A git repository with Python files: each commit is an epoch.",
+            show_default="the standard library, with edits",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(file_okay=False, help="Where views and chart go.")] = Path("demo-out"),
+    commits: Annotated[int, typer.Option(min=1, help="With --repo: how many of its last commits.")] = 30,
+    master: Annotated[str, typer.Option(help="Spark's master URL.")] = "local[*]",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Keep recursive views over real Python code fresh while the code is edited."""
+    from deltic.demo.main import run as run_demo
+
+    raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master))
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     from deltic import __version__

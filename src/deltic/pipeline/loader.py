@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import pyarrow as pa
@@ -29,6 +30,16 @@ class Reader(Protocol):
         """
 
 
+def _with_hints_once(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings, without the hints that an earlier one has given."""
+    told: set[str] = set()
+    shortened = []
+    for finding in findings:
+        shortened.append(replace(finding, hint="") if finding.hint in told else finding)
+        told.add(finding.hint)
+    return shortened
+
+
 class Loader:
     """Reads epochs. Malformed rows reject the epoch, or go to `rejects` where that is given."""
 
@@ -40,7 +51,7 @@ class Loader:
         """The rows by table; raises DataError with the first findings when some are malformed."""
         limit = None if self._rejects is not None else _SHOWN
         batches = {found.table: self._reader.read(found, limit) for found in files}
-        findings = [finding for batch in batches.values() for finding in batch.rejects]
+        findings = _with_hints_once(finding for batch in batches.values() for finding in batch.rejects)
         if findings and self._rejects is None:
             raise DataError(findings if len(findings) <= _SHOWN else [*findings[:_SHOWN], _MORE])
         for table, batch in batches.items():

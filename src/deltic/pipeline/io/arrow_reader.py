@@ -95,5 +95,6 @@ def _diagnose(row: dict[str, Any], layout: Layout, file: str, number: int) -> Di
     try:
         parse_object({name: whole(value) for name, value in row.items()}, layout)
     except Malformed as error:
+        error.reason = f"row {number}, {error.reason}"
         return error.at(file, number, str(row))
     raise AssertionError(f"{file}: the readers disagree about row {number}, {row!r}")

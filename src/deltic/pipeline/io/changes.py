@@ -90,7 +90,10 @@ def _entries(folder: Path) -> list[Path]:
 
 def _unknown(path: Path, name: str, inputs: Mapping[str, Input], remedy: str) -> DataError:
     tables = ", ".join(inputs) or "none"
-    hint = did_you_mean(_stem(Path(name)), inputs) or f"{remedy}; extensions: {', '.join(EXTENSIONS)}"
+    known = f"the extensions are {', '.join(EXTENSIONS)}"
+    hint = did_you_mean(_stem(Path(name)), inputs) or f"{remedy}; {known}"
+    if Path(name).stem in inputs:
+        hint = f"{Path(name).suffix} is not an extension that is read; {known}"
     return _error(path, f"cannot tell which table these changes are for (the tables: {tables})", hint)
 
 

@@ -25,9 +25,19 @@ def diagnose(raw: bytes, layout: Layout, file: str, line: int) -> Diagnostic:
     text = shown(raw)
     if not is_utf8(raw):
         column = text.find("\N{REPLACEMENT CHARACTER}") + 1
-        return Malformed("the line is not UTF-8 text", column).at(file, line, text)
+        return Malformed("the line is not UTF-8 text", column, hint="save the file as UTF-8").at(file, line, text)
     try:
         parse_line(text, layout) if layout.kind is Kind.TEXT else parse_json(text, layout)
     except Malformed as error:
+        error.hint = error.hint or _header_hint(text, layout, line)
         return error.at(file, line, text)
     raise AssertionError(f"{file}:{line}: the readers disagree about {text!r}")
+
+
+def _header_hint(text: str, layout: Layout, line: int) -> str:
+    """What to do about a first line that holds the names of the columns."""
+    if layout.kind is not Kind.TEXT or line != 1:
+        return ""
+    words = [word.strip(' "').lower() for word in text.split(layout.delimiter)]
+    is_header = words[-layout.width :] == [name.lower() for name in layout.schema.names]
+    return "this looks like a header; .input has an option for it, headers=true" if is_header else ""

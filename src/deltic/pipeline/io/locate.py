@@ -73,7 +73,11 @@ def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
     found = [folder / name for name in source.candidates if (folder / name).exists()]
     if len(found) > 1 and found[0] != folder / source.candidates[0]:
         names = " and ".join(path.name for path in found)
-        raise _error(folder, f"table {source.name}: both {names} are here", "keep one, or name it with .input")
+        raise _error(
+            folder,
+            f"table {source.name}: both {names} are here",
+            f"keep one, or name it: .input {source.name}(filename=...)",
+        )
     return files_at(source, found[0], signed) if found else None
 
 

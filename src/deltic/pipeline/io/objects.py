@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from deltic.datalog.syntax.names import did_you_mean
+from deltic.datalog.syntax.names import nearest
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
@@ -24,7 +24,7 @@ def parse_json(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise Malformed(f"not JSON: {error.msg}", error.colno) from None
+        raise Malformed(f"not JSON: {error.msg[0].lower()}{error.msg[1:]}", error.colno) from None
     except RecursionError:
         raise Malformed("not a row: brackets are nested too deeply", 1) from None
     if not isinstance(value, dict):
@@ -53,7 +53,8 @@ def check_names(names: Iterable[str], layout: Layout) -> None:
     for column in layout.schema.names:
         if column not in known:
             spare = [name for name in known if name not in layout.schema.names]
-            raise Malformed(f"column {column} is missing", hint=did_you_mean(column, spare))
+            found = nearest(column, spare)
+            raise Malformed(f"column {column} is missing", hint=f"there is a column {found}" if found else "")
     if layout.signed and not any(name in known for name in weight_columns(layout)):
         raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
 

@@ -91,8 +91,9 @@ def _map_distinct(values: Any, function: Any) -> Any:
     return pc.fill_null(words.take(encoded.indices), "null")
 
 
-def _joined(columns: list[Any], delimiter: str) -> Any:
-    return pc.binary_join_element_wise(*columns, delimiter, null_handling="replace", null_replacement="")
+def _joined(columns: list[Any], delimiter: str) -> pa.ChunkedArray:
+    joined = pc.binary_join_element_wise(*columns, delimiter, null_handling="replace", null_replacement="")
+    return joined if isinstance(joined, pa.ChunkedArray) else pa.chunked_array([joined])
 
 
 def _constant(text: str, rows: int) -> pa.ChunkedArray:

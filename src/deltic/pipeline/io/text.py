@@ -86,7 +86,8 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 def _quoted(line: str, start: int, layout: Layout) -> Field:
     match = _QUOTED.match(line, start)
     if match is None:
-        raise Malformed("this quote is never closed on its line", start + 1)
+        hint = "a field does not extend over lines; a quote inside of quotes is written twice"
+        raise Malformed("this quote is never closed on its line", start + 1, 1, hint)
     if match.end() != len(line) and not line.startswith(layout.delimiter, match.end()):
         wanted = f"expected {layout.delimiter!r} or the end of the line after the closing quote"
         raise Malformed(f"{wanted}, found {line[match.end()]!r}", match.end() + 1)
@@ -106,8 +107,12 @@ def _wrong_count(line: str, fields: list[Field], layout: Layout) -> Malformed:
         extra = fields[layout.width]
         return Malformed(reason, extra.start + 1, max(1, extra.end - extra.start))
     wrong_delimiter = len(fields) == 1 and layout.width > 1
-    hint = f"the fields are separated by {layout.delimiter!r}" if wrong_delimiter else ""
+    hint = _DELIMITER_HINT.format(_NAMES.get(layout.delimiter, repr(layout.delimiter))) if wrong_delimiter else ""
     return Malformed(reason, len(line) + 1, 1, hint)
+
+
+_DELIMITER_HINT = 'fields are separated by {} here; .input has an option for another, as in delimiter=";"'
+_NAMES = {"\t": "a tab", ",": "a comma", " ": "a blank"}
 
 
 def _convert(field: Field, type_: Type) -> Any:
@@ -115,7 +120,7 @@ def _convert(field: Field, type_: Type) -> Any:
         return field.value
     if not re.fullmatch(PATTERNS[type_], field.value):
         found = f"'{_shortened(field.value)}'" if field.value else "an empty field"
-        raise _malformed(field, f"expected {EXPECTED[type_]}, found {found}")
+        raise _malformed(field, f"expected {EXPECTED[type_]}, found {found}", _hint(field, type_))
     return _float(field) if type_ is Type.FLOAT64 else _integer(field, type_)
 
 
@@ -135,8 +140,13 @@ def _float(field: Field) -> float:
     return value
 
 
-def _malformed(field: Field, reason: str) -> Malformed:
-    return Malformed(reason, field.start + 1, max(1, field.end - field.start))
+def _malformed(field: Field, reason: str, hint: str = "") -> Malformed:
+    return Malformed(reason, field.start + 1, max(1, field.end - field.start), hint)
+
+
+def _hint(field: Field, type_: Type) -> str:
+    has_fraction = type_ is not Type.FLOAT64 and re.fullmatch(DECIMAL, field.value) and re.search("[.eE]", field.value)
+    return "numbers are whole here; a column of numbers with fractions is declared as float" if has_fraction else ""
 
 
 def _shortened(text: str) -> str:

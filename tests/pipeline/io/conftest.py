@@ -1,0 +1,35 @@
+"""Readers and writers, with Spark and without, for tests that hold for both."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.arrow_writer import ArrowWriter
+
+BOTH = ["arrow", pytest.param("spark", marks=pytest.mark.spark)]
+
+
+@pytest.fixture(params=BOTH)
+def reader(request):
+    if request.param == "arrow":
+        return ArrowReader()
+    from deltic.pipeline.io.spark_reader import SparkReader
+
+    return SparkReader(request.getfixturevalue("spark"))
+
+
+@pytest.fixture(params=BOTH)
+def writer(request):
+    if request.param == "arrow":
+        return ArrowWriter()
+    from deltic.pipeline.io.spark_writer import SparkWriter
+
+    return SparkWriter(request.getfixturevalue("spark"))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder that is the current one, so that messages name files without it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
