@@ -10,7 +10,9 @@ import pytest
 
 import deltic.algebra
 
-MODULES = [module.name for module in pkgutil.walk_packages(deltic.algebra.__path__, "deltic.algebra.")]
+MODULES = ["deltic.algebra"] + [
+    module.name for module in pkgutil.walk_packages(deltic.algebra.__path__, "deltic.algebra.")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -6,6 +6,8 @@ need not be precise: they may add rows that are there and remove rows that are n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from hypothesis import strategies as st
@@ -34,77 +36,82 @@ UNIVERSE = (0, 1, 2)
 VARIABLES = ("x", "y", "z")
 ARITIES = {"p": 1, "q": 1, "e": 2}
 
-variables = st.sampled_from(VARIABLES)
-terms = st.one_of(variables.map(Var), st.sampled_from(UNIVERSE).map(Const))
-atoms = st.one_of(
-    st.builds(lambda name, t: Atom(name, (t,)), st.sampled_from("pq"), terms),
-    st.builds(lambda t, u: Atom("e", (t, u)), terms, terms),
-)
-leaves = st.one_of(
-    atoms,
-    atoms,
-    atoms,
-    st.sampled_from([TOP, BOTTOM]),
-    st.builds(Equal, terms, terms),
-    st.builds(Compare, st.sampled_from("<≠"), terms, terms),
-)
+randoms = st.randoms(use_true_random=False)
 
 
-@st.composite
-def formulas(draw, depth: int = 5, aggregates: bool = False):
-    """A formula of at most this depth."""
-    if depth == 0 or draw(st.integers(0, 7)) == 0:
-        return draw(leaves)
-    below = formulas(depth - 1, aggregates)
-    kinds = ["and", "or", "not", "exists", "forall"] + ["aggregate"] * aggregates
-    kind = draw(st.sampled_from(kinds))
-    if kind == "and":
-        return And(draw(below), draw(below))
-    if kind == "or":
-        return Or(draw(below), draw(below))
+CORE = ("and", "and", "or", "or", "not", "exists", "forall")
+WITH_AGGREGATES = (*CORE, "aggregate")
+
+
+def random_term(rng: Random):
+    return Const(rng.choice(UNIVERSE)) if rng.random() < 0.1 else Var(rng.choice(VARIABLES))
+
+
+def random_leaf(rng: Random):
+    """Mostly atoms, sometimes an equation, a comparison, ⊤ or ⊥."""
+    kind = rng.random()
+    if kind < 0.45:
+        return Atom("e", (random_term(rng), random_term(rng)))
+    if kind < 0.85:
+        return Atom(rng.choice("pq"), (random_term(rng),))
+    if kind < 0.95:
+        left, right = random_term(rng), random_term(rng)
+        return Equal(left, right) if rng.random() < 0.5 else Compare(rng.choice("<≠"), left, right)
+    return rng.choice([TOP, BOTTOM])
+
+
+def random_formula(rng: Random, depth: int, kinds: Sequence[str] = CORE):
+    """A formula of at most this depth, and of this depth along one path."""
+    if depth == 0:
+        return random_leaf(rng)
+    below = partial(random_formula, rng, kinds=kinds)
+    other = rng.randint(0, depth - 1)
+    kind = rng.choice(kinds)
+    if kind in ("and", "or"):
+        sides = [below(depth - 1), below(other)]
+        rng.shuffle(sides)
+        return And(*sides) if kind == "and" else Or(*sides)
     if kind == "not":
-        return Not(draw(below))
-    if kind == "exists":
-        return Exists(draw(variables), draw(below))
-    if kind == "forall":
-        return Forall(draw(variables), draw(below))
-    return draw(aggregate_formulas(min(depth - 1, 1)))
+        return Not(below(depth - 1))
+    if kind == "aggregate":
+        return random_aggregate(rng, min(depth - 1, 1))
+    return (Exists if kind == "exists" else Forall)(rng.choice(VARIABLES), below(depth - 1))
 
 
-@st.composite
-def aggregate_formulas(draw, depth: int = 1):
+def random_aggregate(rng: Random, depth: int):
     """r = agg(z)(y | T | U) where T may mention x and y, and U all of x, y and z."""
-    within = draw(formulas(depth))
-    ranged = Exists("z", draw(formulas(depth)))
-    return Aggregate("x", draw(st.sampled_from(["sum", "min", "max", "count"])), "z", ("y",), ranged, within)
+    ranged = Exists("z", random_formula(rng, depth))
+    function = rng.choice(["sum", "min", "max", "count"])
+    return Aggregate("x", function, "z", ("y",), ranged, random_formula(rng, depth))
 
 
-@st.composite
-def models(draw):
+def random_model(rng: Random, universe=UNIVERSE) -> Model:
     """A model with disjoint, possibly imprecise, changes of all relations."""
-    relations, changes = {}, {}
-    for name, arity in ARITIES.items():
-        rows = st.sampled_from(sorted(universal(VARIABLES[:arity], UNIVERSE)))
-        relations[name] = frozenset(draw(st.lists(rows, max_size=5)))
-        up, down = frozenset(draw(st.lists(rows, max_size=3))), frozenset(draw(st.lists(rows, max_size=3)))
-        changes[name] = Change(up - down, down)
-    return Model(relations, changes, UNIVERSE)
+
+    def rows(arity: int):
+        share = rng.choice([0.2, 0.5, 0.8])
+        return frozenset(row for row in sorted(universal(VARIABLES[:arity], universe)) if rng.random() < share)
+
+    relations = {name: rows(arity) for name, arity in ARITIES.items()}
+    downs = {name: rows(arity) for name, arity in ARITIES.items()}
+    changes = {name: Change(rows(arity) - downs[name], downs[name]) for name, arity in ARITIES.items()}
+    return Model(relations, changes, universe)
+
+
+def formulas(depth: int = 5, kinds: Sequence[str] = CORE):
+    """A strategy of random formulas."""
+    return randoms.map(lambda rng: random_formula(rng, depth, kinds))
+
+
+def models():
+    """A strategy of random models."""
+    return randoms.map(random_model)
 
 
 def random_models(count: int, universe=UNIVERSE) -> list[Model]:
     """Always the same models, for checks that go through them all."""
-    random = Random(0)
-
-    def rows(arity, share):
-        return frozenset(row for row in sorted(universal(VARIABLES[:arity], universe)) if random.random() < share)
-
-    def model():
-        relations = {name: rows(arity, 0.5) for name, arity in ARITIES.items()}
-        downs = {name: rows(arity, 0.3) for name, arity in ARITIES.items()}
-        changes = {name: Change(rows(arity, 0.4) - downs[name], downs[name]) for name, arity in ARITIES.items()}
-        return Model(relations, changes, universe)
-
-    return [model() for _ in range(count)]
+    rng = Random(0)
+    return [random_model(rng, universe) for _ in range(count)]
 
 
 def precise(model: Model) -> Model:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deltic.algebra.boolean import Change
 from deltic.algebra.fixpoints import adjustments, iterates
 from deltic.algebra.formulas.aggregates import Aggregate
+from deltic.algebra.formulas.derivative import FIGURE_2
 from deltic.algebra.formulas.meaning import denote
 from deltic.algebra.formulas.over_deletion import over_deletion
 from deltic.algebra.formulas.programs import (
@@ -32,7 +33,7 @@ from deltic.algebra.formulas.programs import (
     semantics,
     semantics_incrementally,
 )
-from deltic.algebra.formulas.relations import universal
+from deltic.algebra.formulas.relations import ROW_CHANGES, Model, universal
 from deltic.algebra.formulas.syntax import Const, Equal, Exists, Not, Plus, Var, atom, exists
 from deltic.algebra.functional import evaluation_by_new
 from deltic.algebra.law import Law, check
@@ -241,6 +242,59 @@ def test_updates_that_only_add_may_start_from_the_empty_change(update):
     assert FACT_CHANGES.plus(old, change) == semantics(DOUBLING, changed_tables(tables, adding))
 
 
+BLOCKED = Program(
+    {
+        "tc": Predicate(
+            XY,
+            (atom("e", "x", "y") & ~atom("blocked", "x", "y"))
+            | exists("z", atom("tc", "x", "z") & atom("e", "z", "y") & atom("tc", "z", "y")),
+        )
+    }
+)
+
+
+@pytest.mark.law("FIX Thm 43")
+def test_insertions_into_a_negated_table_need_an_over_deletion_too():
+    """Only updates that add *consequences* may start from the empty change; an insertion may take some away."""
+    tables = {"e": rows((1, 1), (1, 2)), "blocked": rows()}
+    changes = {"blocked": Change(rows((1, 1), (1, 2)), rows())}
+    old = semantics(BLOCKED, tables)
+    wanted = semantics(BLOCKED, changed_tables(tables, changes))
+    stuck = FACT_CHANGES.plus(old, maintain(BLOCKED, tables, changes, old, FACT_CHANGES.empty))
+    assert (tc(wanted), tc(stuck)) == (set(), {(1, 1), (1, 2)})
+    start = over_deletion(BLOCKED, tables, changes, old)
+    assert FACT_CHANGES.plus(old, maintain(BLOCKED, tables, changes, old, start)) == wanted
+
+
+@pytest.mark.law("FIX Thm 43")
+def test_a_node_that_becomes_its_own_child_does_not_support_itself():
+    """Why guards of an over-deletion read derived relations under a negation as ⊥: 1 is in treeP while nobody knows."""
+    tables, changes = {"p": rows((1,)), "child": rows()}, {"child": Change(rows((1, 1)), rows())}
+    old = semantics(TREE, tables)
+    assert rows_of(old, "treeP") == {(1,)}
+    assert rows_of(over_deletion(TREE, tables, changes, old).down, "treeP") == {(1,)}
+    assert semantics(TREE, changed_tables(tables, changes)) == NO_FACTS
+
+
+@pytest.mark.law("FIX Thm 43")
+def test_losses_with_a_check_for_other_derivations_delete_too_little(monkeypatch):
+    monkeypatch.setattr("deltic.algebra.formulas.over_deletion.loss_rules", lambda derived: FIGURE_2.rules)
+    tables, changes = {"e": rows((1, 2), (2, 3), (3, 2))}, {"e": Change(rows(), rows((1, 2)))}
+    old = semantics(LEFT_CLOSURE, tables)
+    start = over_deletion(LEFT_CLOSURE, tables, changes, old)
+    assert not FACT_CHANGES.plus(old, start) <= semantics(LEFT_CLOSURE, changed_tables(tables, changes))
+
+
+@pytest.mark.law("FIX §1 treeP")
+@given(updates())
+def test_treeP_by_semi_naive_evaluation_derives_no_fact_twice(update):
+    """The introduction calls its delta program imprecise. Iterated from ⊥, each change holds new facts only, as a node
+    follows from its children and only after the last of them."""
+    tables, _ = update
+    for facts, change in islice(accumulation(TREE, tables), 6):
+        assert FACT_CHANGES.is_precise(facts, change)
+
+
 def test_over_deletion_leaves_what_is_out_of_reach():
     chain = frozenset((n, n + 1) for n in range(10))
     changes = {"e": Change(rows(), rows((8, 9)))}
@@ -294,9 +348,6 @@ def test_programs_over_a_universe():
 def test_the_papers_rule_for_aggregates_holds_for_growing_values_read_new():
     """Δ(r = agg(p)(vs | T | U)) = ∃vs.(T ∧ ΔU) ∧ r = agg(p)(vs | T | U), where T stays, U only grows, and the second
     conjunct is read after the change. Read before it, as it is printed, it finds nothing new."""
-    from deltic.algebra.formulas.derivative import FIGURE_2
-    from deltic.algebra.formulas.relations import ROW_CHANGES, Model
-
     height = Aggregate("h", "max", "p", ("c",), atom("child", "n", "c"), atom("height", "c", "p"))
     d = FIGURE_2.without_changes_of("child")
     guard = exists("c", "p", height.range & d.up(height.body))
