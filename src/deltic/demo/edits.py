@@ -9,7 +9,7 @@ import ast
 
 from deltic.demo.extract import parse
 from deltic.demo.scopes import FunctionNode
-from deltic.demo.session import DemoError
+from deltic.errors import DelticError
 
 
 def remove_function(text: bytes, qualified_name: str) -> bytes:
@@ -20,7 +20,7 @@ def remove_function(text: bytes, qualified_name: str) -> bytes:
         body = next((s.body for s in body if isinstance(s, ast.ClassDef) and s.name == owner), [])
     node = next((s for s in body if isinstance(s, FunctionNode) and s.name == name), None)
     if node is None:
-        raise DemoError(f"there is no function {qualified_name} to remove")
+        raise DelticError(f"there is no function {qualified_name} to remove")
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     stays = b"" if len(body) > 1 else b" " * node.col_offset + b"pass\n"
     return _replace_lines(text, first, node.end_lineno or first, stays)
@@ -43,7 +43,7 @@ def remove_import(text: bytes, module: str) -> bytes:
             found = True
             text = _replace_lines(text, statement.lineno, statement.end_lineno or statement.lineno, kept)
     if not found:
-        raise DemoError(f"there is no import of {module} to remove")
+        raise DelticError(f"there is no import of {module} to remove")
     return text
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from deltic.demo.session import DemoError
 from deltic.demo.tree import Edit
+from deltic.errors import DelticError
 
 REGULAR_FILES = ("100644", "100755")
 """Git's modes of files with contents: neither symbolic links nor submodules."""
@@ -18,7 +18,7 @@ REGULAR_FILES = ("100644", "100755")
 
 @dataclass(frozen=True)
 class Repository:
-    """A git repository; every method raises DemoError with git's own words when git refuses."""
+    """A git repository; every method raises DelticError with git's own words when git refuses."""
 
     path: Path
 
@@ -71,7 +71,7 @@ class Repository:
             end = stream.index(b"\n", start)
             header = stream[start:end].split()
             if header[-1] == b"missing":
-                raise DemoError(f"{self.path}: git has no contents for {path} ({blob}); is the clone complete?")
+                raise DelticError(f"{self.path}: git has no contents for {path} ({blob}); is the clone complete?")
             size = int(header[-1])
             contents[path] = stream[end + 1 : end + 1 + size]
             start = end + 1 + size + 1
@@ -83,10 +83,10 @@ class Repository:
         try:
             done = subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False)
         except FileNotFoundError as failure:
-            raise DemoError("--repo needs git, and there is no `git` on the PATH.") from failure
+            raise DelticError("--repo needs git, and there is no `git` on the PATH.") from failure
         if done.returncode:
             reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
-            raise DemoError(f"{self.path}: {reason[0]}")
+            raise DelticError(f"{self.path}: {reason[0]}")
         return done.stdout
 
 

@@ -19,12 +19,13 @@ from deltic.demo.extract import facts_of
 from deltic.demo.facts import SourceFile
 from deltic.demo.replay import Replay
 from deltic.demo.report import WIDE, Report
-from deltic.demo.session import require_java, spark_session
+from deltic.demo.session import active_or_new_session
 from deltic.demo.spark_facts import fact_batch, parse_tree
 from deltic.demo.subject import Subject, history, standard_library
 from deltic.demo.tree import Edit, Tree
 from deltic.demo.verify import Difference, differences
 from deltic.errors import DelticError
+from deltic.pipeline.java import require_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,7 +75,7 @@ class Demo:
         self.report.opening(self.subject.name, len(self.subject.tree.modules), self.subject.count)
         with ThreadPoolExecutor(max_workers=1) as pool:
             compiled = pool.submit(warm_up)
-            with spark_session(master) as spark:
+            with active_or_new_session(master) as spark:
                 facts = self.read_files(spark)
                 with self.report.working("compiling the engine's loops, once for this machine"):
                     compiled.result()

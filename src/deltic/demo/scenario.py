@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from deltic.demo.edits import add_import, remove_function, remove_import
-from deltic.demo.session import DemoError
 from deltic.demo.tree import Edit, Tree
+from deltic.errors import DelticError
 
 TextEdit = Callable[[bytes, str], bytes]
 
@@ -55,7 +55,7 @@ class Steps:
     def remove_package(self, package: str) -> Edit:
         paths = [path for path, name in self._tree.modules.items() if f"{name}.".startswith(f"{package}.")]
         if not paths:
-            raise DemoError(f"this interpreter's standard library has no package {package}")
+            raise DelticError(f"this interpreter's standard library has no package {package}")
         self._original |= {path: self._tree.source(path).text for path in paths}
         self._removed = paths
         return Edit(f"remove package {package} ({len(paths)} files)", dict.fromkeys(paths))
@@ -73,5 +73,5 @@ class Steps:
     def _path(self, module: str) -> str:
         path = self._tree.path_of(module)
         if path is None:
-            raise DemoError(f"this interpreter's standard library has no module {module}")
+            raise DelticError(f"this interpreter's standard library has no module {module}")
         return path

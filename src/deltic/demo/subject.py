@@ -8,9 +8,9 @@ from pathlib import Path
 
 from deltic.demo.history import Repository
 from deltic.demo.scenario import standard_library_edits
-from deltic.demo.session import DemoError
 from deltic.demo.stdlib import python_files, stdlib_root
 from deltic.demo.tree import Edit, Tree
+from deltic.errors import DelticError
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ def standard_library() -> Subject:
 def history(repository: Path, commits: int) -> Subject:
     """A repository's last commits, each an edit of the tree of the commit before the first of them.
 
-    Raises DemoError when it is no repository, or has no commit to start from and one to follow.
+    Raises DelticError when it is no repository, or has no commit to start from and one to follow.
     """
     git = Repository(repository)
     hashes = git.commits(commits + 1)
     if len(hashes) < 2:
-        raise DemoError(f"{repository}: the history is one commit long, and a demonstration of changes needs two.")
+        raise DelticError(f"{repository}: the history is one commit long, and a demonstration of changes needs two.")
     files = git.python_files(hashes[0])
     tree = Tree(dict(files))
     return Subject(f"the history of {repository.resolve().name}", tree, git.edits(hashes), len(hashes) - 1)

@@ -43,6 +43,7 @@ def difference(view: str, kept: pa.Table, recomputed: pa.Table) -> Difference | 
 def _except(left: pa.Table, right: pa.Table) -> pa.Table:
     """The rows of `left`, as often as they are there more often than in `right`."""
     with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
         connection.register("left_rows", left)
         connection.register("right_rows", right)
         return connection.sql("FROM left_rows EXCEPT ALL FROM right_rows").to_arrow_table()
