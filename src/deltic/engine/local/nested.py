@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from deltic.engine.local.evaluate import Evaluation
 from deltic.engine.local.kernels.settle import NEVER, settle
 from deltic.engine.local.pending import Agenda, Batch
 from deltic.engine.local.relation import Snapshot, State
-from deltic.engine.local.run import Run, plain
+from deltic.engine.local.run import Run, Words, plain
 from deltic.engine.local.store import descriptors, time_array
 from deltic.errors import UnsupportedError
+
+Values = np.ndarray[Any, np.dtype[Any]]
 
 # Iterations are int32; a recursion that needs more than this many is taken for one without an end.
 ITERATION_LIMIT = 1 << 30
@@ -95,16 +98,14 @@ class _Epoch:
         words, change = candidates
         rows, counts = state.contents.runs, state.counts.runs
         actions, later = settle(words, change, now, descriptors(rows), descriptors(counts))
-        changed = change != 0
-        if changed.any():
-            state.count(Run(words[:, changed], time_array(int(changed.sum()), now), plain(change[changed])))
-        again = later != NEVER
-        if again.any():
-            agenda.reconsider(words[:, again], later[again])
-        moved = actions != 0
-        if not moved.any():
-            return None
-        return Run(words[:, moved], time_array(int(moved.sum()), now), plain(actions[moved]))
+        counted = _select(words, change, change)
+        if len(counted[1]):
+            state.count(Run(counted[0], time_array(len(counted[1]), now), plain(counted[1])))
+        again, times = _select(words, later, later - NEVER)
+        if len(times):
+            agenda.reconsider(again, times)
+        moved, signs = _select(words, actions, actions)
+        return Run(moved, time_array(len(signs), now), plain(signs)) if len(signs) else None
 
     def finish(self) -> None:
         """The changes of the whole epoch, whatever the iteration; the relations' old versions for later strata.
@@ -119,11 +120,9 @@ class _Epoch:
                     arrangement.before = self.started[id(arrangement)]
 
 
-def counts_at(state: State) -> dict[int, int]:
-    """How many rows have their first iteration at each iteration, for reports and tests."""
-    total: dict[int, int] = {}
-    for run in state.contents.runs:
-        weights = run.weights if run.weights.size else np.ones(len(run), np.int64)
-        for time in np.unique(run.times).tolist():
-            total[time] = total.get(time, 0) + int(weights[run.times == time].sum())
-    return {time: count for time, count in total.items() if count}
+def _select(words: Words, values: Values, mark: Values) -> tuple[Words, Values]:
+    """The rows and values that are marked by something other than zero."""
+    chosen = np.flatnonzero(mark)
+    if len(chosen) == len(mark):
+        return words, values
+    return words[:, chosen], values[chosen]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 from deltic.engine.local.run import NO_WEIGHTS, Run, Times, Weights, Words, consolidate, merge_runs, plain
@@ -54,11 +56,19 @@ class Agenda:
     def __init__(self) -> None:
         self.counts: dict[int, Batch] = {}
         self.again: dict[int, list[Words]] = {}
+        self._times: list[int] = []
+
+    def _at(self, time: int) -> Batch:
+        """The batch of an iteration."""
+        if time not in self.counts:
+            self.counts[time] = Batch()
+            heapq.heappush(self._times, time)
+        return self.counts[time]
 
     def derive(self, derived: Derived, time: int) -> None:
         """Add derivations; those without times of their own are of iteration `time`."""
         if not derived.times.size:
-            self.counts.setdefault(time, Batch()).add(derived.words, derived.weights)
+            self._at(time).add(derived.words, derived.weights)
             return
         order = np.argsort(derived.times, kind="stable")
         times = derived.times[order]
@@ -66,16 +76,19 @@ class Agenda:
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(times)], strict=True):
             part = order[start:end]
             weights = derived.weights[part] if derived.weights.size else NO_WEIGHTS
-            self.counts.setdefault(int(times[start]), Batch()).add(derived.words[:, part], weights)
+            self._at(int(times[start])).add(derived.words[:, part], weights)
 
     def reconsider(self, words: Words, times: Times) -> None:
         """Look at rows again at their iterations."""
         for time in np.unique(times).tolist():
             self.again.setdefault(time, []).append(words[:, times == time])
+            heapq.heappush(self._times, time)
 
     def first(self) -> int | None:
         """The least iteration at which anything is to be done."""
-        return min((*self.counts, *self.again), default=None)
+        while self._times and self._times[0] not in self.counts and self._times[0] not in self.again:
+            heapq.heappop(self._times)
+        return self._times[0] if self._times else None
 
     def take(self, time: int) -> tuple[Words, Weights] | None:
         """The rows of one iteration, sorted and distinct, with the changes of their counts, 0 if only reconsidered."""

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.kernels import merge as kernels
+from deltic.engine.local.kernels.search import describe
 
 Words = npt.NDArray[np.uint64]
 Times = npt.NDArray[np.int32]
@@ -27,9 +28,9 @@ class Run:
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
         self.words, self.times, self.weights = np.ascontiguousarray(words), times, weights
-        addresses = [a.ctypes.data if a.size else 0 for a in (self.words, times, weights)]
-        self.descriptor = np.array([words.shape[1], *addresses], np.int64)
-        self.max_time = int(times.max()) if times.size else 0
+        described = describe(self.words, times, weights)
+        self.descriptor = described[:4]
+        self.max_time = int(described[4])
 
     def __len__(self) -> int:
         return int(self.words.shape[1])
@@ -42,7 +43,7 @@ class Run:
 
 def plain(weights: Weights) -> Weights:
     """The weights as a run keeps them: empty when all are one."""
-    return NO_WEIGHTS if weights.size and weights.min() == 1 == weights.max() else weights
+    return NO_WEIGHTS if kernels.all_one(weights) else weights
 
 
 def merge_runs(a: Run, b: Run) -> Run:

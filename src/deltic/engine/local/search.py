@@ -11,6 +11,7 @@ from deltic.engine.local.bind import Table, Tables
 from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.kernels.search import TIMES
 from deltic.engine.local.run import NO_TIMES, NO_WEIGHTS, Run, Times, Weights, Words
+from deltic.engine.local.store import descriptors
 
 _FIRST_CAPACITY = 1 << 10
 _LAST_CAPACITY = 1 << 22
@@ -96,9 +97,12 @@ def search(
 
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:
     """The kernel's table of all runs, and the range of it that belongs to each atom."""
-    flat = [run.descriptor for atom in runs for run in atom]
-    table = np.stack(flat) if flat else np.empty((0, 4), np.int64)
-    sizes = [len(atom) for atom in runs]
-    table[np.repeat(np.logical_not(timed), sizes), TIMES] = 0
-    ends = np.cumsum(sizes)
-    return table, np.stack([ends - sizes, ends], axis=1)
+    table = descriptors([run for atom in runs for run in atom])
+    ranges = []
+    end = 0
+    for atom, keeps_times in zip(runs, timed, strict=True):
+        start, end = end, end + len(atom)
+        ranges.append((start, end))
+        if not keeps_times:
+            table[start:end, TIMES] = 0
+    return table, np.array(ranges, np.int64)

@@ -35,6 +35,15 @@ def _put(
 
 
 @njit(cache=True)
+def all_one(weights: Weights) -> bool:
+    """Whether every weight is one."""
+    for i in range(weights.size):
+        if weights[i] != 1:
+            return False
+    return True
+
+
+@njit(cache=True)
 def merge(
     a: Words2, a_times: Times, a_weights: Weights, b: Words2, b_times: Times, b_weights: Weights
 ) -> tuple[Words2, Times, Weights, Int]:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from deltic.engine.local.kernels.memory import load_u64
-from deltic.engine.local.kernels.types import U64, Int, Words2
+from deltic.engine.local.kernels.types import U64, Int, Ints, Times, Weights, Words2
 
 ROWS, WORDS, TIMES, WEIGHTS = 0, 1, 2, 3
+
+
+@njit(cache=True)
+def describe(words: Words2, times: Times, weights: Weights) -> Ints:
+    """The descriptor of a run with these arrays, and its greatest time as a fifth element."""
+    descriptor = np.zeros(5, np.int64)
+    descriptor[ROWS] = words.shape[1]
+    descriptor[WORDS] = words.ctypes.data
+    if times.size:
+        descriptor[TIMES] = times.ctypes.data
+        descriptor[4] = times.max()
+    if weights.size:
+        descriptor[WEIGHTS] = weights.ctypes.data
+    return descriptor
 
 
 @njit(cache=True, inline="always")
