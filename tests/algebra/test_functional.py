@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from deltic.algebra.derivative import Differentiable
+from deltic.algebra.elementary import discrete
 from deltic.algebra.finite import Finite, functions, some_derivative
 from deltic.algebra.functional import (
     CompletePointwise,
@@ -17,9 +18,10 @@ from deltic.algebra.functional import (
     evaluation_by_new,
     evaluation_by_old,
 )
+from deltic.algebra.groups import IntegersModulo
 from deltic.algebra.laws import check_change_action, check_complete, check_derivative
 from deltic.algebra.monoids import INTEGERS_BY_INTEGERS as Z
-from deltic.algebra.monoids import NATURALS
+from deltic.algebra.monoids import NATURALS, GroupAction
 from deltic.algebra.products import Product
 from tests.algebra.domains import BOOLEAN, JOIN, POINTS, point_actions
 
@@ -93,11 +95,21 @@ def test_pointwise_changes_into_any_action_may_not():
 
 @pytest.mark.law("FIX Thm 31")
 def test_the_second_condition_complete_changes_and_a_differentiable_plus():
-    """ℤ₃ acting on itself: its changes act completely on themselves, and ⊕ is linear in both arguments."""
-    plus = Differentiable(lambda pair: pair[0] + pair[1], lambda pair, change: change[0] + change[1])
-    small = list(product(range(-2, 3), repeat=2))
-    check_derivative(plus, Product(Z, Z), Z, small, small)
-    check_complete(Z, N)
+    """Two copies of ℤ/3 turned by ℤ/3: not complete, but its changes are, and ⊕ is differentiable."""
+    turns = GroupAction(IntegersModulo(3))
+    copies = Product(turns, discrete())
+    target = Finite(copies, list(product(range(3), "ab")), list(product(range(3), [()])))
+    source = Finite(turns, range(3), range(3))
+    assert not target.is_complete()
+    check_complete(turns, range(3))
+    pairs = Finite(
+        Product(copies, turns), list(product(target.values, range(3))), list(product(target.changes, range(3)))
+    )
+    assert some_derivative(lambda pair: copies.plus(pair[0], (pair[1], ())), pairs, target) is not None
+    for f in functions(range(3), target.values)[::5]:
+        for df in functions(range(3), target.changes):
+            changed = some_derivative(Pointwise(copies).plus(f, df), source, target)
+            assert (changed is None) == (some_derivative(f, source, target) is None)
 
 
 @pytest.mark.law("CS Exponentials", "CS Limits and exponentials")

@@ -1,7 +1,7 @@
 """Change actions, derivatives, groups, Z-sets and fixpoints: the theory of the papers as a library that stands alone.
 
 Every notion has the name the papers give it and lives in the file of that name; docs/theory.md lists them with
-the tests that check them. Nothing here imports any other part of Deltic. In the order in which they build on each other:
+the tests that check them. Nothing here imports any other part of Deltic. In the order in which they build up:
 
 * `change_action`, `derivative`, `products`: values, changes, ⊕; functions with derivatives; × and +.
 * `groups`, `zset`, `streams`: abelian groups, and the ones that circuits are made of.

@@ -107,7 +107,12 @@ def _searched(law: Law, domains: Sequence[Domain[Any]], examples: int) -> tuple[
         return hypothesis.find(
             strategies.tuples(*searched),
             lambda values: not law.holds_for(values),
-            settings=hypothesis.settings(max_examples=examples, database=None, deadline=None),
+            settings=hypothesis.settings(
+                max_examples=examples,
+                database=None,
+                deadline=None,
+                suppress_health_check=list(hypothesis.HealthCheck),
+            ),
             random=Random(0),
         )
     except hypothesis.errors.NoSuchExample:

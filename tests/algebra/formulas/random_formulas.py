@@ -78,6 +78,26 @@ def random_formula(rng: Random, depth: int, kinds: Sequence[str] = CORE):
     return (Exists if kind == "exists" else Forall)(rng.choice(VARIABLES), below(depth - 1))
 
 
+def random_monotone(rng: Random, depth: int, derived: Sequence[Atom], positive: bool = True):
+    """A formula that is monotone in the derived relations: they occur under an even number of negations only."""
+    below = partial(random_monotone, rng, derived=derived)
+    if depth == 0:
+        return random_derived(rng, derived) if positive and rng.random() < 0.5 else random_leaf(rng)
+    kind = rng.choice(CORE)
+    if kind in ("and", "or"):
+        sides = [below(depth - 1, positive=positive), below(rng.randint(0, depth - 1), positive=positive)]
+        return And(*sides) if kind == "and" else Or(*sides)
+    if kind == "not":
+        return Not(below(depth - 1, positive=not positive))
+    return (Exists if kind == "exists" else Forall)(rng.choice(VARIABLES), below(depth - 1, positive=positive))
+
+
+def random_derived(rng: Random, derived: Sequence[Atom]) -> Atom:
+    """One of the derived relations, at random terms."""
+    chosen = rng.choice(derived)
+    return Atom(chosen.relation, tuple(random_term(rng) for _ in chosen.terms))
+
+
 def random_aggregate(rng: Random, depth: int):
     """r = agg(z)(y | T | U) where T may mention x and y, and U all of x, y and z."""
     ranged = Exists("z", random_formula(rng, depth))

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from deltic.algebra.formulas.aggregates import Aggregate
+from deltic.algebra.formulas.derivative import FIGURE_2
 from deltic.algebra.formulas.evaluate import NotRangeRestrictedError, evaluable, evaluate
 from deltic.algebra.formulas.meaning import denote, meaning
 from deltic.algebra.formulas.relations import Model, relation_algebra, select, universal
@@ -27,6 +28,7 @@ from deltic.algebra.formulas.syntax import (
     atom,
     exists,
 )
+from deltic.algebra.formulas.text import text
 from deltic.algebra.lattices import below
 from tests.algebra.formulas.random_formulas import UNIVERSE, VARIABLES, formulas, models
 
@@ -132,12 +134,35 @@ RANGE_RESTRICTED = [
 ]
 
 
-@pytest.mark.parametrize("formula", RANGE_RESTRICTED, ids=str)
+@pytest.mark.parametrize("formula", RANGE_RESTRICTED, ids=text)
 @given(models())
 def test_range_restricted_formulas_are_evaluated_without_a_universe(formula, model):
     columns = tuple(sorted(formula.free()))
     wide = Model(model.relations, model.changes, tuple(range(5)))
     assert evaluate(formula, columns, Model(model.relations)) == denote(formula, columns, wide)
+
+
+@pytest.mark.law("FIX Thm 27")
+@pytest.mark.parametrize("formula", RANGE_RESTRICTED, ids=text)
+@settings(max_examples=15)
+@given(models())
+def test_derivatives_of_range_restricted_formulas_are_range_restricted(formula, model):
+    columns = tuple(sorted(formula.free()))
+    wide = Model(model.relations, model.changes, tuple(range(5)))
+    for derivative in (FIGURE_2.up(formula), FIGURE_2.down(formula), FIGURE_2.next(formula)):
+        without_universe = Model(model.relations, model.changes)
+        assert evaluate(derivative, columns, without_universe) == denote(derivative, columns, wide)
+
+
+@settings(max_examples=100)
+@given(formulas(4), models())
+def test_derivatives_of_random_range_restricted_formulas(t, model):
+    formula = simplify(atom("e", "x", "y") & atom("e", "y", "z") & t)
+    assume(evaluable(formula, frozenset()))
+    columns = tuple(sorted(formula.free()))
+    for derivative in (FIGURE_2.up(formula), FIGURE_2.down(formula)):
+        without_universe = Model(model.relations, model.changes)
+        assert evaluate(derivative, columns, without_universe) == denote(derivative, columns, model)
 
 
 NOT_RANGE_RESTRICTED = [
@@ -152,7 +177,7 @@ NOT_RANGE_RESTRICTED = [
 ]
 
 
-@pytest.mark.parametrize("formula", NOT_RANGE_RESTRICTED, ids=str)
+@pytest.mark.parametrize("formula", NOT_RANGE_RESTRICTED, ids=text)
 def test_other_formulas_are_refused(formula):
     with pytest.raises(NotRangeRestrictedError, match="not range-restricted in x"):
         evaluate(formula, ("x", "y"), Model({"p": set(), "q": set(), "e": set()}))

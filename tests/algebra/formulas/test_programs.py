@@ -6,6 +6,7 @@ Catches an iteration off by one, a change taken against the wrong tables, and fa
 from __future__ import annotations
 
 from itertools import islice
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -37,7 +38,14 @@ from deltic.algebra.formulas.relations import ROW_CHANGES, Model, universal
 from deltic.algebra.formulas.syntax import Const, Equal, Exists, Not, Plus, Var, atom, exists
 from deltic.algebra.functional import evaluation_by_new
 from deltic.algebra.law import Law, check
-from tests.algebra.formulas.random_formulas import CLOSURE, TREE_P
+from tests.algebra.formulas.random_formulas import (
+    CLOSURE,
+    TREE_P,
+    UNIVERSE,
+    random_model,
+    random_monotone,
+    randoms,
+)
 
 XY = ("x", "y")
 CLOSURE_PROGRAM = Program({"tc": Predicate(XY, CLOSURE)})
@@ -212,6 +220,49 @@ def test_programs_are_maintained_at_length(name, update):
     start = over_deletion(program, tables, changes, old)
     assert FACT_CHANGES.plus(old, start) <= new
     assert FACT_CHANGES.plus(old, maintain(program, tables, changes, old, start)) == new
+
+
+def random_program(rng):
+    """Two mutually recursive predicates with random monotone bodies, over a universe of three values."""
+    derived = [atom("r", "x", "y"), atom("s", "x")]
+    bodies = {"r": random_monotone(rng, 4, derived), "s": random_monotone(rng, 4, derived)}
+    closed = {"r": Exists("z", bodies["r"]), "s": exists("y", "z", bodies["s"])}
+    columns = {"r": XY, "s": ("x",)}
+    return Program({name: Predicate(columns[name], closed[name]) for name in closed}, UNIVERSE, denote)
+
+
+def check_random_program(rng):
+    """Incremental evaluation, the over-deletion and maintenance from it, against recomputation."""
+    program, model = random_program(rng), random_model(rng)
+    old = semantics(program, model.relations)
+    new = semantics(program, changed_tables(model.relations, model.changes))
+    assert semantics_incrementally(program, model.relations) == old
+    start = over_deletion(program, model.relations, model.changes, old)
+    assert FACT_CHANGES.plus(old, start) <= new
+    assert FACT_CHANGES.plus(old, maintain(program, model.relations, model.changes, old, start)) == new
+    return old != new, start != everything_removed(old)
+
+
+@pytest.mark.law("FIX Cor 46", "FIX Cor 47")
+@settings(max_examples=100)
+@given(randoms)
+def test_random_programs(rng):
+    check_random_program(rng)
+
+
+@pytest.mark.law("FIX Cor 47")
+def test_random_programs_from_fixed_seeds():
+    outcomes = [check_random_program(Random(seed)) for seed in range(150)]
+    assert sum(changed for changed, _ in outcomes) > 30
+    assert sum(changed and kept for changed, kept in outcomes) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.law("FIX Cor 47")
+@settings(max_examples=3000)
+@given(randoms)
+def test_random_programs_at_length(rng):
+    check_random_program(rng)
 
 
 @pytest.mark.law("FIX §7.2 immediate consequence")
