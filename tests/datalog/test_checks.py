@@ -111,6 +111,17 @@ def test_components(graph, expected):
     assert components(graph) == expected
 
 
+def test_line_ends_and_marks_of_other_systems():
+    (declaration, clause) = parse('\ufeff.decl p(x: symbol)\r\n// note\r\np("a").\r\n').items
+    assert (declaration.span.column, clause.span.line, clause.span.column) == (7, 3, 1)
+
+
+def test_no_more_than_twenty_syntax_errors():
+    with pytest.raises(ProgramError) as caught:
+        parse("p(.\n" * 50)
+    assert len(caught.value.diagnostics) == 20
+
+
 def test_deep_nesting_is_a_finding():
     with pytest.raises(ProgramError, match="nested more than 100 levels deep"):
         parse(f".decl p(x: number)\np({'+'.join(['1'] * 5000)}).")

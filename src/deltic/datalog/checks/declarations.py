@@ -11,6 +11,9 @@ from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.program import Attribute, Declaration
 from deltic.datalog.syntax.source import Span
 
+# The column of a change that says how often its row is added; no relation can have another of that name.
+WEIGHT = "__weight__"
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -66,6 +69,10 @@ def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -
 def _distinct(declaration: Declaration, findings: Findings) -> list[Attribute]:
     attributes: dict[str, Attribute] = {}
     for attribute in declaration.attributes:
+        if attribute.name == WEIGHT:
+            findings.append(
+                attribute.span.error(f"`{WEIGHT}` cannot be an attribute", "changes have a column of that name")
+            )
         if attributes.setdefault(attribute.name, attribute) is not attribute:
             message = f"`{declaration.name}` has two attributes called `{attribute.name}`"
             findings.append(attribute.span.error(message, "give each attribute a name of its own"))

@@ -18,6 +18,8 @@ from deltic.errors import Diagnostic, ProgramError
 
 MOST_SYNTAX_ERRORS = 20
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 def parse(text: str, file: str = "<datalog>") -> Program:
     """The syntax tree of a program in Soufflé's syntax.
@@ -25,7 +27,7 @@ def parse(text: str, file: str = "<datalog>") -> Program:
     Raises ProgramError with a finding for each statement that cannot be read (the first twenty), or
     else for each construct that is not supported, in the order of their places.
     """
-    source = Source(file, text)
+    source = Source(file, text.removeprefix(_BYTE_ORDER_MARK))
     context = Context(source)
     parsed = _parse_whole(source)
     if deep := too_deep(parsed):

@@ -24,6 +24,7 @@ _SLIPS = tuple(
         (r"<-|←|⇐|:=|->", "", "a rule is written `head :- body.`"),
         (r"[0-9]+[A-Za-z_?][A-Za-z0-9_?]*", "this is neither a number nor a name", "a name cannot begin with a digit"),
         (r"\*\*", "", "the power of a number is written `x ^ y`"),
+        (r"[^\x00-\x7f]", "", "names have letters from A to Z, digits, `_` and `?`"),
         (r"%", "", "comments are written `// ...` or `/* ... */`"),
     )
 )
