@@ -1,0 +1,90 @@
+"""What every benchmark shares: a table on the terminal and the same table, with the machine, in results/."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def machine() -> str:
+    """The machine in one line."""
+    described = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":")[1].strip() for line in described if line.startswith("model name")), "?")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, {platform.system()}, Python {python}, {date.today()}"
+
+
+def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]], notes: str = "") -> None:
+    """Print a table and write it to results/NAME.txt."""
+    cells = [list(header), *[[str(cell) for cell in row] for row in rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    text = "\n".join([title, machine(), "", *lines, *(["", notes] if notes else [])]) + "\n"
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.txt").write_text(text, encoding="utf-8")
+    print(text)
+
+
+class Watch:
+    """Runs a command and watches the resident memory of it and all of its children."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.command = command
+        self.seconds = 0.0
+        self.peak = 0
+
+    def run(self) -> str:
+        """The command's standard output; raises when it fails."""
+        started = time.perf_counter()
+        process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        watcher = threading.Thread(target=self._watch, args=(process,), daemon=True)
+        watcher.start()
+        output, _ = process.communicate()
+        self.seconds = time.perf_counter() - started
+        watcher.join()
+        if process.returncode:
+            sys.exit(f"{' '.join(self.command)} failed with status {process.returncode}")
+        return output
+
+    def _watch(self, process: subprocess.Popen[str]) -> None:
+        while process.poll() is None:
+            self.peak = max(self.peak, sum(map(_resident, _family(process.pid))))
+            time.sleep(0.1)
+
+
+def _family(root: int) -> list[int]:
+    """A process and its descendants."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append(int(entry.name))
+    family, pending = [], [root]
+    while pending:
+        family.append(pending.pop())
+        pending.extend(parents.get(family[-1], ()))
+    return family
+
+
+def _resident(pid: int) -> int:
+    """The resident memory of a process that is its own, in bytes; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
