@@ -31,12 +31,12 @@ class Domain:
     growth: int = 0
 
     def fits(self, low: int, high: int) -> bool:
-        """Whether all values from `low` to `high` have an offset."""
-        return low >= self.base and high - self.base < 1 << self.bits
+        """Whether all values from `low` to `high` have an offset; none in an empty domain, whose base may move."""
+        return not self.empty and low >= self.base and high - self.base < 1 << self.bits
 
     def include(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high` if they do not fit yet."""
-        if self.empty or not self.fits(low, high):
+        if not self.fits(low, high):
             self.extend(low, high)
 
     def extend(self, low: int, high: int) -> None:
