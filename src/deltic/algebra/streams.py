@@ -1,17 +1,30 @@
-"""Finite streams over a group: running sums and differences [DBSP §3.5]."""
+"""Streams over a group: they form a group again, and have running sums and differences [DBSP §3.4, §3.5]."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
 
-from deltic.algebra.groups import AbelianGroup, subtract
+from deltic.algebra.groups import AbelianGroup, Functions, subtract
 
 A = TypeVar("A")
 
 
+def streams(values: AbelianGroup[A]) -> Functions[int, A]:
+    """The group of streams: functions of time, added at each time; its values may be streams again [DBSP Prop. 3.19].
+
+    Examples
+    --------
+    >>> from deltic.algebra.groups import INTEGERS
+    >>> nested = streams(streams(INTEGERS))
+    >>> nested.add(lambda t: lambda u: t, lambda t: lambda u: u)(3)(4)
+    7
+    """
+    return Functions(values)
+
+
 def integrate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
-    """I: the running sums of a stream.
+    """I: the running sums of a finite stream.
 
     Examples
     --------
