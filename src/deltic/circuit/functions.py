@@ -52,14 +52,17 @@ def evaluate_function(node: exp.Expression, operands: Sequence[pa.ChunkedArray |
 
 
 def _sql(call: exp.Expression, types: Sequence[Any]) -> str:
-    """The call in DuckDB's SQL. A text is a number only when it is written as one, and then exactly."""
+    """The call in DuckDB's SQL, NULL where DuckDB would fail.
+
+    A text is a number only when it is written as one, and then exactly.
+    """
     import pyarrow as pa
 
     if isinstance(call, exp.TryCast) and pa.types.is_string(types[0]) and CASTS[call.to.this] in _NUMBERS:
         pattern = _NUMBERS[CASTS[call.to.this]]
         return f"CASE WHEN regexp_full_match(a0, '{pattern}') THEN TRY_CAST(a0 AS {call.to.sql('duckdb')}) END"
     text = call.sql(dialect="duckdb")
-    return f"CAST({text} AS BIGINT)" if isinstance(call, exp.Length | exp.StrPosition) else text
+    return f"TRY({f'CAST({text} AS BIGINT)' if isinstance(call, exp.Length | exp.StrPosition) else text})"
 
 
 _NUMBERS = {

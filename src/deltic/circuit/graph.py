@@ -74,6 +74,7 @@ class CircuitBuilder:
     depth: int = 0
     _nodes: list[Node] = field(default_factory=list)
     _numbers: dict[tuple[Operator, tuple[int, ...]], int] = field(default_factory=dict)
+    _sinks: set[str] = field(default_factory=set)
 
     def add(self, operator: Operator, *inputs: int) -> int:
         """Add a node and return its number; raises CircuitError when the operator cannot take its inputs."""
@@ -89,10 +90,10 @@ class CircuitBuilder:
         return self._numbers[key]
 
     def _check_name(self, operator: Operator) -> None:
-        if isinstance(operator, Sink) and any(
-            isinstance(n.operator, Sink) and n.operator.name == operator.name for n in self._nodes
-        ):
-            raise CircuitError(f"sink {operator.name}: there is another sink of that name")
+        if isinstance(operator, Sink):
+            if operator.name in self._sinks:
+                raise CircuitError(f"sink {operator.name}: there is another sink of that name")
+            self._sinks.add(operator.name)
 
     def node(self, number: int) -> Node:
         """The node of that number."""

@@ -56,3 +56,17 @@ def test_keep_takes_only_true() -> None:
         {"x": encode(pa.array([0, 1, 2]), Type.INT64, Interner())}, {"x": Type.INT64}, 3, Interner()
     )
     assert scalar.keep((parse_one("4 // x > 2", dialect="duckdb"),), columns).tolist() == [False, True, False]
+
+
+def test_a_bad_pattern_from_data_is_undefined() -> None:
+    """A regular expression is checked when it is a literal; one that comes from a row may be wrong."""
+    from sqlglot import exp
+
+    interner = Interner()
+    values = {n: encode(pa.array(v), Type.STRING, interner) for n, v in {"t": ["ab", "ab"], "p": ["a.", "("]}.items()}
+    columns = scalar.Columns(values, {"t": Type.STRING, "p": Type.STRING}, 2, interner)
+    match = exp.RegexpFullMatch(this=exp.column("t"), expression=exp.column("p"))
+    assert scalar.keep((match,), columns).tolist() == [True, False]
+    array, nulls = scalar.evaluate(match, columns)
+    assert nulls is not None
+    assert nulls.tolist() == [False, True]
