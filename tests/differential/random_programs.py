@@ -7,7 +7,7 @@ a few for each type: arithmetic that could grow has a guard, so that every recur
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,13 @@ VALUES: dict[str, tuple[Any, ...]] = {
     SYMBOL: ("", "a", "b", "é"),
     UNSIGNED: (0, 1, 2),
     FLOAT: (-1.5, 0.0, 2.0),
+}
+# What some programs meet besides: values that need many bits, signs, and more than one word for a row.
+WIDE: dict[str, tuple[Any, ...]] = {
+    NUMBER: (*VALUES[NUMBER], -1, 4, 300, 2**31, -(2**40), 2**62, 2**63 - 1, -(2**63)),
+    SYMBOL: (*VALUES[SYMBOL], "b", "aa", "ünïcödé ✓", 'a "quoted" word', "zzz" * 20),
+    UNSIGNED: (*VALUES[UNSIGNED], 3, 2**32, 2**63, 2**64 - 1),
+    FLOAT: (*VALUES[FLOAT], 1.5, 1e300, -1e-300, 0.1, -7.25e10),
 }
 LETTERS = {NUMBER: "x", SYMBOL: "s", UNSIGNED: "u", FLOAT: "f"}
 COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
@@ -192,8 +199,9 @@ class _Maker:
             return _constant(self.rng, type_)
         return self.rng.choice(_EXPRESSIONS[type_])(self, self.rng.choice(known), self.rng.choice(known))
 
-    def guard(self, operator: str, term: Term, limit: Const) -> None:
-        self.body.append(Comparison(operator, term, limit))
+    def guard(self, low: Const, term: Term, high: Const) -> None:
+        """Ask that a term lie between two constants."""
+        self.body += [Comparison("<=", low, term), Comparison("<", term, high)]
 
 
 def _number(value: int) -> Const:
@@ -201,32 +209,32 @@ def _number(value: int) -> Const:
 
 
 def _successor(maker: _Maker, x: Var, y: Var) -> Term:
-    maker.guard("<", x, _number(5))
+    maker.guard(_number(0), x, _number(5))
     return Op("+", (x, _number(1)))
 
 
 def _predecessor(maker: _Maker, x: Var, y: Var) -> Term:
-    maker.guard(">", x, _number(0))
+    maker.guard(_number(1), x, _number(6))
     return Op("-", (x, _number(1)))
 
 
 def _doubled(maker: _Maker, x: Var, y: Var) -> Term:
-    maker.guard("<=", x, _number(3))
+    maker.guard(_number(0), x, _number(4))
     return Op("%", (Op("*", (x, _number(2))), _number(5)))
 
 
 def _longer(maker: _Maker, s: Var, t: Var) -> Term:
-    maker.guard("<", Op("strlen", (s,)), _number(2))
+    maker.guard(_number(0), Op("strlen", (s,)), _number(2))
     return Op("cat", (s, Const("a", SYMBOL)))
 
 
 def _next_unsigned(maker: _Maker, u: Var, v: Var) -> Term:
-    maker.guard("<", u, Const(3, UNSIGNED))
+    maker.guard(Const(0, UNSIGNED), u, Const(3, UNSIGNED))
     return Op("+", (u, Const(1, UNSIGNED)))
 
 
 def _next_float(maker: _Maker, f: Var, g: Var) -> Term:
-    maker.guard("<", f, Const(2.0, FLOAT))
+    maker.guard(Const(-2.0, FLOAT), f, Const(2.0, FLOAT))
     return Op("+", (f, Const(1.5, FLOAT)))
 
 
@@ -262,50 +270,61 @@ def random_run(rng: random.Random, program: Program) -> list[Contents]:
     tables = [r for r in program.relations if r.table]
     contents: Contents = {r.name: frozenset() for r in tables}
     seen: dict[str, set[Row]] = {r.name: set() for r in tables}
+    widened = rng.choice((0, 1, 2, 9, 9, 9))
     run = []
     for epoch in range(rng.randint(3, 6)):
         kind = rng.choice(_KINDS) if epoch else _fill
-        contents = {r.name: frozenset(kind(rng, r, contents[r.name], seen[r.name])) for r in tables}
+        values = WIDE if epoch >= widened else VALUES
+        contents = {r.name: frozenset(kind(_Rows(rng, r, values), contents[r.name], seen[r.name])) for r in tables}
         for name, rows in contents.items():
             seen[name] |= rows
         run.append(contents)
     return run
 
 
-def _random_rows(rng: random.Random, relation: Relation, count: int) -> set[Row]:
-    return {tuple(rng.choice(VALUES[t]) for t in relation.types) for _ in range(count)}
+@dataclass(frozen=True)
+class _Rows:
+    """Where the rows of a table come from."""
+
+    rng: random.Random
+    relation: Relation
+    values: Mapping[str, tuple[Any, ...]]
+
+    def new(self, count: int) -> set[Row]:
+        """Up to `count` random rows."""
+        return {tuple(self.rng.choice(self.values[t]) for t in self.relation.types) for _ in range(count)}
+
+    def some(self, rows: Iterable[Row], share: float) -> set[Row]:
+        """About this share of the rows."""
+        return {row for row in sorted(rows) if self.rng.random() < share}
 
 
-def _some(rng: random.Random, rows: set[Row] | frozenset[Row], share: float) -> set[Row]:
-    return {row for row in sorted(rows) if rng.random() < share}
+def _fill(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return rows.new(rows.rng.randint(0, 7))
 
 
-def _fill(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return _random_rows(rng, relation, rng.randint(0, 7))
+def _insert(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return old | rows.new(rows.rng.randint(0, 3))
 
 
-def _insert(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return old | _random_rows(rng, relation, rng.randint(0, 3))
+def _delete(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return rows.some(old, 0.6)
 
 
-def _delete(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return _some(rng, old, 0.6)
+def _mix(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return rows.some(old, 0.7) | rows.new(rows.rng.randint(0, 3))
 
 
-def _mix(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return _some(rng, old, 0.7) | _random_rows(rng, relation, rng.randint(0, 3))
+def _put_back(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return old | rows.some(seen, 0.5)
 
 
-def _put_back(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return old | _some(rng, seen, 0.5)
-
-
-def _nothing(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+def _nothing(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
     return set(old)
 
 
-def _replace(rng: random.Random, relation: Relation, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return _random_rows(rng, relation, len(old) + rng.randint(0, 2)) - old
+def _replace(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
+    return rows.new(len(old) + rows.rng.randint(0, 2)) - old
 
 
 _KINDS = (_insert, _insert, _delete, _delete, _mix, _mix, _put_back, _nothing, _replace)
