@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from deltic.circuit.operators import Operator, Sink
@@ -56,6 +56,15 @@ class Circuit:
                 reached.add(number)
                 pending.extend(self.nodes[number].inputs)
         return reached
+
+    def part(self, sink: str) -> Circuit:
+        """The circuit of one sink alone, its nodes numbered anew."""
+        feeding = self.sinks[sink]
+        kept = sorted(self.ancestors([feeding]))
+        numbers = {old: new for new, old in enumerate(kept)}
+        nodes = [replace(self.nodes[n], inputs=tuple(numbers[i] for i in self.nodes[n].inputs)) for n in kept]
+        end = next(n for n in self.nodes if isinstance(n.operator, Sink) and n.operator.name == sink)
+        return Circuit((*nodes, replace(end, inputs=(numbers[feeding],))), self.depth)
 
     def __str__(self) -> str:
         from deltic.circuit.text import to_text

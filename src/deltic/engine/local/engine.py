@@ -35,8 +35,8 @@ class LocalEngine:
     """
 
     def __init__(self, circuit: Circuit) -> None:
-        self.incremental = incrementalize(circuit)
-        self.program = extract(self.incremental)
+        self.circuit = circuit
+        self.program = extract(incrementalize(circuit))
         self._interner = Interner()
         self._domains = assign_domains(self.program, self._value_of)
         columns = self._domains.columns
@@ -140,7 +140,7 @@ class LocalEngine:
         return int(np.maximum(weights, 0).sum()) if self._state(name).relation.kind is Kind.BAG else words.shape[1]
 
     def explain(self, name: str) -> str:
-        return explain(self.program, self.incremental, self._state(name).relation.name, self.evaluations)
+        return explain(self.circuit.part(name), self.program, self.states, self.evaluations)
 
     def _state(self, name: str, table: bool = False) -> State:
         sinks, tables = self.program.sinks, self.program.tables

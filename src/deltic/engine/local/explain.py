@@ -1,37 +1,81 @@
-"""What a user reads about a view: its incremental circuit, and the plans that keep it fresh."""
+"""What a user reads about a view: its circuit before and after, why it is incremental, and how it is kept fresh."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from deltic.calculus.derivatives import derivative_of
+from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Operator
 from deltic.engine.local.evaluate import Evaluation
-from deltic.engine.local.rules import Program
+from deltic.engine.local.relation import State
+from deltic.engine.local.rules import Kind, Program
+
+_KEEPS = {
+    Kind.TABLE: "table",
+    Kind.CONSTANT: "constant",
+    Kind.SET: "set, by the number of derivations of each row",
+    Kind.RECURSIVE: "recursive set, by the number of derivations of each row at each iteration",
+    Kind.BAG: "Z-set, by the weight of each row",
+}
 
 
-def explain(program: Program, circuit: Circuit, name: str, evaluations: Sequence[Evaluation]) -> str:
-    """The incremental circuit, and the delta queries of the relations that `name` depends on, in order."""
+def explain(circuit: Circuit, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> str:
+    """How the one view of `circuit` is computed and kept, in four sections.
+
+    The circuit; the derivative of each of its operators, which make it incremental; the circuit that
+    they make; and what the engine keeps and searches: for each relation its delta queries.
+    """
+    (view,) = circuit.sinks
+    sections = {
+        "circuit": str(circuit).splitlines(),
+        "derivatives, which make every part of it incremental": list(_derivatives(circuit)),
+        "incremental circuit": str(incrementalize(circuit)).splitlines(),
+        "kept relations, the column orders in which they are sorted, and their delta queries "
+        "(Δr: the change of r, r': r after it)": list(_relations(program.sinks[view], program, states, evaluations)),
+    }
+    return "\n\n".join("\n".join([f"{title}:", *(f"  {line}" for line in lines)]) for title, lines in sections.items())
+
+
+def _derivatives(circuit: Circuit) -> Iterator[str]:
+    """A line for each kind of operator: its derivative and where it is proved."""
+    operators = {type(operator): operator for operator in _operators(circuit)}
+    width = max(len(kind.keyword) for kind in operators)
+    for kind, operator in operators.items():
+        row = derivative_of(operator)
+        yield f"{kind.keyword:{width}}  {row.formula}  [{row.source}]"
+
+
+def _operators(circuit: Circuit) -> Iterator[Operator]:
+    for operator in circuit.operators:
+        yield operator
+        for _, body in operator.bodies():
+            yield from _operators(body)
+
+
+def _relations(
+    name: str, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]
+) -> Iterator[str]:
     needed = _dependencies(name, evaluations)
-    lines = ["incremental circuit:", *("  " + line for line in str(circuit).splitlines()), ""]
-    for stratum in program.strata:
-        for relation in (r for r in stratum.relations if r in needed):
-            kind = program.relations[relation].kind.value
-            lines.append(f"{relation}: {kind}")
-            lines += [
-                "  " + line for e in evaluations if e.query.head == relation for line in e.plan.describe().splitlines()
-            ]
-    return "\n".join(lines)
+    for relation in (r for stratum in program.strata for r in stratum.relations if r in needed):
+        state = states[relation]
+        columns = state.relation.schema.names
+        orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.stores)
+        yield f"{relation}: {_KEEPS[state.relation.kind]}" + (f"; sorted {orders}" if orders else "")
+        for evaluation in evaluations:
+            if evaluation.query.head == relation:
+                yield from (f"  {line}" for line in evaluation.plan.describe().splitlines())
 
 
 def _dependencies(name: str, evaluations: Sequence[Evaluation]) -> set[str]:
+    """The relation and all that it is derived from."""
     needed = {name}
     pending = [name]
     while pending:
         head = pending.pop()
-        for evaluation in evaluations:
-            if evaluation.query.head == head:
-                body = evaluation.query.body
-                fresh = {a.relation for a in (*body.atoms, *body.absent)} - needed
-                needed |= fresh
-                pending.extend(fresh)
+        for body in (e.query.body for e in evaluations if e.query.head == head):
+            fresh = {a.relation for a in (*body.atoms, *body.absent)} - needed
+            needed |= fresh
+            pending.extend(fresh)
     return needed
