@@ -66,7 +66,7 @@ class ReferenceEngine:
         return sum(weight for _, weight in self._contents(name) if weight > 0)
 
     def explain(self, name: str) -> str:
-        return f"recomputed in every epoch by the reference interpreter:\n{self.circuit}"
+        return f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter:\n{self.circuit}"
 
     def _contents(self, name: str) -> Rows:
         return self._views[name] if name in self._views else self._tables[name]

@@ -1,0 +1,75 @@
+"""The engines under test, and short ways to drive and observe one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.graph import Circuit
+from deltic.circuit.reference import Rows
+from deltic.datalog import check, lower, parse
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
+from deltic.engine.reference import ReferenceEngine, from_arrow
+from tests.differential.circuits import sources_of
+
+ENGINES = {"local": LocalEngine, "reference": ReferenceEngine}
+
+Changes = Mapping[str, Iterable[tuple[tuple, int]]]
+
+
+class Driver:
+    """An engine that runs a circuit, spoken to in rows."""
+
+    def __init__(self, engine: Engine, circuit: Circuit) -> None:
+        self.engine, self.circuit = engine, circuit
+        self.schemas = {name: source.schema for name, source in sources_of(circuit).items()}
+
+    @classmethod
+    def of_program(cls, kind: str, program: str) -> Driver:
+        circuit = lower(check([parse(program)]))
+        return cls(ENGINES[kind](circuit), circuit)
+
+    def batch(self, table: str, pairs: Iterable[tuple[tuple, int]]) -> pa.Table:
+        """The rows and weights as they stand, in their order, repetitions included."""
+        pairs = list(pairs)
+        schema = self.schemas[table]
+        columns = [pa.array([row[i] for row, _ in pairs], c.type.arrow) for i, c in enumerate(schema)]
+        weights = pa.array([weight for _, weight in pairs], pa.int64())
+        return pa.table([*columns, weights], names=[*schema.names, WEIGHT])
+
+    def apply(self, changes: Changes, conflicts: Conflicts = "error") -> EpochResult:
+        return self.engine.apply({name: self.batch(name, pairs) for name, pairs in changes.items()}, conflicts)
+
+    def changes(self, changes: Changes, conflicts: Conflicts = "error") -> dict[str, dict[tuple, int]]:
+        """The changes of the views in an epoch, as {view: {row: weight}}."""
+        return {name: dict(from_arrow(t)) for name, t in self.apply(changes, conflicts).changes.items()}
+
+    def insert(self, **rows: Iterable[tuple]) -> EpochResult:
+        return self.apply({name: [(row, 1) for row in table] for name, table in rows.items()})
+
+    def rows(self, name: str, *, table: bool = False) -> set[tuple]:
+        return as_set(self.engine.read(name, table=table))
+
+    def lookup(self, name: str, **key: Any) -> set[tuple]:
+        return as_set(self.engine.lookup(name, key))
+
+    def everything(self) -> dict[tuple[str, bool], Rows]:
+        """The contents of all tables and views."""
+        tables = {(name, True): as_zset(self.engine.read(name, table=True)) for name in self.schemas}
+        return tables | {(name, False): as_zset(self.engine.read(name)) for name in self.circuit.sinks}
+
+
+def as_set(table: pa.Table) -> set[tuple]:
+    rows = as_zset(table)
+    assert rows.is_set(), f"rows twice in {table}"
+    return set(rows.support())
+
+
+def as_zset(table: pa.Table) -> Rows:
+    if not table.num_columns:
+        return ZSet({(): table.num_rows})
+    return ZSet.of(zip(*(c.to_pylist() for c in table.columns), strict=True))
