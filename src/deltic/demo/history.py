@@ -29,17 +29,22 @@ class Repository:
 
     def subject(self, commit: str) -> str:
         """The short hash and the first line of the message."""
-        return self._git("log", "-1", "--format=%h %s", commit).decode("utf-8", "replace").strip()
+        output = self._git("log", "-1", "--no-show-signature", "--format=%h %s", commit)
+        return output.decode("utf-8", "replace").strip()
 
-    def python_files(self, commit: str) -> dict[str, bytes]:
-        """The contents of the commit's Python files by path."""
+    def python_blobs(self, commit: str) -> dict[str, str]:
+        """The hashes of the contents of the commit's Python files by path."""
         blobs: dict[str, str] = {}
-        for entry in _fields(self._git("ls-tree", "-r", "-z", commit)):
+        for entry in _fields(self._git("ls-tree", "-r", "-z", "--full-tree", commit)):
             meta, _, path = entry.partition("\t")
             mode, _, blob = meta.split()
             if path.endswith(".py") and mode in REGULAR_FILES:
                 blobs[path] = blob
-        return self._contents(blobs)
+        return blobs
+
+    def python_files(self, commit: str) -> dict[str, bytes]:
+        """The contents of the commit's Python files by path."""
+        return self._contents(self.python_blobs(commit))
 
     def edit(self, parent: str, commit: str) -> Edit:
         """What the commit does to the Python files of its first parent; a rename is a removal and a new file."""

@@ -39,13 +39,13 @@ def insights(observed: Observed) -> tuple[str, ...]:
 def first_insights(pipeline: Pipeline) -> tuple[str, ...]:
     """A few sentences about the initial state."""
     dead, in_cycle = len(pipeline["dead"]), len(pipeline["in_cycle"])
-    sentences = [f"{dead:,} functions are reached by nothing; {in_cycle:,} modules are in import cycles"]
+    sentences = [f"functions that nothing reaches: {dead:,}; modules in import cycles: {in_cycle:,}"]
     if len(pipeline["affects"]):
         module, count = _most_frequent(pipeline["affects"].to_arrow()["changed"])
-        sentences.append(f"a change to {module} can affect {count:,} modules, more than any other")
+        sentences.append(f"a change to {module} can affect {_modules(count)}, more than any other")
     if len(pipeline["reaches"]):
         function, count = _most_frequent(pipeline["reaches"].to_arrow()["function"])
-        sentences.append(f"{_counted(range(count))} reach {function}, more than any other function")
+        sentences.append(f"{function} is reached by {_counted(range(count))}, more than any other function")
     return tuple(sentences)
 
 
@@ -67,7 +67,7 @@ def _cycles(observed: Observed) -> Iterator[str]:
     ):
         if pairs:
             modules = {name for pair in pairs for name in pair}
-            yield f"{words}: {' → '.join(map(str, _shortest_cycle(pairs, edges)))} ({len(modules)} modules in it)"
+            yield f"{words}: {' → '.join(map(str, _shortest_cycle(pairs, edges)))} ({_modules(len(modules))} in it)"
 
 
 def _load_edges(imports: Iterable[Row]) -> set[Row]:
@@ -124,6 +124,10 @@ def _tests(observed: Observed) -> Iterator[str]:
         yield f"{_counted(now)} can reach what was added"
 
 
+def _modules(count: int) -> str:
+    return f"{count:,} modules" if count != 1 else "one module"
+
+
 def _counted(entries: Sized) -> str:
     return f"{len(entries):,} tests and programs" if len(entries) != 1 else "one test or program"
 
@@ -138,7 +142,7 @@ def _affected(observed: Observed) -> Iterator[str]:
     if ranked:
         _, module, difference = ranked[0]
         now = observed.count_affected(module)
-        yield f"a change to {module} can now affect {now:,} modules (before: {now - difference:,})"
+        yield f"a change to {module} can now affect {_modules(now)} (before: {now - difference:,})"
 
 
 def _listed(names: Names) -> str:

@@ -88,7 +88,7 @@ class Demo:
         """The facts of all files, by a Spark job."""
         start = perf_counter()
         with self.report.working("Spark reads and parses the files"):
-            facts = parse_tree(spark, self.subject.tree).toArrow()
+            facts = parse_tree(spark, self.subject.tree)
         seconds = perf_counter() - start
         self.report.say(f"Spark read and parsed them in {seconds:.1f} s: {facts.num_rows:,} facts.")
         return facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +15,7 @@ from deltic.demo.verify import Difference
 WIDE, _NARROW = 118, 100
 _COLUMNS = {"epoch": 5, "rows in tables": 15, "rows in views": 17, "update": 9, "recompute": 9, "faster": 7}
 _INDENT = " " * (_COLUMNS["epoch"] + 2)
+_NO_BREAK = "\u00a0"
 _ONLY_IF_WIDE = ("rows in tables", "rows in views")
 
 _OPENING = (
@@ -68,7 +70,7 @@ class Report:
             "faster": _ratio(epoch.ratio),
         }
         self._row(cells, epoch.words, style="bold" if epoch.number else "")
-        views = "  ".join(f"{view} {_signed(counts)}" for view, counts in sorted(epoch.views.items()))
+        views = "  ".join(_unbroken(f"{view} {_signed(counts)}") for view, counts in sorted(epoch.views.items()))
         self._detail(views or "no view changes", style="dim")
         for sentence in epoch.insights:
             self._detail(f"→ {sentence}", style="cyan")
@@ -96,8 +98,12 @@ class Report:
         self._console.print(line, soft_wrap=True)
 
     def _detail(self, text: str, style: str) -> None:
-        for line in Text(text, style=style).wrap(self._console, self._width - len(_INDENT)):
-            self._console.print(Text(_INDENT) + line, soft_wrap=True)
+        for line in wrap(text, self._width, initial_indent=_INDENT, subsequent_indent=_INDENT):
+            self._console.print(Text(line.replace(_NO_BREAK, " "), style), soft_wrap=True)
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", _NO_BREAK)
 
 
 def _signed(counts: Counts) -> str:

@@ -16,7 +16,7 @@ from deltic.demo.facts import Fact, SourceFile
 from deltic.demo.tree import Tree
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 VALUES = ("c0", "c1", "c2", "c3")
 FACTS = pa.schema([pa.field(name, pa.string()) for name in ("module", "relation", *VALUES)])
@@ -25,10 +25,13 @@ _FILES = pa.schema([("file", pa.string()), ("module", pa.string()), ("path", pa.
 _TASKS = 16
 
 
-def parse_tree(spark: SparkSession, tree: Tree) -> DataFrame:
+def parse_tree(spark: SparkSession, tree: Tree) -> pa.Table:
     """The facts of all files of a tree. A file on disk is read by the task that parses it."""
     files = [_described(tree.contents(path), path, module) for path, module in tree.modules.items()]
-    return spark.createDataFrame(pa.Table.from_pylist(files, _FILES)).repartition(_TASKS).mapInArrow(_parse, _FACTS_DDL)
+    if not files:
+        return FACTS.empty_table()
+    frame = spark.createDataFrame(pa.Table.from_pylist(files, _FILES))
+    return frame.repartition(_TASKS).mapInArrow(_parse, _FACTS_DDL).toArrow()
 
 
 def _described(contents: bytes | Path, file: str, module: str) -> dict[str, object]:

@@ -27,6 +27,8 @@ def standard_library() -> Subject:
     """The running interpreter's standard library, and the edits of `scenario.py`."""
     root = stdlib_root()
     tree = Tree({file: root / file for file in python_files(root)})
+    if not tree.modules:
+        raise DelticError(f"there are no Python files in {root}; this interpreter keeps its library elsewhere.")
     return Subject("Python's standard library", tree, standard_library_edits(tree), 12)
 
 
@@ -39,6 +41,7 @@ def history(repository: Path, commits: int) -> Subject:
     hashes = git.commits(commits + 1)
     if len(hashes) < 2:
         raise DelticError(f"{repository}: the history is one commit long, and a demonstration of changes needs two.")
-    files = git.python_files(hashes[0])
-    tree = Tree(dict(files))
+    if not git.python_blobs(hashes[-1]):
+        raise DelticError(f"{repository}: there are no Python files in its last commit.")
+    tree = Tree(git.python_files(hashes[0]))
     return Subject(f"the history of {repository.resolve().name}", tree, git.edits(hashes), len(hashes) - 1)

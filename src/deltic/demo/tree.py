@@ -34,8 +34,8 @@ class Tree:
     (`__init__.py` makes a package): so an edit may also rename modules whose text it does not touch.
     """
 
-    def __init__(self, files: Mapping[str, bytes | Path]) -> None:
-        self._contents = dict(files)
+    def __init__(self, files: Mapping[str, bytes] | Mapping[str, Path]) -> None:
+        self._contents: dict[str, bytes | Path] = {**files}
         self._modules = module_names(files)
 
     @property
