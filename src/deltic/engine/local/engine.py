@@ -21,7 +21,15 @@ from deltic.engine.local.planner import plan
 from deltic.engine.local.relation import Snapshot, State
 from deltic.engine.local.rules import Kind
 from deltic.engine.local.strata import Strata, constant_change
-from deltic.engine.local.tables import Encoded, decode_delta, decode_rows, encode_batch, encode_key, table_change
+from deltic.engine.local.tables import (
+    Encoded,
+    decode_delta,
+    decode_rows,
+    encode_batch,
+    encode_key,
+    make_room,
+    table_change,
+)
 from deltic.engine.protocol import Conflicts, EpochResult
 
 if TYPE_CHECKING:
@@ -62,6 +70,8 @@ class LocalEngine:
             name: encode_batch(batch, self.states[self.program.tables[name]], self._interner)
             for name, batch in changes.items()
         }
+        for name, (columns, _) in batches.items():
+            make_room(self.states[self.program.tables[name]], columns)
         deltas = None
         while deltas is None:
             deltas = self._try_epoch(batches, conflicts)
@@ -123,6 +133,7 @@ class LocalEngine:
     # Reading
 
     def read(self, name: str, *, table: bool = False) -> pa.Table:
+        self._refit()
         state = self._state(name, table)
         words, weights = state.rows()
         if state.relation.kind is Kind.BAG:
@@ -130,6 +141,7 @@ class LocalEngine:
         return decode_rows(state, words, self._interner)
 
     def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
+        self._refit()
         state = self._state(name)
         offsets = encode_key(state, key, self._interner)
         words = np.empty((state.layout.words, 0), np.uint64) if offsets is None else find_rows(state, offsets)

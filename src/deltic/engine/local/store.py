@@ -85,15 +85,14 @@ class Arrangement:
 
     def relayout(self) -> None:
         """Pack all runs anew for the present domains; the order of rows stays as it is."""
-        old = self.layout
-        self.layout = Layout.of([self.domains[c] for c in self.order])
-        self.runs = tuple(self._repack(run, old) for run in self.runs)
-        self.before = self.runs
+        new = Layout.of([self.domains[c] for c in self.order])
+        runs = tuple(self._repack(run, new) for run in self.runs)
+        self.layout, self.runs, self.before = new, runs, runs
 
-    def _repack(self, run: Run, old: Layout) -> Run:
-        pairs = zip(old.unpack(run.words), old.places, self.layout.places, strict=True)
+    def _repack(self, run: Run, new: Layout) -> Run:
+        pairs = zip(self.layout.unpack(run.words), self.layout.places, new.places, strict=True)
         moved = [c + np.uint64((a.base - b.base) % (1 << 64)) for c, a, b in pairs]
-        return Run(self.layout.pack(moved, len(run)), run.times, run.weights)
+        return Run(new.pack(moved, len(run)), run.times, run.weights)
 
 
 def present(runs: Sequence[Run]) -> tuple[Words, Weights]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +20,16 @@ Encoded = tuple[list[Values], Weights]
 
 
 def encode_batch(batch: pa.Table, state: State, interner: Interner) -> Encoded:
-    """The columns of a batch as int64 values, and its weights; the domains make room for them."""
+    """The columns of a batch as int64 values, and its weights."""
     columns = [encode(batch.column(c.name), c.type, interner) for c in state.relation.schema]
+    return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
+
+
+def make_room(state: State, columns: Sequence[Values]) -> None:
+    """Let the relation's domains include the values of a batch; layouts are stale until they are packed anew."""
     for values, domain in zip(columns, state.domains, strict=True):
         if values.size:
             domain.include(int(values.min()), int(values.max()))
-    return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
 
 
 def table_change(
