@@ -1,0 +1,82 @@
+"""The differential tests can fail: wrong derivatives entered into the table, and wrong steps of the engine, show.
+
+Each mutation is a mistake of one line. A family of tests that lets one of them pass would not be worth its time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deltic.calculus import DERIVATIVES
+from deltic.circuit import operators as ops
+from deltic.engine.local import engine, nested, relation, scalar
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.run import Run
+from tests.calculus.mutations import MUTATIONS
+from tests.differential import test_circuits
+from tests.differential.cases import Case
+
+PROGRAMS, CIRCUITS = 60, 200
+# The engine keeps the counts of a set itself and does not read the old value that the derivative names.
+SEEN = [m for m in MUTATIONS if m.name != "distinct_of_new"]
+# What the lowering of Datalog uses; the others are for circuits alone.
+DATALOG = [m for m in SEEN if m.operator is not ops.Negate]
+
+
+def programs_disagree() -> bool:
+    return any(Case.random(seed).fails(LocalEngine) for seed in range(PROGRAMS))
+
+
+def circuits_disagree() -> bool:
+    return any(test_circuits.random_case(seed, test_circuits.SHAPE).fails() for seed in range(CIRCUITS))
+
+
+@pytest.mark.parametrize("mutation", DATALOG, ids=lambda m: m.name)
+def test_random_programs_detect_a_wrong_derivative(mutation, monkeypatch):
+    monkeypatch.setitem(DERIVATIVES, mutation.operator, mutation.row())
+    assert programs_disagree()
+
+
+@pytest.mark.parametrize("mutation", SEEN, ids=lambda m: m.name)
+def test_random_circuits_detect_a_wrong_derivative(mutation, monkeypatch):
+    monkeypatch.setitem(DERIVATIVES, mutation.operator, mutation.row())
+    assert circuits_disagree()
+
+
+def _without_counts(state, words, change):
+    """distinct that forgets how often a row is derived."""
+    present = np.sign(change)
+    return Run(words, weights=present)
+
+
+def _settled_once(settle):
+    """Rows that lose their iteration are not looked for at later ones."""
+
+    def settle_once(words, change, now, rows, counts):
+        actions, later = settle(words, change, now, rows, counts)
+        return actions, np.full_like(later, nested.NEVER)
+
+    return settle_once
+
+
+ENGINE_MUTATIONS = {
+    "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
+    "later derivations forgotten": (nested, "settle", _settled_once),
+    "only the first iteration": (nested._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
+    "constants in no epoch": (engine, "constant_change", lambda f: lambda *args: None),
+    "undefined values kept": (scalar, "_any", lambda f: lambda *nulls: None),
+    "merging loses a run": (relation, "add_runs", lambda f: lambda runs, run: (*runs[1:], run)),
+}
+
+
+@pytest.mark.parametrize("name", ENGINE_MUTATIONS)
+def test_random_programs_detect_a_wrong_step_of_the_engine(name, monkeypatch):
+    owner, attribute, wrong = ENGINE_MUTATIONS[name]
+    monkeypatch.setattr(owner, attribute, wrong(getattr(owner, attribute)))
+    assert programs_disagree()
+
+
+def test_the_right_engine_passes():
+    assert not programs_disagree()
+    assert not circuits_disagree()
