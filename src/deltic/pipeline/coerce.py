@@ -100,7 +100,7 @@ def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
         inferred = pa.array(values)
         if accepts(column.type, inferred.type) and (column.nullable or not inferred.null_count):
             return inferred.cast(column.type.arrow)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
         pass
     for number, value in enumerate(values, 1):
         reason = problem(value, column)

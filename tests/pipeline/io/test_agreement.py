@@ -100,7 +100,7 @@ OBJECTS = st.fixed_dictionaries(
     {},
     optional={
         "x": st.integers(-(2**64), 2**64) | st.sampled_from([1.0, 1.5, "1", None, True, [1]]),
-        "y": st.text(max_size=4) | st.sampled_from([1, None, "2020-01-01", ""]),
+        "y": st.text(max_size=4) | st.sampled_from(["\ud800", 1, None, "2020-01-01", ""]),
         "z": st.floats() | st.integers(-5, 5) | st.sampled_from(["1.5", None]),
         "u": st.integers(-1, 2**64),
         "op": st.sampled_from(["+", "-", "insert", "DELETE", "x", 1, None]),
@@ -108,7 +108,7 @@ OBJECTS = st.fixed_dictionaries(
         "other": st.sampled_from([1, {"x": 1}, [None]]),
     },
 )
-JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(["", " ", "{", "[]", "1", '{"x":1}{"x":1}', "null", "{}"])
+JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(["", " ", "{", "[]", "1", '{"x":1}{"x":1}', "null", "{}", "{} null"])
 
 
 @given(st.lists(JSON_LINES, max_size=6), st.booleans())

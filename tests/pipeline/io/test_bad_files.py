@@ -61,8 +61,8 @@ WITH_SPARK = {
 
 def with_readers(kinds):
     """Each kind with Arrow; some of them with Spark, where a test takes a second."""
-    yield from ((kind, "arrow") for kind in kinds)
-    yield from (pytest.param(kind, "spark", marks=pytest.mark.spark) for kind in kinds if kind in WITH_SPARK)
+    both = [pytest.param(kind, "spark", marks=pytest.mark.spark) for kind in kinds if kind in WITH_SPARK]
+    return [*((kind, "arrow") for kind in kinds), *both]
 
 
 def message_of(reader, path: Path, schema: Schema = EDGES, signed: bool = False, **options) -> str:

@@ -18,7 +18,7 @@ from deltic.pipeline.io.lines import diagnose, parse
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_object, weight_columns
-from deltic.pipeline.io.parsed import Batch, arrow_schema
+from deltic.pipeline.io.parsed import Batch, arrow_schema, concatenated
 from deltic.pipeline.io.text import check_types
 from deltic.pipeline.io.utf8 import decode
 from deltic.pipeline.io.values import whole
@@ -38,7 +38,7 @@ class ArrowReader:
             rejects += found
             if limit is not None and len(rejects) > limit:
                 break
-        return Batch(pa.concat_tables(tables), tuple(rejects))
+        return Batch(concatenated(tables), tuple(rejects))
 
 
 _Stretch = tuple[pa.Table, list[Diagnostic]]

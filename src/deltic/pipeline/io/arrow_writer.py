@@ -49,7 +49,7 @@ def _write_lines(rows: pa.Table, target: Target, path: Path) -> None:
 def slices(rows: pa.Table, size: int) -> Iterator[pa.Table]:
     """The rows in parts of at most `size`."""
     for start in range(0, len(rows), size):
-        yield rows.slice(start, size)
+        yield rows.slice(start, min(size, len(rows) - start))
 
 
 def _as_bytes(lines: pa.ChunkedArray) -> memoryview:

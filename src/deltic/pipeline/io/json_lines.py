@@ -23,7 +23,7 @@ def parse_json_lines(lines: pa.Array, layout: Layout) -> Parsed:
 def _all_at_once(lines: pa.Array, layout: Layout) -> Parsed | None:
     """The rows, or None when one of the lines may be malformed."""
     lines = lines.filter(pc.match_substring_regex(lines, r"[^ \t\r]"))
-    if len(lines) == 0 or layout.width == 0:
+    if len(lines) == 0 or layout.width == 0 or not _is_safe(lines):
         return None
     fields = [pa.field(column.name, column.type.arrow) for column in layout.schema]
     if layout.signed:
@@ -34,6 +34,17 @@ def _all_at_once(lines: pa.Array, layout: Layout) -> Parsed | None:
         return None
     parsed = conform(table, layout)
     return parsed if len(table) == len(lines) and not parsed.bad else None
+
+
+# Arrow's reader crashes on a null that is not inside of an object. Lines are given to it when each begins with an
+# object and nothing but the end of an enclosing value, or a comma, follows a closing brace.
+_OBJECT = r"^[ \t]*\{"
+_SECOND_VALUE = r"\}[ \t\r]*[^,\]} \t\r]"
+
+
+def _is_safe(lines: pa.Array) -> bool:
+    objects = pc.all(pc.match_substring_regex(lines, _OBJECT)).as_py()
+    return bool(objects and not pc.any(pc.match_substring_regex(lines, _SECOND_VALUE)).as_py())
 
 
 def _read(lines: pa.Array, fields: pa.Schema) -> pa.Table:

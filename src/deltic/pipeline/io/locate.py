@@ -41,7 +41,8 @@ class Input:
         """How a file or folder of this table is written, going by its name."""
         kind, delimiter = _BY_EXTENSION.get(extension(path), (Kind.TEXT, None))
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
-        return Layout(self.schema, kind, signed, chosen, self.headers, self.rfc4180)
+        has_headers = self.headers and kind is Kind.TEXT
+        return Layout(self.schema, kind, signed, chosen, has_headers, self.rfc4180)
 
     @property
     def candidates(self) -> list[str]:

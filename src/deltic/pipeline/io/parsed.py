@@ -44,6 +44,13 @@ def rows_to_table(rows: Sequence[tuple[tuple[Any, ...], int]], schema: Schema, s
     return table_of(columns, fields, len(rows))
 
 
+def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+    """The rows of at least one table, one after the other; Arrow forgets those without columns."""
+    if tables[0].num_columns:
+        return pa.concat_tables(tables)
+    return table_of([], pa.schema([]), sum(map(len, tables)))
+
+
 def table_of(columns: Sequence[Any], fields: pa.Schema, rows: int) -> pa.Table:
     """A table of these columns; of `rows` rows also when there is no column."""
     if columns:

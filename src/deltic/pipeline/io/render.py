@@ -54,7 +54,9 @@ def unit_weights(changes: pa.Table) -> pa.Table:
         return changes
     repeated = [index for index, size in enumerate(sizes.to_pylist()) for _ in range(size)]
     taken = changes.take(pa.array(repeated, pa.int64()))
-    return taken.set_column(taken.schema.get_field_index(WEIGHT), changes.schema.field(WEIGHT), pc.sign(taken[WEIGHT]))
+    return taken.set_column(
+        taken.schema.get_field_index(WEIGHT), changes.schema.field(WEIGHT), pc.sign(taken[WEIGHT]).cast(pa.int64())
+    )
 
 
 def _op(weights: Any) -> Any:

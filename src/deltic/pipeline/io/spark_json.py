@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltic.pipeline.io.json_lines import parse_json_lines
 from deltic.pipeline.io.layout import Layout
-from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.io.parsed import arrow_schema, concatenated
 from deltic.pipeline.io.spark_lines import LINE_ID
 from deltic.pipeline.io.utf8 import decode
 
@@ -27,4 +27,4 @@ def collect_rows(lines: DataFrame, layout: Layout) -> tuple[pa.Table, list[int]]
         parsed = parse_json_lines(decode(batch["raw"]), layout)
         tables.append(parsed.table)
         bad += batch[LINE_ID].take(pa.array(parsed.bad, pa.int64())).to_pylist()
-    return pa.concat_tables(tables), bad
+    return concatenated(tables), bad

@@ -12,7 +12,7 @@ from deltic.circuit.types import Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.parsed import Parsed, arrow_schema, rows_to_table, table_of
+from deltic.pipeline.io.parsed import Parsed, arrow_schema, concatenated, rows_to_table, table_of
 from deltic.pipeline.io.text import BLANKS, PATTERNS, SPECIAL, parse_line
 
 _TEXT, _POSITION, _OK = "text", "position", "ok"
@@ -29,7 +29,7 @@ def parse_lines(lines: pa.Array, layout: Layout) -> Parsed:
         batch, quoted = _partition(batch, pc.invert(pc.match_substring(batch[_TEXT], '"')))
     plain, slow = _plain(batch, layout), _one_by_one(quoted, layout)
     bad = [*not_text[_POSITION].to_pylist(), *plain.bad, *slow.bad]
-    return Parsed(pa.concat_tables([plain.table, slow.table]), sorted(bad))
+    return Parsed(concatenated([plain.table, slow.table]), sorted(bad))
 
 
 def without_return(lines: pa.Array) -> pa.Array:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+import re
 from typing import Any
 
 import pyarrow as pa
 
 from deltic.circuit.types import Column, Type
 from deltic.pipeline.io.layout import EXPECTED, RANGES
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def accepts(type_: Type, arrow: pa.DataType) -> bool:
@@ -45,6 +49,8 @@ def problem(value: Any, column: Column) -> str | None:
         least, greatest = RANGES[column.type]
         if not least <= value <= greatest:
             return f"{value} is out of range for {EXPECTED[column.type]} ({least} to {greatest})"
+    if isinstance(value, str) and _SURROGATE.search(value):
+        return f"{value!r} holds half of a surrogate pair, which is not text"
     return None
 
 

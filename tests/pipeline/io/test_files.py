@@ -1,0 +1,192 @@
+"""Which files are a table's, how they are read and what is in them; with Spark and without."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deltic.circuit.types import Schema, Type
+from deltic.errors import DataError
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.blocks import blocks
+from deltic.pipeline.io.changes import epochs
+from deltic.pipeline.io.layout import Kind
+from deltic.pipeline.io.locate import Input, files_at, locate
+
+EDGES = Schema.of(source=Type.INT64, label=Type.STRING)
+
+
+def read(reader, source: Input, folder: Path = Path(), signed: bool = False):
+    files = locate(source, folder, signed)
+    assert files is not None
+    batch = reader.read(files, None)
+    assert batch.rejects == ()
+    return sorted(tuple(row.values()) for row in batch.table.to_pylist())
+
+
+def test_text_with_a_header_windows_line_ends_blank_lines_and_a_byte_order_mark(reader, here):
+    (here / "edge.csv").write_bytes(b"\xef\xbb\xbfsource,label\r\n1,one\r\n\r\n2,\r\n")
+    assert read(reader, Input("edge", EDGES, headers=True)) == [(1, "one"), (2, "")]
+
+
+def test_a_header_is_skipped_in_every_part_file_and_compressed_ones_are_read(reader, here):
+    (here / "edge.csv").mkdir()
+    (here / "edge.csv" / "_SUCCESS").touch()
+    (here / "edge.csv" / "part 1.csv").write_text("source,label\n1,one\n")
+    with gzip.open(here / "edge.csv" / "part[2].csv.gz", "wt") as file:
+        file.write("source,label\n2,two\n")
+    assert read(reader, Input("edge", EDGES, headers=True)) == [(1, "one"), (2, "two")]
+
+
+def test_one_symbol_to_a_line_where_the_empty_line_is_the_empty_symbol(reader, here):
+    (here / "word.facts").write_text("a\n\nb,c\n")
+    assert read(reader, Input("word", Schema.of(word=Type.STRING))) == [("",), ("a",), ("b,c",)]
+
+
+def test_parquet_columns_go_by_name_and_others_are_ignored(reader, here):
+    table = pa.table({"label": ["a"], "extra": [1.5], "source": pa.array([7], pa.int16())})
+    pq.write_table(table, "edge.parquet")
+    assert read(reader, Input("edge", EDGES)) == [(7, "a")]
+
+
+def test_unsigned_and_float_columns_of_parquet(reader, here):
+    schema = Schema.of(u=Type.UINT64, f=Type.FLOAT64)
+    pq.write_table(pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "f": pa.array([0.5], pa.float32())}), "r.parquet")
+    assert read(reader, Input("r", schema)) == [(2**64 - 1, 0.5)]
+
+
+def test_json_lines(reader, here):
+    (here / "edge.jsonl").write_text('{"label": "é", "source": 1}\n\n{"source": 2, "label": "", "more": [1]}\n')
+    assert read(reader, Input("edge", EDGES)) == [(1, "é"), (2, "")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("edge.csv", "+,1,a\n-2,b\n"),
+        ("edge.json", '{"op":"+","source":1,"label":"a"}\n{"op":"delete","source":2,"label":"b"}\n'),
+        ("edge.jsonl", '{"__weight__":1,"source":1,"label":"a"}\n{"__weight__":-1,"source":2,"label":"b"}\n'),
+    ],
+)
+def test_changes(name, content, reader, here):
+    (here / name).write_text(content)
+    assert read(reader, Input("edge", EDGES), signed=True) == [(1, "a", 1), (2, "b", -1)]
+
+
+def test_changes_in_parquet(reader, here):
+    pq.write_table(pa.table({"source": [1, 2], "label": ["a", "b"], "op": ["insert", "-"]}), "edge.parquet")
+    assert read(reader, Input("edge", EDGES), signed=True) == [(1, "a", 1), (2, "b", -1)]
+
+
+def test_an_empty_file_and_an_empty_folder_hold_no_rows(reader, here):
+    (here / "edge.csv").touch()
+    (here / "node.parquet").mkdir()
+    assert read(reader, Input("edge", EDGES)) == read(reader, Input("node", EDGES)) == []
+
+
+def test_rows_without_columns(reader, here):
+    (here / "flag.facts").write_text("()\n")
+    batch = reader.read(locate(Input("flag", Schema(())), Path(), False), None)
+    assert len(batch.table) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "kind", "delimiter"),
+    [
+        (Input("edge", EDGES), "edge.facts", Kind.TEXT, "\t"),
+        (Input("edge", EDGES), "edge.csv", Kind.TEXT, ","),
+        (Input("edge", EDGES), "edge.tsv", Kind.TEXT, "\t"),
+        (Input("edge", EDGES, delimiter="|"), "edge.csv", Kind.TEXT, "|"),
+        (Input("edge", EDGES, delimiter="|"), "edge.txt", Kind.TEXT, "|"),
+        (Input("edge", EDGES, rfc4180=True), "edge.facts", Kind.TEXT, ","),
+        (Input("edge", EDGES, filename="sub/all.data"), "sub/all.data", Kind.TEXT, "\t"),
+        (Input("edge", EDGES, filename="all.parquet"), "all.parquet", Kind.PARQUET, "\t"),
+        (Input("edge", EDGES), "edge.jsonl.gz", Kind.JSON, "\t"),
+    ],
+)
+def test_where_rows_are_looked_for_and_how_they_are_written(source, name, kind, delimiter, here):
+    (here / name).parent.mkdir(exist_ok=True)
+    (here / name).touch()
+    files = locate(source, Path())
+    assert files is not None
+    assert (files.paths, files.layout.kind, files.layout.delimiter) == ((Path(name),), kind, delimiter)
+
+
+def test_the_facts_file_comes_before_what_a_run_may_have_written_beside_it(here):
+    (here / "edge.facts").touch()
+    (here / "edge.csv").touch()
+    assert locate(Input("edge", EDGES), Path()).paths == (Path("edge.facts"),)
+
+
+def test_a_file_is_read_in_blocks_of_whole_lines(here):
+    """Blocks far smaller than the file and than some of its lines."""
+    lines = [f"{'x' * (i % 40)}{i}" for i in range(200)]
+    for ending in ("", "\n"):
+        (here / "long.txt").write_text("\n".join(lines) + ending)
+        found = list(blocks(here / "long.txt", size=16))
+        assert [raw.decode() for block in found for raw in block.lines.to_pylist()] == lines
+        assert [block.first for block in found][1:] == [
+            sum(len(b.lines) for b in found[:n]) + 1 for n in range(1, len(found))
+        ]
+
+
+@pytest.mark.spark
+def test_files_that_spark_cuts_have_their_lines_numbered_as_without(spark, here):
+    from deltic.pipeline.io.spark_reader import SparkReader
+
+    rows = [f"{i},{'bad' if i % 7 == 0 else i},x" for i in range(1, 200)]
+    (here / "cut.csv").write_text("\n".join(rows))
+    (here / "more.csv").write_text("\n".join(rows[:50]))
+    (here / "parts.csv").mkdir()
+    for name in ("cut.csv", "more.csv"):
+        (here / name).rename(here / "parts.csv" / name)
+    schema = Schema.of(a=Type.INT64, b=Type.INT64, c=Type.STRING)
+    files = files_at(Input("parts", schema), Path("parts.csv"), False)
+    settings = {"spark.sql.files.maxPartitionBytes": "128", "spark.sql.files.openCostInBytes": "1"}
+    before = {key: spark.conf.get(key) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        assert spark.read.text(str(here / "parts.csv")).rdd.getNumPartitions() > 5
+        for limit in (None, 3):
+            expected = ArrowReader().read(files, None).rejects[: limit + 1 if limit else None]
+            assert SparkReader(spark).read(files, limit).rejects == expected
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+
+
+def test_epochs_come_in_natural_order_and_their_files_find_their_tables(here):
+    changes = here / "changes"
+    for name in ("10.node.csv", "2.edge.tsv", "9", "9/edge.csv", "9/n.txt", "1.node.json.gz", ".hidden", "_SUCCESS"):
+        path = changes / name
+        path.parent.mkdir(exist_ok=True)
+        path.mkdir() if name == "9" else path.touch()
+    (changes / "3.node.parquet").mkdir()
+    inputs = {"edge": Input("edge", EDGES), "node": Input("node", EDGES, filename="data/n.txt")}
+    found = epochs(changes, inputs)
+    assert [(epoch.name, [files.table for files in epoch.files]) for epoch in found] == [
+        ("1.node.json.gz", ["node"]),
+        ("2.edge.tsv", ["edge"]),
+        ("3.node.parquet", ["node"]),
+        ("9", ["edge", "node"]),
+        ("10.node.csv", ["node"]),
+    ]
+    assert all(files.layout.signed for epoch in found for files in epoch.files)
+
+
+def test_with_one_table_any_name_will_do(here):
+    (here / "monday.csv").touch()
+    assert [epoch.files[0].table for epoch in epochs(here, {"edge": Input("edge", EDGES)})] == ["edge"]
+
+
+def test_two_files_of_one_table_in_one_epoch_are_refused(here):
+    (here / "1").mkdir()
+    for name in ("edge.csv", "edge.json"):
+        (here / "1" / name).touch()
+    with pytest.raises(DataError, match=r"edge.json: table edge: edge.csv holds changes of it already"):
+        epochs(here, {"edge": Input("edge", EDGES)})
