@@ -15,15 +15,13 @@ from rich.console import Console
 
 from deltic.demo.chart import draw_chart
 from deltic.demo.epochs import Epoch, medians_of_small_edits
-from deltic.demo.extract import facts_of
-from deltic.demo.facts import SourceFile
 from deltic.demo.replay import Replay
 from deltic.demo.report import WIDE, Report
 from deltic.demo.session import active_or_new_session
-from deltic.demo.spark_facts import fact_batch, parse_tree
+from deltic.demo.spark_facts import parse_tree
 from deltic.demo.subject import Subject, history, standard_library
-from deltic.demo.tree import Edit, Tree
 from deltic.demo.verify import Difference, differences
+from deltic.demo.warm_up import warm_up
 from deltic.errors import DelticError
 from deltic.pipeline.java import require_java
 
@@ -48,10 +46,11 @@ def run(
     console = Console(quiet=json, width=None if sys.stdout.isatty() else WIDE, highlight=False)
     try:
         require_java()
+        Path(out).mkdir(parents=True, exist_ok=True)
         subject = history(Path(repo), commits) if repo is not None else standard_library()
         demo = Demo(subject, Path(out), Report(console))
         demo.run(master)
-    except DelticError as error:
+    except (DelticError, OSError) as error:
         print(f"deltic demo: {error}", file=sys.stderr)
         return 1
     if json:
@@ -154,12 +153,3 @@ class Demo:
             "views": str(self.out / "views"),
             "chart": str(self.out / "chart.png"),
         }
-
-
-def warm_up() -> None:
-    """Has the engine compile its loops, on a program's worth of nothing, so that no measurement includes it."""
-    source = SourceFile("a.py", "a", b"def f(): return g()\ndef g(): return f()\nf()")
-    tree = Tree({source.file: source.text})
-    replay = Replay(None, tree, pa.Table.from_batches([fact_batch(source.module, facts_of(source))]))
-    replay.start()
-    replay.apply(1, Edit("remove f", {source.file: b"def g(): return f()"}))
