@@ -11,7 +11,7 @@ from rich.console import Console
 
 from deltic.cli.options import RunOptions
 from deltic.cli.table import epochs_table, seconds
-from deltic.errors import DelticError, Diagnostic, DiagnosticError
+from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError
 from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome
 
 _WIDE = 160
@@ -20,6 +20,8 @@ _WIDE = 160
 def print_error(error: DelticError) -> None:
     """An error on standard error, as it is to be read."""
     print(f"error: {error}", file=sys.stderr)
+    if isinstance(error, EpochRejected) and isinstance(error.reason, ChangeError):
+        print("  hint: on the command line that is --conflicts normalize", file=sys.stderr)
 
 
 def print_outcome(outcome: Outcome) -> None:

@@ -47,8 +47,8 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     with watch.step(f"compiling {settings.program}"):
         load_program(settings.program, pipeline)
         files = interface(pipeline.checked)
-    following = epochs(settings.changes, files.inputs) if settings.changes else []
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
+    following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
     rejects = Rejects(settings.out / "rejects", files.inputs)
     job = _Job(

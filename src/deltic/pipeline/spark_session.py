@@ -92,10 +92,8 @@ def _captured_stderr() -> Iterator[IO[bytes]]:
 
 
 def _cause(error: Exception, log: IO[bytes]) -> str:
-    """The one line that tells what went wrong: Java's exception, or what the launcher said last."""
-    thrown = re.search(r"^: [\w.]+: (.*)$", str(error), re.MULTILINE)
-    if thrown:
-        return thrown[1]
+    """The one line that tells what went wrong: the first exception of Java, here or in what the launcher said."""
     log.seek(0)
-    said = [line for line in log.read().decode("utf-8", "replace").splitlines() if "rror" in line]
-    return said[-1].strip() if said else str(error).partition("\n")[0]
+    said = log.read().decode("utf-8", "replace")
+    thrown = re.search(r"^(?:: |Exception in thread \S+ )[\w.$]+: (.*)$", f"{error}\n{said}", re.MULTILINE)
+    return thrown[1] if thrown else str(error).partition("\n")[0]

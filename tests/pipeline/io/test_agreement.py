@@ -108,7 +108,9 @@ OBJECTS = st.fixed_dictionaries(
         "other": st.sampled_from([1, {"x": 1}, [None]]),
     },
 )
-JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(["", " ", "{", "[]", "1", '{"x":1}{"x":1}', "null", "{}", "{} null"])
+JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(
+    ["", " ", "{", "[]", "1", '{"x":1}{"x":1}', "null", "{}", "{} null"]
+)
 
 
 @given(st.lists(JSON_LINES, max_size=6), st.booleans())

@@ -13,7 +13,6 @@ import pyarrow as pa
 from deltic.circuit.types import Column, Type
 from deltic.pipeline.io.layout import EXPECTED, RANGES
 
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

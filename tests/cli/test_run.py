@@ -1,0 +1,221 @@
+"""`deltic run`: what it writes, what it prints, how it ends. Catches epochs that are not whole and wrong statuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import command
+
+ENGINES = ["local", "reference", pytest.param("auto", marks=pytest.mark.spark)]
+
+
+@pytest.fixture
+def own_session(request, monkeypatch):
+    """Spark's session of the tests in place of the one that the command would start and stop."""
+    from contextlib import contextmanager
+
+    if request.node.callspec.params["engine"] == "auto":
+        session = request.getfixturevalue("spark")
+        monkeypatch.setattr("deltic.pipeline.spark_session.spark_session", contextmanager(lambda *_: iter([session])))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_views_and_their_changes_are_written(workshop, engine, own_session):
+    result = workshop.run("--changes", "changes", "--json", engine=engine)
+    assert (result.status, result.err) == (0, "")
+    assert workshop.read("out/reaches.csv") == sorted(f"{x}\t{y}" for x in PEOPLE for y in PEOPLE)
+    assert workshop.read("out/changes/2.follows.tsv/reaches.tsv") == ["-\tada\tbob", "-\tada\teve"]
+    assert workshop.read("out/changes/10/reaches.tsv") == sorted(
+        f"+\t{x}\t{y}" for x in PEOPLE for y in PEOPLE if (x, y) != ("bob", "eve")
+    )
+    document = result.document
+    assert document["ok"] is True
+    assert [(e["name"], e["rows_in"], e["changed"]) for e in document["epochs"]] == [
+        ("initial", 4, {"reaches": changed(3, 0), "adult": changed(1, 0)}),
+        ("2.follows.tsv", 1, {"reaches": changed(0, 2)}),
+        ("10", 3, {"reaches": changed(8, 0), "adult": changed(1, 0)}),
+    ]
+    assert document["views"] == {"reaches": {"rows": 9, "path": "out/reaches.csv"}}
+    assert document["sizes"] == {"adult": 2}
+
+
+PEOPLE = ("ada", "bob", "eve")
+
+
+def changed(inserted, deleted):
+    return {"inserted": inserted, "deleted": deleted}
+
+
+def test_the_changes_that_are_written_can_be_read(workshop):
+    """The view of one program is a table of the next; its changes are that one's changes."""
+    assert workshop.run("--changes", "changes").status == 0
+    workshop.write(
+        "next.dl", ".decl reaches(x: symbol, y: symbol)\n.decl n(x: symbol)\n.output n\nn(x) :- reaches(x, _)."
+    )
+    workshop.write("empty/reaches.facts", "bob\teve\nada\tbob\nada\teve\n")
+    result = command(
+        "run", "next.dl", "--facts", "empty", "--changes", "out/changes", "--out", "on", "--engine", "local"
+    )
+    assert result.status == 0
+    assert workshop.read("on/n.csv") == ["ada", "bob", "eve"]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_formats(workshop, form):
+    assert workshop.run("--changes", "changes", "--format", form).status == 0
+    assert (workshop.folder / f"out/reaches.{form}").exists()
+    assert (workshop.folder / f"out/changes/10/reaches.{'tsv' if form == 'csv' else form}").exists()
+
+
+def test_for_people(workshop, golden):
+    """Times vary and are taken out."""
+    import re
+
+    out = workshop.run("--changes", "changes").out
+    out = re.sub(r"[\d.]+ (ms|s|GiB)", "?", out)
+    golden("data/run.txt", "\n".join(re.sub(r" +", " ", line).rstrip() for line in out.splitlines()))
+
+
+def test_quiet(workshop):
+    result = workshop.run("--quiet")
+    assert (result.status, result.out, result.err) == (0, "", "")
+
+
+def test_many_views_share_a_column(workshop):
+    views = "\n".join(f".decl v{i}(x: symbol)\n.output v{i}\nv{i}(x) :- follows(x, _)." for i in range(9))
+    workshop.write("reach.dl", f".decl follows(x: symbol, y: symbol)\n{views}")
+    out = workshop.run("--changes", "changes")
+    assert out.status == 1
+    (workshop.folder / "changes/10/age.json").unlink()
+    out = workshop.run("--changes", "changes").out
+    assert "v0 +2\n" in "\n".join(line.strip() for line in out.splitlines()).replace("       ", "\n") or "v0 +2" in out
+
+
+def test_without_outputs_every_view_is_written(workshop):
+    workshop.write("reach.dl", ".decl follows(x: symbol, y: symbol)\n.decl n(x: symbol)\nn(x) :- follows(x, _).")
+    assert workshop.run().status == 0
+    assert workshop.read("out/n.csv") == ["ada", "bob"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_rejected_epoch_stops_the_run_before_it(workshop, engine, own_session, golden):
+    """The epoch's other file is fine, and none of it is applied."""
+    workshop.write("changes/10/age.json", '{"op": "+", "who": "eve", "years": "forty"}\n')
+    workshop.write("changes/11.age.csv", "+kim,50\n")
+    result = workshop.run("--changes", "changes", engine=engine)
+    assert result.status == 1
+    golden("data/rejected-epoch.txt", result.err)
+    assert workshop.read("out/reaches.csv") == ["bob\teve"]
+    assert "adult\t1\n" in result.out
+    assert not (workshop.folder / "out/changes/10").exists()
+
+
+def test_a_conflict_rejects_the_epoch(workshop, golden):
+    workshop.write("changes/3.age.csv", "-bob,13\n+kim,50\n")
+    result = workshop.run("--changes", "changes")
+    assert result.status == 1
+    golden("data/conflict.txt", result.err)
+    assert "adult\t1\n" in result.out
+    result = workshop.run("--changes", "changes", "--conflicts", "normalize")
+    assert result.status == 0
+    assert "adult\t3\n" in result.out
+
+
+def test_skipping_malformed_rows(workshop, golden):
+    workshop.write("facts/age.csv", "ada,36\nbob,twelve\n")
+    workshop.write("changes/10/follows.csv", "+eve,ada\n*ada,bob\n")
+    result = workshop.run("--changes", "changes", "--on-error", "skip", "--json")
+    assert result.status == 0
+    assert [epoch["rejected_rows"] for epoch in result.document["epochs"]] == [1, 0, 1]
+    assert (
+        workshop.read("out/rejects/age.csv")[0]
+        == 'facts/age.csv,2,5,"expected a number, found \'twelve\'","bob,twelve"'
+    )
+    assert workshop.read("out/rejects/follows.csv")[0].startswith("changes/10/follows.csv,2,1,")
+    assert result.err == "note: 2 malformed rows left out; they are listed in out/rejects\n"
+    workshop.write("facts/age.csv", "ada,36\n")
+    workshop.write("changes/10/follows.csv", "+eve,ada\n")
+    assert workshop.run("--changes", "changes", "--on-error", "skip").status == 0
+    assert not (workshop.folder / "out/rejects/age.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"reach.dl": ".decl p(x: number)\np(x) :- q(x)."}, "reach.dl:2:9: there is no relation `q`"),
+        ({"facts/age.csv": "ada,36,x\n"}, "facts/age.csv:1:8: expected 2 fields, found 3"),
+        ({"changes/4.agee.csv": ""}, "changes/4.agee.csv: cannot tell which table"),
+        ({"reach.dl": '.decl p(x: number)\n.input p(IO="sqlite", dbname="x")'}, "IO=sqlite is not supported"),
+        ({"reach.dl": '.decl p(x: number)\n.input p(columns="1")'}, "the option columns is not supported"),
+        (
+            {"reach.dl": '.decl p(x: number)\n.input p(rfc4180="true", delimiter="::")'},
+            "the delimiter is one character",
+        ),
+        ({"reach.dl": ".decl p(x: number)\n.input p"}, "table p: no file facts/p.facts (or .csv, "),
+    ],
+)
+def test_errors_before_the_first_epoch_write_nothing(workshop, files, words):
+    for name, text in files.items():
+        workshop.write(name, text)
+    result = workshop.run("--changes", "changes")
+    assert (result.status, result.out) == (1, "")
+    assert words in result.err
+    assert not (workshop.folder / "out").exists()
+
+
+def test_an_error_as_json(workshop):
+    workshop.write("changes/10/age.json", "[]\n")
+    result = workshop.run("--changes", "changes", "--json")
+    assert result.status == 1
+    error = result.document["error"]
+    assert (result.document["ok"], error["kind"], error["epoch"]) == (False, "DataError", "10")
+    assert error["findings"] == [
+        {
+            "file": "changes/10/age.json",
+            "line": 1,
+            "column": 1,
+            "message": "expected a JSON object, with the names of the columns as its keys",
+            "hint": "",
+            "text": "[]",
+        }
+    ]
+    assert [epoch["name"] for epoch in result.document["epochs"]] == ["initial", "2.follows.tsv"]
+    assert result.err.startswith("error: epoch 10 was rejected whole; the views are as after epoch 2.follows.tsv\n")
+
+
+def test_a_program_that_is_not_text(workshop):
+    (workshop.folder / "reach.dl").write_bytes(b"// caf\xe9")
+    assert workshop.run().err == "error: reach.dl: the program is not UTF-8 text\n"
+
+
+def test_inputs_are_not_overwritten(workshop):
+    workshop.write("reach.dl", ".decl age(x: symbol, n: number)\n.input age\n.output age")
+    result = command("run", "reach.dl", "--facts", "facts", "--out", "facts", "--engine", "local")
+    assert result.status == 1
+    assert result.err == "error: age would be written over facts/age.csv, which is read; choose another --out\n"
+
+
+def test_symbols_that_text_cannot_hold_are_noted(workshop):
+    workshop.write("reach.dl", '.decl p(x: symbol)\np("a\\tb").')
+    assert "out/p.csv cannot be read back: 1 row with the delimiter or a line end" in workshop.run().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["run"],
+        ["run", "missing.dl"],
+        ["run", "reach.dl", "--facts", "nowhere"],
+        ["run", "reach.dl", "--engine", "quick"],
+        ["run", "reach.dl", "--no-such-option"],
+        ["run", "reach.dl", "--engine", "local", "--master", "local[2]"],
+        ["run", "reach.dl", "--driver-memory", "lots"],
+        ["run", "reach.dl", "--changes", "changes", "--out", "."],
+        ["explain"],
+        ["no-such-command"],
+    ],
+)
+def test_wrong_usage_is_status_2(workshop, arguments):
+    assert command(*arguments).status == 2
+    assert not (workshop.folder / "out").exists()

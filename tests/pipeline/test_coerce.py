@@ -1,0 +1,131 @@
+"""Rows in the forms that users have them. Catches a value that is silently turned into another."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from deltic.circuit.types import Column, Schema, Type
+from deltic.errors import DataError
+from deltic.pipeline.coerce import to_table
+
+SCHEMA = Schema.of(n=Type.INT64, f=Type.FLOAT64, s=Type.STRING, u=Type.UINT64)
+EVERYTHING = Schema(
+    (
+        Column("b", Type.BOOLEAN),
+        Column("d", Type.DATE),
+        Column("t", Type.TIMESTAMP),
+        Column("n", Type.INT64, nullable=True),
+    )
+)
+ROW = (-1, 0.5, "é", 2**64 - 1)
+DAY, NOON = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [ROW],
+        (list(ROW),),
+        iter([ROW]),
+        [dict(zip(SCHEMA.names, ROW, strict=True))],
+        pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "n": [-1], "f": [0.5], "s": ["é"]}),
+        pa.table({"u": [decimal.Decimal(2**64 - 1)], "n": pa.array([-1], pa.int8()), "f": [0.5],
+                  "s": pa.array(["é"]).dictionary_encode()}),
+        pd.DataFrame([ROW], columns=SCHEMA.names).astype({"u": "uint64"}),
+        [(np.int32(-1), np.float32(0.5), "é", np.uint64(2**64 - 1))],
+    ],
+    ids=["tuples", "lists", "iterator", "dicts", "arrow", "narrow arrow", "pandas", "numpy"],
+)  # fmt: skip
+def test_the_same_row_in_every_form(rows):
+    table = to_table("t", SCHEMA, rows)
+    assert table.schema == SCHEMA.to_arrow()
+    assert [tuple(row.values()) for row in table.to_pylist()] == [ROW]
+
+
+def test_types_that_only_sql_has():
+    table = to_table("t", EVERYTHING, [(True, DAY, NOON, None), (False, DAY, NOON, 7)])
+    assert table.to_pylist()[0] == {"b": True, "d": DAY, "t": NOON, "n": None}
+
+
+def test_no_rows():
+    for rows in ([], iter(()), pa.table({name: pa.array([], pa.null()) for name in SCHEMA.names})):
+        table = to_table("t", SCHEMA, rows)
+        assert (len(table), table.schema) == (0, SCHEMA.to_arrow())
+
+
+def test_rows_without_columns():
+    assert len(to_table("t", Schema(()), [(), ()])) == 2
+
+
+def test_integers_stand_for_floats():
+    assert to_table("t", Schema.of(f=Type.FLOAT64), [(1,), (2.5,)]).to_pylist() == [{"f": 1.0}, {"f": 2.5}]
+
+
+NUMBER = Schema.of(x=Type.INT64)
+
+
+@pytest.mark.parametrize(
+    ("schema", "rows", "words"),
+    [
+        (NUMBER, [(1,), (1.5,)], "table t, row 2, column x: expected a number, found 1.5 (float)"),
+        (NUMBER, [(2.0,)], "table t, row 1, column x: expected a number, found 2.0 (float)"),
+        (NUMBER, [(True,)], "table t, row 1, column x: expected a number, found True (bool)"),
+        (NUMBER, [("1",)], "table t, row 1, column x: expected a number, found '1' (str)"),
+        (NUMBER, [(None,)], "table t, row 1, column x: expected a number, found null"),
+        (NUMBER, [(2**63,)], "table t, row 1, column x: 9223372036854775808 is out of range for a number"),
+        (Schema.of(u=Type.UINT64), [(-1,)], "table t, row 1, column u: -1 is out of range for an unsigned number"),
+        (Schema.of(f=Type.FLOAT64), [(True,)], "column f: expected a float, found True (bool)"),
+        (Schema.of(s=Type.STRING), [(b"a",)], "column s: expected a symbol, found b'a' (bytes)"),
+        (Schema.of(s=Type.STRING), [("\ud800",)], "column s: '\\ud800' holds half of a surrogate pair"),
+        (EVERYTHING, [(1, DAY, NOON, 1)], "column b: expected true or false, found 1 (int)"),
+        (EVERYTHING, [(True, NOON, NOON, 1)], "column d: expected a date, found datetime.datetime"),
+        (NUMBER, [(1, 2)], "table t, row 1: expected 1 value, found 2: (1, 2)"),
+        (
+            NUMBER,
+            [1],
+            "table t, row 1: expected a tuple or a dict, found 1\n  hint: a row of one value is written (value,)",
+        ),
+        (NUMBER, [{"y": 1}], "table t, row 1: there is no column y"),
+        (NUMBER, [{}], "table t, row 1, column x is missing"),
+        (NUMBER, "rows", "table t: expected rows, found str"),
+        (NUMBER, {"x": 1}, "table t: expected rows, found dict\n  hint: a single row is given as [row]"),
+        (NUMBER, pa.table({"X": [1]}), "table t, column x is missing\n  hint: there is a column X"),
+        (NUMBER, pa.table({"x": [1], "y": [1]}), "table t: there is no column y"),
+        (NUMBER, pa.table({"x": ["1"]}), "table t, column x: expected a number, found a column of type string"),
+        (NUMBER, pa.table({"x": [1, None]}), "table t, row 2, column x: expected a number, found null"),
+        (
+            NUMBER,
+            pa.table({"x": pa.array([1, 2**63], pa.uint64())}),
+            "table t, row 2, column x: 9223372036854775808 is",
+        ),
+        (NUMBER, pd.DataFrame({"x": [1, "a"]}), "table t, row 2, column x: expected a number, found 'a' (str)"),
+    ],
+)
+def test_rows_that_do_not_fit(schema, rows, words):
+    with pytest.raises(DataError) as caught:
+        to_table("t", schema, rows)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            pa.table({"x": [1]}),
+            "table t: nothing tells whether the row comes or goes: expected a column op with + or -",
+        ),
+        (pa.table({"x": [1, 2], "__weight__": [1, 0]}), "table t, row 2, column __weight__: expected an integer other"),
+        (pa.table({"x": [1], "op": ["*"]}), "table t, row 1, column op: expected + or -"),
+        ([(1, 1)], "table t: changes with weights are given as Arrow, pandas or a DataFrame"),
+    ],
+)
+def test_weighted_changes_that_do_not_fit(rows, words):
+    with pytest.raises(DataError) as caught:
+        to_table("t", NUMBER, rows, signed=True)
+    assert words in str(caught.value)

@@ -1,0 +1,255 @@
+"""The pipeline as its user sees it, on both engines. Catches transactions that are not all or nothing."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import deltic
+from deltic import ChangeError, DataError, DelticError, ProgramError
+
+FOLLOWS = ".decl follows(who: symbol, whom: symbol)\n"
+REACHES = """
+    .decl reaches(x: symbol, y: symbol)
+    reaches(x, y) :- follows(x, y).
+    reaches(x, z) :- reaches(x, y), follows(y, z).
+"""
+
+
+@pytest.fixture(params=["local", "reference"])
+def pipeline(request):
+    made = deltic.Pipeline(engine=request.param)
+    made.datalog(FOLLOWS + REACHES)
+    return made
+
+
+def insert(pipeline, *rows, table="follows"):
+    with pipeline.transaction() as change:
+        change.insert(table, rows)
+    return change
+
+
+def test_a_transaction_changes_tables_and_views(pipeline):
+    change = insert(pipeline, ("ada", "bob"), ("bob", "eve"))
+    assert set(change.of("reaches")) == {(("ada", "bob"), 1), (("bob", "eve"), 1), (("ada", "eve"), 1)}
+    with pipeline.transaction() as change:
+        change.delete("follows", [{"whom": "bob", "who": "ada"}])
+        change.insert("follows", [("eve", "bob")])
+    expected = {("ada", "bob"): -1, ("ada", "eve"): -1, ("eve", "bob"): 1, ("bob", "bob"): 1, ("eve", "eve"): 1}
+    assert dict(change.of("reaches")) == expected
+    assert (change.of("reaches").inserted, change.of("reaches").deleted) == (3, 2)
+    assert set(pipeline["follows"]) == {("bob", "eve"), ("eve", "bob")}
+    assert len(pipeline["reaches"]) == 4
+
+
+def test_the_report_counts_what_really_changed(pipeline):
+    report = insert(pipeline, ("ada", "bob"), ("bob", "eve")).report
+    assert report.rows_in == 2
+    assert {name: (c.inserted, c.deleted) for name, c in report.changed.items()} == {"reaches": (3, 0)}
+    assert str(report).startswith("reaches +3 −0 (2 rows in, ")
+    assert report.seconds > 0
+    assert report.rows_visited > 0
+
+
+def test_order_inside_a_transaction_does_not_matter(pipeline):
+    insert(pipeline, ("ada", "bob"))
+    with pipeline.transaction() as change:
+        change.delete("follows", [("ada", "bob")])
+        change.insert("follows", [("ada", "bob")])
+    assert len(change.of("reaches")) == change.report.rows_in == 0
+    assert change.of("reaches").to_arrow().column_names == ["x", "y", "__weight__"]
+
+
+def test_an_exception_discards_everything(pipeline):
+    insert(pipeline, ("ada", "bob"))
+    change = pipeline.transaction()
+
+    def insert_and_fail():
+        with change:
+            change.insert("follows", [("bob", "eve")])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        insert_and_fail()
+    assert set(pipeline["reaches"]) == {("ada", "bob")}
+    with pytest.raises(DelticError, match="was discarded"):
+        change.of("reaches")
+    insert(pipeline, ("bob", "eve"))
+    assert len(pipeline["reaches"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("operation", "rows", "words"),
+    [
+        (
+            "insert",
+            [("ada", "bob"), ("new", "row")],
+            r"table follows: .* insert a row that is present: \('ada', 'bob'\)",
+        ),
+        ("delete", [("ada", "bob"), ("no", "row")], r"table follows: .* delete a row that is absent: \('no', 'row'\)"),
+    ],
+)
+def test_a_change_that_does_not_fit_rejects_the_transaction(pipeline, operation, rows, words):
+    insert(pipeline, ("ada", "bob"))
+    with pytest.raises(ChangeError, match=words), pipeline.transaction() as change:
+        getattr(change, operation)("follows", rows)
+    assert set(pipeline["follows"]) == set(pipeline["reaches"]) == {("ada", "bob")}
+    with pipeline.transaction(conflicts="normalize") as change:
+        getattr(change, operation)("follows", rows)
+    assert change.report.rows_in == 1
+
+
+def test_weighted_changes_feed_one_pipeline_from_another(pipeline):
+    other = deltic.Pipeline()
+    other.datalog(".decl seen(x: symbol, y: symbol) .decl n(x: symbol) n(x) :- seen(x, _).")
+    changes = [insert(pipeline, ("ada", "bob"), ("bob", "eve")).of("reaches")]
+    with pipeline.transaction() as change:
+        change.delete("follows", [("ada", "bob")])
+    changes.append(change.of("reaches"))
+    for delta in changes:
+        with other.transaction() as change:
+            change.change("seen", delta)
+    assert set(other["seen"]) == set(pipeline["reaches"]) == {("bob", "eve")}
+
+
+def test_programs_added_after_data_see_the_data(pipeline):
+    insert(pipeline, ("ada", "bob"), ("bob", "eve"))
+    view = pipeline["reaches"]
+    pipeline.datalog(".decl fans(x: symbol) fans(x) :- reaches(_, x). .decl late(x: symbol)")
+    assert set(pipeline["fans"]) == {("bob",), ("eve",)}
+    insert(pipeline, ("eve", "kim"))
+    assert len(view) == 6
+    assert set(pipeline["fans"]) == {("bob",), ("eve",), ("kim",)}
+    assert list(pipeline.tables) == ["follows", "late"]
+    assert list(pipeline.views) == ["reaches", "fans"]
+
+
+def test_a_bad_program_leaves_the_pipeline_as_it_was(pipeline):
+    insert(pipeline, ("ada", "bob"))
+    with pytest.raises(ProgramError, match=r"more\.dl:1:\d+: .*`follow`"):
+        pipeline.datalog(".decl fans(x: symbol) fans(x) :- follow(_, x).", "more.dl")
+    assert list(pipeline.views) == ["reaches"]
+    insert(pipeline, ("bob", "eve"))
+    assert len(pipeline["reaches"]) == 3
+
+
+def test_rules_for_a_table_that_holds_rows_are_refused(pipeline):
+    insert(pipeline, ("ada", "bob"))
+    with pytest.raises(DelticError, match=r"follows is a table and holds rows.*\.input follows"):
+        pipeline.datalog("follows(x, x) :- reaches(x, _).")
+    assert list(pipeline.tables) == ["follows"]
+    pipeline.datalog(".input follows\nfollows(x, x) :- reaches(x, _).")
+    assert set(pipeline["follows"]) == {("ada", "bob"), ("ada", "ada")}
+
+
+def test_facts_are_there_before_the_first_transaction():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog('.decl known(x: symbol) known("ada").')
+    assert list(pipeline["known"]) == [("ada",)]
+
+
+def test_the_first_transaction_brings_the_facts_too():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog('.decl name(x: symbol) .decl known(x: symbol) known("ada"). known(x) :- name(x).')
+    assert set(insert(pipeline, ("bob",), table="name").of("known")) == {(("ada",), 1), (("bob",), 1)}
+
+
+def test_lookup(pipeline):
+    insert(pipeline, ("ada", "bob"), ("ada", "eve"), ("bob", "eve"))
+    found = pipeline["reaches"].lookup(x="ada")
+    assert set(found) == {("ada", "bob"), ("ada", "eve")}
+    assert len(pipeline["reaches"].lookup(x="nobody")) == 0
+    assert list(pipeline["reaches"].lookup(x="bob", y="eve")) == [("bob", "eve")]
+
+
+def test_forms_of_rows(pipeline):
+    insert(pipeline, ("ada", "bob"))
+    view = pipeline["reaches"]
+    assert view.to_arrow().to_pylist() == [{"x": "ada", "y": "bob"}]
+    assert view.to_pandas().to_dict("records") == [{"x": "ada", "y": "bob"}]
+    assert repr(view) == "reaches{x: string, y: string}: 1 rows"
+    assert repr(view.rows()) == "x, y\n  ('ada', 'bob')"
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (lambda p: p["reches"], "there is no view or table 'reches'; did you mean `reaches`?"),
+        (lambda p: p["zzz"], "there is no view or table 'zzz'; what there is: follows, reaches"),
+        (lambda p: p.explain("follows"), "follows is not a view: it is a table"),
+        (lambda p: p["reaches"].lookup(z="a"), "there is no column of reaches 'z'; what there is: x, y"),
+        (lambda p: p["reaches"].lookup(x=1), "reaches, column x: expected a symbol, found 1 (int)"),
+        (lambda p: p.transaction("ignore"), "there is no policy for conflicts 'ignore'"),
+        (lambda p: p.transaction().insert("follows", []), "the transaction has not begun: use it as `with"),
+        (lambda p: insert(p).insert("follows", []), "the transaction has been committed: open another one"),
+        (lambda p: insert(p).of("follows"), "follows is not a view: it is a table"),
+        (lambda p: insert(p).of("reache"), "did you mean `reaches`?"),
+    ],
+)
+def test_mistakes(pipeline, action, words):
+    with pytest.raises(DelticError) as caught:
+        action(pipeline)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (lambda p, change: change.of("reaches"), "is still open: its changes are known after the with-block"),
+        (lambda p, change: change.report, "is still open"),
+        (lambda p, change: change.insert("reaches", []), "reaches is not a table: it is a view, and its rules alone"),
+        (lambda p, change: change.delete("folows", []), "there is no table 'folows'; did you mean `follows`?"),
+        (lambda p, change: p.transaction(), "a transaction is open: transactions do not nest"),
+        (lambda p, change: p.datalog(""), "a transaction is open: a program is added before or after it"),
+    ],
+)
+def test_mistakes_inside_a_transaction(pipeline, action, words):
+    with pytest.raises(DelticError) as caught, pipeline.transaction() as change:
+        action(pipeline, change)
+    assert words in str(caught.value)
+
+
+def test_engines_and_policies_are_checked():
+    with pytest.raises(DelticError, match="there is no engine 'spark'; what there is: auto, local, reference"):
+        deltic.Pipeline(engine="spark")
+    with pytest.raises(DelticError, match="did you mean `normalize`"):
+        deltic.Pipeline(conflicts="normalise")
+
+
+def test_an_attribute_that_the_package_does_not_have():
+    with pytest.raises(AttributeError, match="no attribute 'Pipelin'"):
+        deltic.Pipelin  # noqa: B018
+
+
+@pytest.mark.spark
+def test_spark_dataframes_come_and_go(spark):
+    pipeline = deltic.Pipeline(spark)
+    pipeline.datalog(".decl m(u: unsigned, f: float, s: symbol) .decl v(u: unsigned, s: symbol) v(u, s) :- m(u, _, s).")
+    frame = spark.createDataFrame([(1, 0.5, "a"), (2, 1.5, "b")], "u bigint, f double, s string")
+    with pipeline.transaction() as change:
+        change.insert("m", frame)
+    assert sorted(tuple(row) for row in pipeline["v"].to_spark().collect()) == [(1, "a"), (2, "b")]
+    assert sorted(row["__weight__"] for row in change.of("v").to_spark().collect()) == [1, 1]
+    with pipeline.transaction() as change:
+        change.delete("m", frame.where("u = 1").select("s", "f", "u"))
+    assert list(pipeline["v"]) == [(2, "b")]
+
+
+@pytest.mark.spark
+def test_without_a_session_of_its_own_the_active_one_serves(spark):
+    pipeline = deltic.Pipeline()
+    pipeline.datalog('.decl known(x: symbol) known("ada").')
+    assert pipeline["known"].to_spark().collect()[0]["x"] == "ada"
+
+
+def test_arrow_batches_may_have_columns_in_any_order(pipeline):
+    insert_batch = pa.RecordBatch.from_pydict({"whom": ["bob"], "who": ["ada"]})
+    with pipeline.transaction() as change:
+        change.insert("follows", insert_batch)
+    assert list(pipeline["follows"]) == [("ada", "bob")]
+
+
+def test_a_row_that_does_not_fit_discards_the_transaction(pipeline):
+    with pytest.raises(DataError, match="table follows, row 2, column whom: expected a symbol, found 5"):
+        insert(pipeline, ("ada", "bob"), ("ada", 5))
+    assert len(pipeline["follows"]) == 0
