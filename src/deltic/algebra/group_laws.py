@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from deltic.algebra.groups import AbelianGroup
 from deltic.algebra.law import Domain, Equality, Law, check
-from deltic.algebra.streams import differentiate, integrate
+from deltic.algebra.streams.finite import differentiate, integrate
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -1,26 +1,13 @@
-"""Streams over a group: they form a group again, and have running sums and differences [DBSP §3.4, §3.5]."""
+"""I and D on finite streams, which are lists [DBSP §3.5]."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
 
-from deltic.algebra.groups import AbelianGroup, Functions, subtract
+from deltic.algebra.groups import AbelianGroup, subtract
 
 A = TypeVar("A")
-
-
-def streams(values: AbelianGroup[A]) -> Functions[int, A]:
-    """The group of streams: functions of time, added at each time; its values may be streams again [DBSP Prop. 3.19].
-
-    Examples
-    --------
-    >>> from deltic.algebra.groups import INTEGERS
-    >>> nested = streams(streams(INTEGERS))
-    >>> nested.add(lambda t: lambda u: t, lambda t: lambda u: u)(3)(4)
-    7
-    """
-    return Functions(values)
 
 
 def integrate(group: AbelianGroup[A], stream: Sequence[A]) -> list[A]:
