@@ -136,3 +136,12 @@ def test_functions_are_told_from_the_closed_core():
     assert is_function(cast(column("i"), Type.STRING))
     assert not is_function(binary(exp.Add, "i", "i"))
     assert not is_literal(column("i"))
+
+
+def test_conversions_of_constants_are_no_literals():
+    """Their value may be undefined."""
+    assert not is_literal(cast(literal("abc", Type.STRING), Type.INT64))
+    assert not is_literal(cast(literal(-1.0, Type.FLOAT64), Type.UINT64))
+    assert not is_literal(cast(literal(1, Type.INT64), Type.STRING))
+    assert not is_total(cast(literal("abc", Type.STRING), Type.INT64))
+    assert not is_total(cast(literal(-1.0, Type.FLOAT64), Type.UINT64))

@@ -31,6 +31,19 @@ PROGRAMS = {
         """,
         [{"p": {(1, 0), (2, 1)}}],
     ),
+    "conversions of constants that have no value": (
+        """
+        .decl r(x: number)
+        .input r
+        .decl v(x: number)
+        v(to_number("abc")) :- r(_).
+        .decl w(x: unsigned)
+        w(ftou(-1.0)) :- r(_).
+        .decl z(x: number)
+        z(x) :- r(x), x = to_number("abc").
+        """,
+        [{"r": {(0,), (1,)}}],
+    ),
     "rows that only changed iterations": (
         """
         .decl t(x: number, y: number)

@@ -105,7 +105,8 @@ def _apply(expression: exp.Expression, values: list[Any], types: list[Type]) -> 
 def _arithmetic(kind: type[exp.Expression], values: list[Any], type_: Type) -> Any:
     if type_ is Type.FLOAT64:
         try:
-            return _FLOAT[kind](*values)
+            result = _FLOAT[kind](*values)
+            return math.nan if result is not None and math.isnan(result) else result
         except (ArithmeticError, ValueError):
             return None
     result = _INTEGER[kind](*values)

@@ -126,10 +126,19 @@ def _precedence(expression: exp.Expr) -> int | None:
 
 
 def is_literal(expression: exp.Expression) -> bool:
-    """Whether the expression is a constant as `literal` writes it."""
-    if isinstance(expression, exp.Neg | exp.TryCast):
-        return is_literal(expression.this)
-    return isinstance(expression, exp.Literal | exp.Boolean)
+    """Whether the expression is a constant as `literal` writes it; conversions of constants are computed."""
+    if isinstance(expression, exp.TryCast):
+        target = CASTS[expression.to.this]
+        return _is_number(expression.this) and (
+            target is Type.FLOAT64 or (target is Type.UINT64 and expression.this.is_int)
+        )
+    return isinstance(expression, exp.Literal | exp.Boolean) or _is_number(expression)
+
+
+def _is_number(expression: exp.Expression) -> bool:
+    if isinstance(expression, exp.Neg):
+        return isinstance(expression.this, exp.Literal) and expression.this.is_number
+    return isinstance(expression, exp.Literal) and expression.is_number
 
 
 def is_function(expression: exp.Expression) -> bool:
@@ -148,7 +157,7 @@ def _is_total_node(node: exp.Expr) -> bool:
     if isinstance(node, exp.Div | exp.IntDiv | exp.Mod):
         return is_literal(node.expression) and not is_literal_zero(node.expression)
     if isinstance(node, exp.TryCast):
-        return is_literal(node.this) or CASTS[node.to.this] is Type.STRING
+        return CASTS[node.to.this] is Type.STRING or is_literal(node)
     return not isinstance(node, exp.Pow | exp.Null)
 
 
