@@ -38,8 +38,8 @@ def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
     """The row that a line holds, and its weight; raises Malformed. The line has no line end and is not blank."""
     start, weight = _sign(line) if layout.signed else (0, 1)
     fields = list(split(line, start, layout))
-    if layout.signed and len(fields) == max(layout.width, 1) + 1 and fields[0].start == fields[0].end:
-        fields = fields[1:]
+    if layout.signed and len(fields) != max(layout.width, 1) and fields[0].start == fields[0].end:
+        fields = fields[1:]  # what a sign that stands apart has left
     if layout.width == 0:
         return _nullary(fields), weight
     if len(fields) != layout.width:
