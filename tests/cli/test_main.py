@@ -52,8 +52,19 @@ def test_explain(workshop, view):
     assert ("adult" in result.out) == (not view)
 
 
-def test_explain_of_what_there_is_not(workshop):
-    result = command("explain", "reach.dl", "reach")
+@pytest.mark.parametrize(("form", "start"), [("dot", "digraph deltic {\n"), ("mermaid", "flowchart TD\n")])
+@pytest.mark.parametrize("view", [["reaches"], []])
+def test_explain_draws(workshop, view, form, start):
+    result = command("explain", "reach.dl", *view, "--format", form)
+    assert (result.status, result.out.startswith(start)) == (0, True)
+    assert "sink reaches" in result.out
+    assert "incremental circuit" in result.out
+    assert ("sink adult" in result.out) == (not view)
+
+
+@pytest.mark.parametrize("form", ["text", "dot", "mermaid"])
+def test_explain_of_what_there_is_not(workshop, form):
+    result = command("explain", "reach.dl", "reach", "--format", form)
     assert (result.status, result.out) == (1, "")
     assert result.err == "error: there is no view 'reach'; did you mean `reaches`?\n"
 

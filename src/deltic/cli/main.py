@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from deltic.cli.options import ConflictPolicy, EngineChoice, OnError, OutputFormat, RunOptions
+from deltic.cli.options import ConflictPolicy, EngineChoice, ExplainFormat, OnError, OutputFormat, RunOptions
 
 app = typer.Typer(
     name="deltic",
@@ -59,11 +59,14 @@ def run(
 def explain(
     program: _Program,
     view: Annotated[str | None, typer.Argument(help="One view; all of them when left out.", show_default=False)] = None,
+    output_format: Annotated[
+        ExplainFormat, typer.Option("--format", help="Text, or a drawing for Graphviz or Mermaid.")
+    ] = ExplainFormat.text,
 ) -> None:
     """Show how views are computed and kept fresh."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view))
+    raise typer.Exit(explain_command(program, view, output_format))
 
 
 @app.command()

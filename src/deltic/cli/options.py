@@ -23,6 +23,14 @@ class OutputFormat(StrEnum):
     json = "json"
 
 
+class ExplainFormat(StrEnum):
+    """How `deltic explain` shows circuits."""
+
+    text = "text"
+    dot = "dot"
+    mermaid = "mermaid"
+
+
 class OnError(StrEnum):
     """What a malformed row does to its epoch."""
 

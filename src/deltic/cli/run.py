@@ -31,6 +31,8 @@ def run_command(options: RunOptions) -> int:
             error = outcome.failure
     except DelticError as failure:
         error = failure
+    except OSError as failure:
+        error = DelticError(f"{failure.filename or 'a file'}: {failure.strerror or failure}")
     _report(options, outcome, error)
     return 1 if error else 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
+from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
@@ -82,6 +83,13 @@ class Pipeline:
         """How a view is computed and kept: its circuit, incremental, and what the engine makes of it."""
         find(name, "view", self.views, dict.fromkeys(self.tables, "it is a table"))
         return self._engine.explain(name)
+
+    def circuit(self, name: str | None = None) -> Circuit:
+        """The circuit of one view, or of all views together."""
+        if name is None:
+            return self._compiled.circuit
+        find(name, "view", self.views, dict.fromkeys(self.tables, "it is a table"))
+        return self._compiled.circuit.part(name)
 
     @property
     def checked(self) -> CheckedProgram:

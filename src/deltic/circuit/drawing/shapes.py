@@ -1,0 +1,76 @@
+"""What a drawing of circuits consists of, before it is written in some language: boxes, arrows and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.operators import Feedback, Import, Sink
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node: an identifier that is unique in the drawing, the operator and the type that it puts out."""
+
+    id: str
+    operator: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An edge from box to box; dashed where it crosses a frame or closes a cycle."""
+
+    start: str
+    end: str
+    label: str = ""
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A circuit: its boxes, the frames of the circuits inside it, and its arrows."""
+
+    id: str
+    title: str
+    boxes: tuple[Box, ...]
+    frames: tuple[Frame, ...]
+    arrows: tuple[Arrow, ...]
+
+
+def frames_of(circuits: Mapping[str, Circuit]) -> tuple[Frame, ...]:
+    """One frame for each of the circuits, titled by their names."""
+    return tuple(_frame(f"c{i}", title, circuit) for i, (title, circuit) in enumerate(circuits.items()))
+
+
+def _frame(id_: str, title: str, circuit: Circuit) -> Frame:
+    boxes = tuple(_box(f"{id_}_{number}", node) for number, node in enumerate(circuit.nodes))
+    frames = []
+    arrows = [Arrow(f"{id_}_{i}", f"{id_}_{n}") for n, node in enumerate(circuit.nodes) for i in node.inputs]
+    for number, node in enumerate(circuit.nodes):
+        for label, body in node.operator.bodies():
+            frame = _frame(f"{id_}_{number}_{label}", f"{label} of %{number}", body)
+            frames.append(frame)
+            arrows += _crossings(frame.id, body, f"{id_}_{number}", [f"{id_}_{i}" for i in node.inputs])
+    return Frame(id_, title, boxes, tuple(frames), (*arrows, *_feedbacks(id_, circuit)))
+
+
+def _box(id_: str, node: Node) -> Box:
+    return Box(id_, f"{node.operator.keyword} {node.operator.arguments()}".strip(), str(node.type))
+
+
+def _crossings(frame: str, body: Circuit, outside: str, inputs: list[str]) -> Iterator[Arrow]:
+    """The inputs of a bracketed circuit to its imports, and its sinks to the box that puts them out."""
+    for number, operator in enumerate(body.operators):
+        if isinstance(operator, Import):
+            yield Arrow(inputs[operator.index], f"{frame}_{number}", dashed=True)
+        elif isinstance(operator, Sink):
+            yield Arrow(f"{frame}_{number}", outside, dashed=True)
+
+
+def _feedbacks(id_: str, circuit: Circuit) -> Iterator[Arrow]:
+    sinks = {op.name: n for n, op in enumerate(circuit.operators) if isinstance(op, Sink)}
+    for number, operator in enumerate(circuit.operators):
+        if isinstance(operator, Feedback) and operator.name in sinks:
+            yield Arrow(f"{id_}_{sinks[operator.name]}", f"{id_}_{number}", "z⁻¹", dashed=True)
