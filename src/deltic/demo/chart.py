@@ -32,7 +32,7 @@ def draw_chart(epochs: Sequence[Epoch], title: str, path: Path) -> None:
     _label_epochs(axes, edits)
     _label_seconds(axes)
     axes.set_title(title, loc="left", fontsize=13, pad=12)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
     figure.savefig(path)
 
 
@@ -48,12 +48,13 @@ def _draw_times(axes: Axes, edits: Sequence[Epoch]) -> None:
         color=_RECOMPUTATION,
         label="recomputation from scratch",
     )
-    for label, marker, group in (
-        ("update, edit of one file", "o", [e for e in edits if e.files <= 1]),
-        ("update, edit of several files", "D", [e for e in edits if e.files > 1]),
+    for label, marker, color, group in (
+        ("update, edit of one file", "o", _UPDATE, [e for e in edits if e.files == 1]),
+        ("update, edit of several files", "D", _UPDATE, [e for e in edits if e.files > 1]),
+        ("update, no Python file touched", ".", _MUTED, [e for e in edits if e.files == 0]),
     ):
         if group:
-            axes.plot([e.number for e in group], [e.update for e in group], marker, color=_UPDATE, label=label)
+            axes.plot([e.number for e in group], [e.update for e in group], marker, color=color, label=label)
 
 
 def _label_epochs(axes: Axes, edits: Sequence[Epoch]) -> None:

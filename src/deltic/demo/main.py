@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_text
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
@@ -72,15 +73,16 @@ class Demo:
     def run(self, master: str) -> None:
         """From reading the files to the final check; the compiler of the engine's loops works meanwhile."""
         self.report.opening(self.subject.name, len(self.subject.tree.modules), self.subject.count)
-        with ThreadPoolExecutor(max_workers=1) as pool:
+        with ThreadPoolExecutor(max_workers=1) as pool, ExitStack() as stack:
             compiled = pool.submit(warm_up)
-            with active_or_new_session(master) as spark:
-                facts = self.read_files(spark)
-                with self.report.working("compiling the engine's loops, once for this machine"):
-                    compiled.result()
-                replay = Replay(spark, self.subject.tree, facts)
-                self.follow(replay)
-                self.write(replay.pipeline)
+            with self.report.working("Spark starts"):
+                spark = stack.enter_context(active_or_new_session(master))
+            facts = self.read_files(spark)
+            with self.report.working("compiling the engine's loops, once for this machine"):
+                compiled.result()
+            replay = Replay(spark, self.subject.tree, facts)
+            self.follow(replay)
+            self.write(replay.pipeline)
         self.conclude(replay.pipeline)
 
     def read_files(self, spark: SparkSession) -> pa.Table:
