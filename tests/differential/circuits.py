@@ -138,8 +138,8 @@ def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp
         return column(name)
     divisor = column(rng.choice(fitting)) if rng.random() < 0.2 else literal(len(values), Type.INT64)
     added = exp.Add(this=column(name), expression=literal(rng.randint(0, 2), Type.INT64))
-    bounded = exp.Mod(this=exp.paren(added), expression=divisor)
-    return exp.Mod(this=exp.paren(bounded), expression=literal(len(values), Type.INT64))
+    bounded = exp.Mod(this=added, expression=divisor)
+    return exp.Mod(this=bounded, expression=literal(len(values), Type.INT64))
 
 
 def _add_filter(pool: _Pool) -> None:

@@ -106,7 +106,7 @@ class FixpointDelta(Operator):
         return BundleType(tuple((n, ZSetType(t.schema, False, depth)) for n, t in sorted(outputs.items())))
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
-        return (("derivative", self.derivative),)
+        return (("body", self.body), ("derivative", self.derivative))
 
 
 @dataclass(frozen=True)

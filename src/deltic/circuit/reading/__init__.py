@@ -1,0 +1,5 @@
+"""Reading the text form of circuits back."""
+
+from deltic.circuit.reading.parser import parse_circuit
+
+__all__ = ["parse_circuit"]

@@ -1,0 +1,56 @@
+"""From the parsed text to a circuit, node by node through the builder, so that what is read is well-formed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lark import Token, Tree
+
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.reading.operators import READERS, Line
+from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.types import read_type
+from deltic.errors import CircuitError, UnsupportedError
+
+
+def build_circuit(tree: Tree[Token], places: Places, depth: int) -> Circuit:
+    """The circuit of a tree whose children are nodes; raises ProgramError at the first that cannot be built."""
+    builder = CircuitBuilder(depth)
+    for number, node in enumerate(tree.children):
+        assert isinstance(node, Tree)
+        _add(builder, node.children, number, places)
+    return builder.build()
+
+
+def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Places) -> None:
+    """Add the next node; its parts are reference, keyword, arguments, inputs, type and bodies."""
+    reference, keyword, arguments, inputs, type_, *bodies = parts
+    if reference != f"%{number}":
+        raise places.error(reference, f"expected %{number}: nodes are numbered from 0 in their order")
+    if keyword not in READERS:
+        raise places.unknown(keyword, "operator", READERS)
+    declared = read_type(type_, places)
+    numbers = _inputs(inputs, number, places)
+    inner = {
+        str(b.children[0]): build_circuit(Tree("start", b.children[1:]), places, builder.depth + 1) for b in bodies
+    }
+    schemas = [builder.node(n).type for n in numbers]
+    line = Line(keyword, arguments, schemas, declared, inner, builder.depth, places)
+    try:
+        added = builder.add(READERS[keyword](line), *numbers)
+    except (CircuitError, UnsupportedError) as error:
+        raise places.error(keyword, str(error)) from None
+    if added != number:
+        raise places.error(reference, f"this is the node %{added} again")
+    if (found := builder.node(added).type) != declared:
+        raise places.error(keyword, f"the type of this node is {found}, not {declared}")
+
+
+def _inputs(tree: Tree[Token] | None, number: int, places: Places) -> list[int]:
+    """The numbers of the inputs, each of a node that stands before."""
+    references = [token for token in (tree.children if tree else []) if isinstance(token, Token)]
+    for token in references:
+        if int(token[1:]) >= number:
+            raise places.error(token, f"{token} does not stand before %{number}")
+    return [int(token[1:]) for token in references]

@@ -1,0 +1,145 @@
+"""One reader for each operator: from the parts of its line to the operator."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lark import Token
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import Circuit
+from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.scalars import parse_expression, split
+from deltic.circuit.types import Column, EdgeType, ZSetType
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the text says about a node."""
+
+    keyword: Token
+    arguments: Token | None
+    inputs: Sequence[EdgeType]
+    type: EdgeType
+    bodies: dict[str, Circuit]
+    depth: int
+    places: Places
+
+    @property
+    def zset(self) -> ZSetType:
+        """Its type, which has to be that of a Z-set."""
+        if not isinstance(self.type, ZSetType):
+            raise self.places.error(self.keyword, f"{self.keyword} puts out a Z-set, not {self.type}")
+        return self.type
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """The columns that its expressions read."""
+        return self.inputs[0].schema.names if self.inputs and isinstance(self.inputs[0], ZSetType) else ()
+
+    def argument(self, kind: str) -> str:
+        """Its argument, which has to be a NAME, BRACKETS or ROWS."""
+        if self.arguments is None or self.arguments.type != kind:
+            wanted = {"NAME": "a name", "BRACKETS": "expressions in [brackets]", "ROWS": "rows in {braces}"}[kind]
+            raise self.places.error(self.arguments or self.keyword, f"{self.keyword} takes {wanted}")
+        return str(self.arguments)
+
+    def body(self, label: str) -> Circuit:
+        """The circuit inside it under that label."""
+        if label not in self.bodies:
+            raise self.places.error(self.keyword, f"{self.keyword} needs a {label} {{ ... }} after its line")
+        return self.bodies[label]
+
+    def expression(self, text: str) -> exp.Expression:
+        """An expression over the columns of the input."""
+        try:
+            return parse_expression(text, self.input_columns)
+        except ValueError as error:
+            raise self.places.error(self.arguments or self.keyword, f"{self.keyword}: {error}") from None
+
+
+Reader = Callable[[Line], ops.Operator]
+
+
+def _map(line: Line) -> ops.Map:
+    parts, columns = list(split(line.argument("BRACKETS")[1:-1])), line.zset.schema.columns
+    if len(parts) != len(columns):
+        raise line.places.error(
+            line.arguments or line.keyword, f"{len(parts)} expressions for the {len(columns)} columns of {line.type}"
+        )
+    return ops.Map(columns, tuple(_computed(line, part, c) for part, c in zip(parts, columns, strict=True)))
+
+
+def _computed(line: Line, part: str, wanted: Column) -> exp.Expression:
+    """The expression of one column, `expression AS name`, or the column of that name itself."""
+    if part == wanted.name and part in line.input_columns:
+        return column(part)
+    if not part.endswith(f" AS {wanted.name}"):
+        raise line.places.error(line.arguments or line.keyword, f"`{part}` does not end with AS {wanted.name}")
+    return line.expression(part.removesuffix(f" AS {wanted.name}"))
+
+
+def _constant(line: Line) -> ops.Constant:
+    text = line.argument("ROWS")
+    try:
+        rows = ast.parse(f"[{text[1:-1]}]", mode="eval").body
+        assert isinstance(rows, ast.List)
+        return ops.Constant(line.zset.schema, tuple(_row(row) for row in rows.elts))
+    except (ValueError, SyntaxError):
+        raise line.places.error(line.arguments or line.keyword, "these are not rows of numbers and texts") from None
+
+
+def _row(written: ast.expr) -> tuple[Any, ...]:
+    values = written.elts if isinstance(written, ast.Tuple) else [written]
+    return tuple(ast.literal_eval(_Infinite().visit(value)) for value in values)
+
+
+class _Infinite(ast.NodeTransformer):
+    """inf and nan, as Python prints them, to the numbers."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
+
+
+def _import(line: Line) -> ops.Import:
+    if not (number := line.argument("NAME")).isdecimal():
+        raise line.places.error(line.arguments or line.keyword, "import takes the number of an input")
+    return ops.Import(int(number), ZSetType(line.zset.schema, line.zset.is_set, line.depth - 1))
+
+
+def _plain(operator: Callable[[], ops.Operator]) -> Reader:
+    """The reader of an operator without arguments."""
+
+    def read(line: Line) -> ops.Operator:
+        if line.arguments is not None:
+            raise line.places.error(line.arguments, f"{line.keyword} takes no arguments")
+        return operator()
+
+    return read
+
+
+READERS: dict[str, Reader] = {
+    "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
+    "constant": _constant,
+    "sink": lambda line: ops.Sink(line.argument("NAME")),
+    "map": _map,
+    "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
+    "import": _import,
+    "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),
+    "component": lambda line: ops.Component(line.argument("NAME")),
+    "fixpoint": lambda line: ops.Fixpoint(line.body("body")),
+    "fixpoint_delta": lambda line: ops.FixpointDelta(line.body("body"), line.body("derivative")),
+    "integrate": lambda line: ops.Integrate(line.zset.is_set),
+    **{
+        kind.keyword: _plain(kind)
+        for kind in (
+            *(ops.Plus, ops.Negate, ops.Join, ops.Antijoin, ops.Distinct),
+            *(ops.Differentiate, ops.Delay, ops.DistinctDelta),
+        )
+    },
+}

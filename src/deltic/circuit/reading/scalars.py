@@ -1,0 +1,69 @@
+"""Expressions of the text form back to the trees that `deltic.circuit.expressions.show` writes them from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+import sqlglot
+from sqlglot import exp
+
+from deltic.circuit.expressions import columns_of, show
+
+_WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\W\d]\w*(?!\w*\s*\()""")
+_SYNTAX = {"AND", "OR", "NOT", "IS", "NULL", "TRUE", "FALSE", "AS"}
+_PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr"}
+
+
+def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
+    """The tree of an expression over these columns.
+
+    Parentheses that only say how operators bind are not in the tree. Raises ValueError where the text is not one
+    that `show` writes.
+    """
+    quoted = _WORDS.sub(lambda word: _as_column(word[0], columns), text)
+    try:
+        written = sqlglot.parse_one(quoted, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        raise ValueError(f"`{text}` is not an expression") from None
+    tree = _plain(written, keep_parentheses=False)
+    tree = tree if show(tree) == text else _plain(written, keep_parentheses=True)
+    if unknown := [name for name in columns_of(tree) if name not in columns]:
+        raise ValueError(f"column {unknown[0]} is not in the input")
+    if show(tree) != text:
+        raise ValueError(f"`{text}` is not the text of an expression; as text it is `{show(tree)}`")
+    return tree
+
+
+def split(text: str) -> Iterator[str]:
+    """The parts between the commas that stand outside of quotes and parentheses."""
+    start = level = 0
+    for found in re.finditer(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]""", text):
+        level += {"(": 1, ")": -1}.get(found[0], 0)
+        if found[0] == "," and level == 0:
+            yield text[start : found.start()].strip()
+            start = found.end()
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def _as_column(word: str, columns: Collection[str]) -> str:
+    return f'"{word}"' if word in columns and word not in _SYNTAX else word
+
+
+def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
+    """The tree with the parts that Deltic's own trees have: no quotes of names, no defaults of the dialect."""
+
+    holder = exp.Paren(this=written.copy())
+    for node in reversed(list(holder.this.walk())):
+        if isinstance(node, exp.Identifier):
+            node.replace(exp.Identifier(this=node.name))
+        elif isinstance(node, exp.Paren) and not keep_parentheses:
+            node.replace(node.this)
+        elif isinstance(node, exp.Case) and isinstance(node.args.get("default"), exp.Least | exp.Greatest):
+            node.replace(node.args["default"])  # DuckDB's ignore NULL, so they are written with a case for it
+        elif not isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.DataType | exp.Case):
+            for name in set(node.args) - _PARTS:
+                node.set(name, None)
+    tree: exp.Expression = holder.this
+    return tree.pop()
