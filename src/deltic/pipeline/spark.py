@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema, Type
@@ -58,6 +60,18 @@ def active_session(spark: SparkSession | None) -> SparkSession:
     if active is None:
         raise DelticError("to_spark() needs a Spark session: start one, or give it to deltic.Pipeline(spark)")
     return active
+
+
+@contextmanager
+def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
+    """Turns what Spark raises into an error of Deltic, made of the first line of its reason."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as failure:
+        raise error(str(failure).strip().splitlines()[0]) from failure
 
 
 def is_dataframe(value: Any) -> bool:

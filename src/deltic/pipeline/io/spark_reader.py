@@ -15,7 +15,7 @@ from deltic.pipeline.io.lines import diagnose
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.parsed import Batch
 from deltic.pipeline.io.spark_lines import LINE_ID, header_ids, numbering, scan, spark_pattern
-from deltic.pipeline.spark import quoted
+from deltic.pipeline.spark import quoted, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,17 +32,12 @@ class SparkReader:
 
         Raises DataError when a file as a whole cannot hold rows of the table.
         """
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-        from pyspark.errors import PySparkException
-
         if not files.paths:
             return ArrowReader().read(files, limit)
         read = self._read_parquet if files.layout.kind is Kind.PARQUET else self._read_lines
-        try:
+        file = str(files.paths[0])
+        with spark_errors(lambda reason: DataError([Diagnostic(f"Spark cannot read the file: {reason}", file)])):
             return read(files, limit)
-        except (PySparkException, Py4JError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise DataError([Diagnostic(f"Spark cannot read the file: {reason}", str(files.paths[0]))]) from error
 
     def _read_lines(self, files: Files, limit: int | None) -> Batch:
         layout, lines = files.layout, scan(self._spark, files.paths)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.protocol import WEIGHT
+from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.spark_lines import spark_path
 from deltic.pipeline.io.target import Target, clear
-from deltic.pipeline.spark import to_dataframe
+from deltic.pipeline.spark import spark_errors, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,8 +31,9 @@ class SparkWriter:
     def write(self, rows: pa.Table, target: Target) -> None:
         """Write the rows to a folder at the target's path."""
         clear(target.path)
-        for part in slices(rows, _SLICE) if len(rows) else [rows]:
-            self._append(part, target)
+        with spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}")):
+            for part in slices(rows, _SLICE) if len(rows) else [rows]:
+                self._append(part, target)
 
     def _append(self, rows: pa.Table, target: Target) -> None:
         path = spark_path(target.path)
