@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -98,7 +99,7 @@ def _apply(expression: exp.Expression, values: list[Any], types: list[Type]) -> 
     if isinstance(expression, exp.TryCast) and types[0].is_numeric and CASTS[expression.to.this].is_numeric:
         return convert_number(values[0], types[0], CASTS[expression.to.this])
     if is_function(expression):
-        return _function(expression, values, types)
+        return _function(expression, tuple(values), tuple(types))
     return _arithmetic(kind, values, types[0])
 
 
@@ -113,7 +114,9 @@ def _arithmetic(kind: type[exp.Expression], values: list[Any], type_: Type) -> A
     return None if result is None else wrap(result, type_)
 
 
-def _function(expression: exp.Expression, values: list[Any], types: list[Type]) -> Any:
+@lru_cache(maxsize=1 << 16)
+def _function(expression: exp.Expression, values: tuple[Any, ...], types: tuple[Type, ...]) -> Any:
+    """The value of a function of these operands; kept, because a query to DuckDB costs a millisecond."""
     import pyarrow as pa
 
     arrays = [pa.array([v], t.arrow) for v, t in zip(values, types, strict=True)]
