@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def command(*arguments: str) -> Result:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Result(result.exit_code, result.stdout, result.stderr)
+
+
+def without_measurements(text: str) -> list[str]:
+    """The lines of what a run prints, but for times, memory, rows visited and the widths that they give to columns."""
+    lines = (line for line in text.strip().splitlines() if "─" not in line)
+    words = (re.sub(r"[\d.]+ (ms|s|GiB)", "?", line) for line in lines)
+    return [" ".join(re.sub(r"\? +[\d,]+ *$", "? ?", line).split()) for line in words]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import command
+from tests.cli.conftest import command, without_measurements
 
 PAGE = (Path(__file__).parents[2] / "docs" / "running.md").read_text(encoding="utf-8")
 
@@ -26,11 +26,6 @@ def example(tmp_path, monkeypatch):
 def command_line():
     (line,) = re.findall(r"^    deltic (run .*)$", PAGE, re.MULTILINE)
     return [*line.split(), "--engine", "local"]
-
-
-def without_measurements(text):
-    text = re.sub(r"[\d.]+ (ms|s|GiB)|\d+ *$", "?", text, flags=re.MULTILINE)
-    return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 
 def block_after(words):

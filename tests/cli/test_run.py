@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import command
+from tests.cli.conftest import command, without_measurements
 
 ENGINES = ["local", "reference", pytest.param("auto", marks=pytest.mark.spark)]
 
@@ -68,12 +68,7 @@ def test_formats(workshop, form):
 
 
 def test_for_people(workshop, golden):
-    """Times vary and are taken out."""
-    import re
-
-    out = workshop.run("--changes", "changes").out
-    out = re.sub(r"[\d.]+ (ms|s|GiB)", "?", out)
-    golden("data/run.txt", "\n".join(re.sub(r" +", " ", line).rstrip() for line in out.splitlines()))
+    golden("data/run.txt", "\n".join(without_measurements(workshop.run("--changes", "changes").out)))
 
 
 def test_quiet(workshop):
