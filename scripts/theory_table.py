@@ -43,11 +43,12 @@ def tests_by_law() -> dict[str, list[str]]:
 
 
 def in_code(name: str) -> bool:
-    """Whether a dotted name, relative to deltic.algebra, is a module's attribute, or an attribute of one."""
-    parts = name.split(".")
+    """Whether a dotted name, relative to deltic.algebra or whole, is a module's attribute, or an attribute of one."""
+    parts = name.removeprefix("deltic.").split(".")
+    package = "deltic." if name.startswith("deltic.") else "deltic.algebra."
     for split in range(len(parts) - 1, 0, -1):
         try:
-            module = importlib.import_module("deltic.algebra." + ".".join(parts[:split]))
+            module = importlib.import_module(package + ".".join(parts[:split]))
         except ModuleNotFoundError:
             continue
         try:
@@ -105,10 +106,11 @@ def page() -> str:
 
 
 def section(paper: str, catalogue: dict[str, dict], tests: dict[str, list[str]]) -> Iterator[str]:
-    """The table of one paper: all its statements, or those that tests name."""
+    """The table of one paper: its statements in the catalogue, then others that tests name."""
     statements, notes = catalogue["statements"], catalogue["notes"]
     own = [law for law in {**statements, **catalogue["same"]} if law.split()[0] == paper]
-    if own:
+    named = sorted((law for law in tests if law.split()[0] == paper and law not in own), key=in_order)
+    if own or named:
         yield "| statement | what | in `deltic.algebra` | tests |"
         yield "|---|---|---|---|"
     for law in own:
@@ -118,12 +120,8 @@ def section(paper: str, catalogue: dict[str, dict], tests: dict[str, list[str]])
         else:
             other = catalogue["same"][law]
             yield row(law, statements[other][0], statements[other][1:], [], f"as {other}")
-    named = sorted((law for law in tests if law.split()[0] == paper and law not in own), key=in_order)
-    if named and not own:
-        yield "| statement | tests |"
-        yield "|---|---|"
-        for law in named:
-            yield f"| {law} | {'<br>'.join(tests[law])} |"
+    for law in named:
+        yield row(law, "", [], tests[law])
 
 
 def in_order(law: str) -> list[tuple[int, str]]:

@@ -44,6 +44,25 @@ def unreachable() -> Circuit:
     return builder.build()
 
 
+def reached_body() -> Circuit:
+    """reached(x) :- start(x). reached(y) :- reached(x), edge(x, y)."""
+    builder = CircuitBuilder(1)
+    start, edge = builder.add(ops.Import(0, ZSetType(X, is_set=True))), builder.add(ops.Import(1, ZSetType(XY, True)))
+    step = builder.add(ops.Join(), builder.add(ops.Feedback("reached", X)), edge)
+    both = builder.add(ops.Plus(), start, rename(builder, step, x="y"))
+    builder.add(ops.Sink("reached"), builder.add(ops.Distinct(), both))
+    return builder.build()
+
+
+def reached() -> Circuit:
+    """The rows that are reached from those of start: a new edge matters only where its source is reached."""
+    builder = CircuitBuilder()
+    start, edge = builder.add(ops.Source("start", X)), builder.add(ops.Source("edge", XY))
+    fixpoint = builder.add(ops.Fixpoint(reached_body()), start, edge)
+    builder.add(ops.Sink("reached"), builder.add(ops.Component("reached"), fixpoint))
+    return builder.build()
+
+
 def arithmetic() -> Circuit:
     """Bags, a constant, computed columns, negation and a nullary view."""
     builder = CircuitBuilder()

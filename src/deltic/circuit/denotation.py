@@ -1,0 +1,158 @@
+"""The meaning of circuits as functions on streams [DBSP §9.3, §9.4].
+
+In a circuit of nesting d every edge is a stream nested d + 1 deep: time 0 counts the steps of the whole circuit, and
+each fixpoint adds the time of its iterations. Operators without state are lifted through all times, a fixpoint is
+
+    ↑X ∘ (fix α. body(↑E(imports), ↑z⁻¹(α)))
+
+with the body lifted as a whole, which by [DBSP Prop. 5.7] is to lift what it consists of. Delays, I and D belong to
+one of the times, their *clock*: that of the circuit they stand in, and in the derivative of a fixpoint's body the one
+of the circuit around it, as the body's changes are those from one of its steps to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from deltic.algebra.groups import Z_SETS, FiniteMaps
+from deltic.algebra.streams import (
+    Stream,
+    constant,
+    delay,
+    difference,
+    fix_together,
+    integral,
+    lift,
+    lift_repeatedly,
+    limit,
+    nested_streams,
+)
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE, Rows
+from deltic.errors import UnsupportedError
+
+Streams = Stream[Any]
+Value = Any  # a stream, or a dict of them for a bundle
+Bundle = Mapping[str, Rows]
+
+BUNDLES: FiniteMaps[str, Rows] = FiniteMaps(Z_SETS)
+
+STREAM_OPERATORS: dict[type[ops.Operator], Callable[[Streams], Streams]] = {
+    ops.Delay: delay,
+    ops.Integrate: integral,
+    ops.Differentiate: difference,
+}
+
+
+def denote(circuit: Circuit, sources: Mapping[str, Stream[Rows]]) -> dict[str, Stream[Rows]]:
+    """The streams of the sinks for these streams of the sources; a source that is absent is zero at all times."""
+    return _denote(circuit, _Scope(depth=1, clock=0, sources=sources))
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a circuit stands: how deep its streams are nested, which time its delays count, what its leaves read."""
+
+    depth: int
+    clock: int
+    sources: Mapping[str, Streams] = field(default_factory=dict)
+    imports: Sequence[Streams] = ()
+    feedback: Mapping[str, Streams] = field(default_factory=dict)
+
+    def lift(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of Z-sets at all times of the scope."""
+        return lift_repeatedly(function, Z_SETS, self.depth)
+
+    def raised(self, operator: Callable[[Any], Any], time: int) -> Callable[..., Any]:
+        """An operator at one of the times; it maps streams to streams as deeply nested."""
+        return lift_repeatedly(operator, nested_streams(Z_SETS, self.depth - time), time)
+
+
+def _denote(circuit: Circuit, scope: _Scope) -> dict[str, Streams]:
+    values: list[Value] = []
+    for node in circuit.nodes:
+        values.append(_node(circuit, node, [values[i] for i in node.inputs], scope))
+    return {name: values[number] for name, number in circuit.sinks.items()}
+
+
+def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: _Scope) -> Value:
+    op = node.operator
+    if isinstance(op, ops.Fixpoint | ops.FixpointDelta):
+        return _fixpoint(op, inputs, scope)
+    if isinstance(op, ops.Component):
+        return inputs[0][op.name]
+    if type(op) in STREAM_OPERATORS:
+        return scope.raised(STREAM_OPERATORS[type(op)], scope.clock)(*inputs)
+    if type(op) in LEAVES:
+        return LEAVES[type(op)](op, scope)
+    if type(op) not in POINTWISE:
+        raise UnsupportedError(f"{op.keyword}: it has no meaning as a function on streams")
+    types = [circuit.nodes[i].type for i in node.inputs]
+    return scope.lift(lambda *rows: POINTWISE[type(op)](op, rows, types))(*inputs)
+
+
+def _source(op: ops.Source, scope: _Scope) -> Streams:
+    return scope.sources.get(op.name, Stream.of(Z_SETS, []))
+
+
+LEAVES: dict[type[ops.Operator], Callable[[Any, _Scope], Streams]] = {
+    ops.Source: _source,
+    ops.Constant: lambda op, scope: constant(Z_SETS, ZSet.of(op.rows)),
+    ops.Import: lambda op, scope: scope.imports[op.index],
+    ops.Feedback: lambda op, scope: scope.feedback[op.name],
+}
+
+
+def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Streams], scope: _Scope) -> dict[str, Streams]:
+    """The last values of the body's iterations.
+
+    A derivative's changes may be zero at an iteration and not at a later one, but their sum over the clock is an
+    iteration that settles where it first repeats: X is taken of ↑I, and D of the result.
+    """
+    clock = scope.depth if isinstance(op, ops.Fixpoint) else scope.clock
+    inside = _Scope(scope.depth + 1, clock)
+    if isinstance(op, ops.Fixpoint):
+        return _settled(_iterations(op.body, inputs, inside), scope)
+    changes = _iterations(op.derivative, inputs, inside)
+    sums, differences = inside.raised(integral, clock), scope.raised(difference, clock)
+    settled = _settled({name: sums(stream) for name, stream in changes.items()}, scope)
+    return {name: differences(stream) for name, stream in settled.items()}
+
+
+def _settled(iterations: dict[str, Streams], scope: _Scope) -> dict[str, Streams]:
+    """↑X of all relations together: one may rest while another still changes."""
+    names = list(iterations)
+
+    def last(*relations: Streams) -> Bundle:
+        bundles = lift(lambda *rows: {n: r for n, r in zip(names, rows, strict=True) if r}, BUNDLES)(*relations)
+        return limit(bundles, ITERATION_LIMIT)
+
+    def component(name: str) -> Callable[[Bundle], Rows]:
+        return lambda bundle: bundle.get(name, ZSet())
+
+    bundles = lift_repeatedly(last, BUNDLES, scope.depth)(*iterations.values())
+    return {name: scope.lift(component(name))(bundles) for name in names}
+
+
+def _iterations(body: Circuit, inputs: Sequence[Streams], inside: _Scope) -> dict[str, Streams]:
+    """The streams, one nesting deeper than the inputs, of the values of the body's sinks at each iteration."""
+    times = inside.depth - 1
+    repeat = lift_repeatedly(lambda rows: constant(Z_SETS, rows), nested_streams(Z_SETS, 1), times)
+    imports = [repeat(stream) for stream in inputs]
+    names = list(body.sinks)
+
+    @cache
+    def outputs(*relations: Streams) -> dict[str, Streams]:
+        before = {name: inside.raised(delay, times)(s) for name, s in zip(names, relations, strict=True)}
+        return _denote(body, replace(inside, imports=imports, feedback=before))
+
+    def output(name: str) -> Callable[..., Streams]:
+        return lambda *relations: outputs(*relations)[name]
+
+    solution = fix_together([output(name) for name in names], [nested_streams(Z_SETS, times)] * len(names))
+    return dict(zip(names, solution, strict=True))

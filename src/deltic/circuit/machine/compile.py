@@ -1,0 +1,109 @@
+"""From circuits to machines that are connected by channels [DBSP §10]."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.machine.events import Queue
+from deltic.circuit.machine.nodes import Controller, Delay, Entry, Exit, Machine, Primitive
+from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE
+from deltic.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a circuit is compiled: its controller, the time that its delays count, and what its leaves are.
+
+    `sources` collects the machines of the sources. The clock is the controller's level, but that of the circuit
+    around the loop for the derivative of a loop's body.
+    """
+
+    queue: Queue
+    controller: Controller
+    clock: int
+    sources: dict[str, Machine] = field(default_factory=dict)
+    imports: Sequence[Machine] = ()
+    feedback: Mapping[str, Machine] = field(default_factory=dict)
+
+    def put(self, machine: Machine, *inputs: Machine) -> Machine:
+        """Make a machine a node of the circuit, with its input ports connected to other nodes."""
+        self.controller.nodes.append(machine)
+        for port, source in enumerate(inputs):
+            source.connect(machine, port)
+        return machine
+
+    def function(self, function: Callable[..., Any], *inputs: Machine) -> Machine:
+        """A lifted function of other nodes."""
+        return self.put(Primitive(self.queue, len(inputs), function), *inputs)
+
+    def integrate(self, source: Machine, clock: int) -> Machine:
+        """I as + with a delay in its cycle."""
+        delay = self.put(Delay(self.queue, clock))
+        total = self.function(operator.add, source, delay)
+        total.connect(delay, 0)
+        return total
+
+    def differentiate(self, source: Machine, clock: int) -> Machine:
+        """D as the difference to a delay."""
+        return self.function(operator.sub, source, self.put(Delay(self.queue, clock), source))
+
+
+def compile_circuit(circuit: Circuit, place: Place) -> dict[str, Machine]:
+    """Put the machines of a circuit into its place; the result are those that feed the sinks."""
+    machines: list[Machine] = []
+    for node in circuit.nodes:
+        machines.append(_compile_node(circuit, node, [machines[i] for i in node.inputs], place))
+    return {name: machines[number] for name, number in circuit.sinks.items()}
+
+
+def _compile_node(circuit: Circuit, node: Node, inputs: list[Machine], place: Place) -> Machine:
+    op = node.operator
+    if type(op) in NODES:
+        return NODES[type(op)](op, inputs, place)
+    if type(op) not in POINTWISE:
+        raise UnsupportedError(f"{op.keyword}: there is no state machine for it")
+    types = [circuit.nodes[i].type for i in node.inputs]
+    return place.function(lambda *values: POINTWISE[type(op)](op, values, types), *inputs)
+
+
+def _source(op: ops.Source, inputs: list[Machine], place: Place) -> Machine:
+    place.sources[op.name] = place.put(Primitive(place.queue, 1, lambda rows: rows))
+    return place.sources[op.name]
+
+
+def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], place: Place) -> Machine:
+    """The body between a loop entry and a loop exit: imports are I of what enters, D of the sinks is what leaves."""
+    body, clock = (op.body, None) if isinstance(op, ops.Fixpoint) else (op.derivative, place.clock)
+    controller = Controller(place.controller.level + 1)
+    place.controller.inner.append(controller)
+    entry = Entry(place.queue, len(inputs), controller, ITERATION_LIMIT)
+    place.put(entry, *inputs)
+    level = controller.level
+    inside = Place(place.queue, controller, level if clock is None else clock)
+    imports = [inside.integrate(inside.put(port), level) for port in entry.ports]
+    feedback = {name: inside.put(Delay(place.queue, level)) for name in body.sinks}
+    sinks = compile_circuit(body, Place(place.queue, controller, inside.clock, {}, imports, feedback))
+    for name, machine in sinks.items():
+        machine.connect(feedback[name], 0)
+    changes = [inside.differentiate(machine, level) for machine in sinks.values()]
+    return inside.put(Exit(place.queue, list(sinks), entry, level, inside.clock), *changes)
+
+
+NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Place], Machine]] = {
+    ops.Source: _source,
+    ops.Constant: lambda op, inputs, place: place.function(lambda: ZSet.of(op.rows)),
+    ops.Import: lambda op, inputs, place: place.imports[op.index],
+    ops.Feedback: lambda op, inputs, place: place.feedback[op.name],
+    ops.Delay: lambda op, inputs, place: place.put(Delay(place.queue, place.clock), *inputs),
+    ops.Integrate: lambda op, inputs, place: place.integrate(inputs[0], place.clock),
+    ops.Differentiate: lambda op, inputs, place: place.differentiate(inputs[0], place.clock),
+    ops.Component: lambda op, inputs, place: place.function(operator.itemgetter(op.name), *inputs),
+    ops.Fixpoint: _loop,
+    ops.FixpointDelta: _loop,
+}

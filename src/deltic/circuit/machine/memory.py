@@ -1,0 +1,81 @@
+"""What a delay keeps: one value, or for the loops between its clock and itself a list of values [DBSP §10]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deltic.circuit.machine.events import Time
+
+
+class Nested:
+    """Values by iterations of nested loops, as lists of lists; a single value for no loop.
+
+    Past the end of a list its last element is repeated: the loop has come to rest there.
+
+    Examples
+    --------
+    >>> lengths = Nested()
+    >>> lengths.put((0, 0), "a"), lengths.put((0, 1), "b"), lengths.put((1, 0), "c")
+    (None, None, None)
+    >>> lengths.get((0, 7)), lengths.get((5, 5)), Nested().get((0,))
+    ('b', 'c', None)
+    """
+
+    def __init__(self) -> None:
+        self._values: Any = None
+
+    def get(self, time: Time) -> Any:
+        """The value at these iterations, None where nothing was put at all."""
+        values = self._values
+        for iteration in time:
+            if values is None:
+                return None
+            values = values[min(iteration, len(values) - 1)]
+        return values
+
+    def put(self, time: Time, value: Any) -> None:
+        """Keep a value; iterations come in order."""
+        if not time:
+            self._values = value
+            return
+        if self._values is None:
+            self._values = []
+        values = self._values
+        for iteration in time[:-1]:
+            if iteration == len(values):
+                values.append([])
+            values = values[iteration]
+        values[time[-1] :] = [value]
+
+
+class Memory:
+    """What was put in the last step of a clock, while the next step puts its own.
+
+    `clock` is the position of the clock in times; what comes after it are the iterations of loops within one step.
+    """
+
+    def __init__(self, clock: int) -> None:
+        self.clock = clock
+        self.reset(clock)
+
+    def reset(self, level: int) -> None:
+        """Forget everything when the circuit of the clock, or one around it, begins anew."""
+        if level <= self.clock:
+            self._step: Time | None = None
+            self._time: Time = ()
+            self._before, self._now = Nested(), Nested()
+
+    def advance(self, time: Time) -> None:
+        """It is `time` now."""
+        step = time[: self.clock + 1]
+        if step != self._step:
+            self._step, self._before, self._now = step, self._now, Nested()
+        self._time = time[self.clock + 1 :]
+
+    def before(self, dropped: int = 0) -> Any:
+        """What was put one step of the clock ago; `dropped` inner times do not count."""
+        return self._before.get(self._time[: len(self._time) - dropped])
+
+    def put(self, value: Any, dropped: int = 0) -> None:
+        """Keep a value for the next step of the clock."""
+        self._now.put(self._time[: len(self._time) - dropped], value)
