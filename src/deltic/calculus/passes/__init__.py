@@ -1,0 +1,46 @@
+"""Rewrites of circuits that cost less when they are incrementalized, in their order.
+
+Each keeps the values of all sinks for all values of the tables. No engine applies them by itself: the local one plans
+the delta queries of each relation as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deltic.calculus.passes.cancel_negations import cancel_negations
+from deltic.calculus.passes.delay_distinct import delay_distinct
+from deltic.calculus.passes.drop_distinct import drop_distinct
+from deltic.calculus.passes.drop_unread import drop_unread
+from deltic.calculus.passes.flatten_sums import flatten_sums
+from deltic.calculus.passes.fuse_filters import fuse_filters
+from deltic.calculus.passes.fuse_maps import fuse_maps
+from deltic.calculus.passes.project_early import project_early
+from deltic.calculus.passes.push_filters import push_filters
+from deltic.calculus.passes.share_sums import share_sums
+from deltic.circuit.graph import Circuit
+
+Pass = Callable[[Circuit], Circuit]
+
+OPTIMIZATIONS: tuple[Pass, ...] = (
+    drop_unread,
+    cancel_negations,
+    flatten_sums,
+    share_sums,
+    drop_distinct,
+    delay_distinct,
+    push_filters,
+    fuse_filters,
+    project_early,
+    fuse_maps,
+)
+
+
+def optimize(circuit: Circuit) -> Circuit:
+    """All passes, over and over until none changes the circuit; its sinks have the same values as before."""
+    before = None
+    while before != circuit:
+        before = circuit
+        for rewrite in OPTIMIZATIONS:
+            circuit = rewrite(circuit)
+    return circuit

@@ -1,0 +1,19 @@
+"""distinct(a) = a for a set a [DBSP Prop 6.4]: what is a set by construction needs no distinct."""
+
+from __future__ import annotations
+
+from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrite
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+
+
+def drop_distinct(circuit: Circuit) -> Circuit:
+    """The circuit without distincts of sets; with it goes the state that each of them keeps."""
+    return rewrite(circuit, _rule)
+
+
+def _rule(rewriting: Rewriting, node: Node) -> int | None:
+    if not isinstance(node.operator, ops.Distinct):
+        return None
+    (source,) = rewriting.new(*node.inputs)
+    return source if is_set(rewriting.builder.node(source).type) else None

@@ -1,0 +1,26 @@
+"""(a + b) + c = a + b + c, and the sum of one term is the term: the laws of the group [DBSP Def. 3.1]."""
+
+from __future__ import annotations
+
+from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+
+
+def flatten_sums(circuit: Circuit) -> Circuit:
+    """The circuit with one sum where a sum alone read another one, and without sums of one term."""
+    return rewrite(circuit, _rule)
+
+
+def _rule(rewriting: Rewriting, node: Node) -> int | None:
+    if not isinstance(node.operator, ops.Plus):
+        return None
+    terms = [term for number in node.inputs for term in _terms(rewriting, number)]
+    new = rewriting.new(*terms)
+    return new[0] if len(new) == 1 else rewriting.add(ops.Plus(), *new)
+
+
+def _terms(rewriting: Rewriting, number: int) -> tuple[int, ...]:
+    inner = rewriting.node(number)
+    flat = isinstance(inner.operator, ops.Plus) and rewriting.only_read_here(number)
+    return inner.inputs if flat else (number,)

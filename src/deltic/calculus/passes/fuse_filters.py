@@ -1,0 +1,24 @@
+"""σ_q(σ_p(a)) = σ_{p AND q}(a): a filter of a filter tests each row once."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+
+
+def fuse_filters(circuit: Circuit) -> Circuit:
+    """The circuit with one filter where a filter alone read another one."""
+    return rewrite(circuit, _rule)
+
+
+def _rule(rewriting: Rewriting, node: Node) -> int | None:
+    if not isinstance(node.operator, ops.Filter):
+        return None
+    inner = rewriting.node(node.inputs[0])
+    if not isinstance(inner.operator, ops.Filter) or not rewriting.only_read_here(node.inputs[0]):
+        return None
+    both = exp.And(this=inner.operator.predicate.copy(), expression=node.operator.predicate.copy())
+    return rewriting.add(ops.Filter(both), *rewriting.new(*inner.inputs))

@@ -1,0 +1,44 @@
+"""map g (map f a) = map (g ∘ f) a, both linear; and the map that changes nothing is left out.
+
+The inner map must drop no row for an undefined value, for the outer one might not notice; and what it computes must
+be read once, for it would be computed twice.
+"""
+
+from __future__ import annotations
+
+from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.substitution import copies, keeps_every_row, through, uses
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import show
+from deltic.circuit.graph import Circuit, Node
+
+
+def fuse_maps(circuit: Circuit) -> Circuit:
+    """The circuit with one map where a map alone read another one, and without maps that change nothing."""
+    return rewrite(circuit, _rule)
+
+
+def _rule(rewriting: Rewriting, node: Node) -> int | None:
+    if not isinstance(node.operator, ops.Map):
+        return None
+    number = node.inputs[0]
+    if _is_identity(node.operator, rewriting.circuit, number):
+        return rewriting.new(number)[0]
+    inner = rewriting.node(number)
+    if not isinstance(inner.operator, ops.Map) or not rewriting.only_read_here(number):
+        return None
+    if not _can_fuse(node.operator, inner.operator, rewriting.circuit, inner.inputs[0]):
+        return None
+    fused = tuple(through(e, inner.operator) for e in node.operator.expressions)
+    return rewriting.add(ops.Map(node.operator.columns, fused), *rewriting.new(*inner.inputs))
+
+
+def _is_identity(op: ops.Map, circuit: Circuit, source: int) -> bool:
+    same = circuit.type_of(source).schema.columns == op.columns
+    return same and all(show(e) == c.name for e, c in zip(op.expressions, op.columns, strict=True))
+
+
+def _can_fuse(outer: ops.Map, inner: ops.Map, circuit: Circuit, source: int) -> bool:
+    copied = copies(inner)
+    once = all(count == 1 or name in copied for name, count in uses(outer.expressions).items())
+    return once and keeps_every_row(inner, circuit.type_of(source).schema)

@@ -1,0 +1,90 @@
+"""What the passes share: a circuit is built anew, node by node, and a rule may give a node other inputs or none.
+
+A rule is sound when the node that it gives is equal to the old one for all values of the sources. Its type may be
+that of a set where the old one was not known to be one, never the other way round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.types import BundleType, EdgeType, ZSetType
+
+Rule = Callable[["Rewriting", Node], "int | None"]
+
+
+class Rewriting:
+    """A sweep over a circuit: the old circuit, the new one's builder, and where old nodes are in the new one."""
+
+    def __init__(self, circuit: Circuit, rule: Rule) -> None:
+        self.circuit = circuit
+        self.builder = CircuitBuilder(circuit.depth)
+        self._rule = rule
+        self._numbers: list[int] = []
+
+    @cached_property
+    def readers(self) -> Counter[int]:
+        """How many inputs of other nodes each old node feeds."""
+        return Counter(i for node in self.circuit.nodes for i in node.inputs)
+
+    def only_read_here(self, number: int) -> bool:
+        """Whether one input alone reads the old node, so that rewriting it does not compute it twice."""
+        return self.readers[number] == 1
+
+    def node(self, number: int) -> Node:
+        """An old node."""
+        return self.circuit.nodes[number]
+
+    def new(self, *numbers: int) -> list[int]:
+        """The new nodes of old ones."""
+        return [self._numbers[n] for n in numbers]
+
+    def add(self, operator: ops.Operator, *inputs: int) -> int:
+        """Add a node over new ones."""
+        return self.builder.add(operator, *inputs)
+
+    def sweep(self, imports: tuple[EdgeType, ...]) -> Circuit:
+        """The new circuit, whose imports have the types of the outer inputs."""
+        for node in self.circuit.nodes:
+            found = self._rule(self, node)
+            self._numbers.append(self._same(node, imports) if found is None else found)
+        return without_unread(self.builder.build())
+
+    def _same(self, node: Node, imports: tuple[EdgeType, ...]) -> int:
+        operator, inputs = node.operator, self.new(*node.inputs)
+        if isinstance(operator, ops.Import):
+            outer = imports[operator.index] if imports else operator.type
+            assert isinstance(outer, ZSetType)
+            operator = replace(operator, type=outer)
+        if isinstance(operator, ops.Fixpoint):
+            types = tuple(self.builder.node(i).type for i in inputs)
+            operator = ops.Fixpoint(Rewriting(operator.body, self._rule).sweep(types))
+        return self.add(operator, *inputs)
+
+
+def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
+    """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere any more."""
+    while (found := Rewriting(circuit, rule).sweep(())) != circuit:
+        circuit = found
+    return circuit
+
+
+def without_unread(circuit: Circuit) -> Circuit:
+    """The circuit without the nodes that no sink depends on; tables stay, read or not."""
+    kept = circuit.ancestors([n for n, op in enumerate(circuit.operators) if isinstance(op, ops.Source | ops.Sink)])
+    builder = CircuitBuilder(circuit.depth)
+    numbers: dict[int, int] = {}
+    for number in sorted(kept):
+        node = circuit.nodes[number]
+        numbers[number] = builder.add(node.operator, *(numbers[i] for i in node.inputs))
+    return builder.build()
+
+
+def is_set(type_: EdgeType) -> bool:
+    """Whether an edge carries a set, or a bundle of them."""
+    return all(t.is_set for _, t in type_.entries) if isinstance(type_, BundleType) else type_.is_set

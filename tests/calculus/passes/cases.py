@@ -1,0 +1,96 @@
+"""For each pass the text of a small circuit that it changes."""
+
+from __future__ import annotations
+
+AB = "{a: int64, b: int64}"
+BD = "{b: int64, d: int64}"
+ABD = "{a: int64, b: int64, d: int64}"
+
+CASES = {
+    "drop_unread": f"""
+        %0 = source s : set{AB}
+        %1 = source unread : set{AB}
+        %2 = negate (%1) : zset{AB}
+        %3 = map [a] (%0) : zset{{a: int64}}
+        %4 = sink v (%0) : set{AB}""",
+    "cancel_negations": f"""
+        %0 = source s : zset{AB}
+        %1 = source t : zset{AB}
+        %2 = negate (%0) : zset{AB}
+        %3 = negate (%2) : zset{AB}
+        %4 = plus (%3, %1, %2) : zset{AB}
+        %5 = sink v (%4) : zset{AB}""",
+    "flatten_sums": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{AB}
+        %2 = plus (%0, %1) : zset{AB}
+        %3 = plus (%1, %2) : zset{AB}
+        %4 = plus (%0) : set{AB}
+        %5 = sink v (%3) : zset{AB}
+        %6 = sink w (%4) : set{AB}""",
+    "share_sums": f"""
+        %0 = source s : zset{AB}
+        %1 = source t : zset{AB}
+        %2 = plus (%0, %1) : zset{AB}
+        %3 = plus (%1, %0) : zset{AB}
+        %4 = join (%2, %3) : zset{AB}
+        %5 = sink v (%4) : zset{AB}""",
+    "drop_distinct": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = distinct (%0) : set{AB}
+        %3 = distinct (%1) : set{BD}
+        %4 = join (%2, %3) : set{ABD}
+        %5 = distinct (%4) : set{ABD}
+        %6 = map [b] (%3) : zset{{b: int64}}
+        %7 = distinct (%6) : set{{b: int64}}
+        %8 = antijoin (%5, %7) : set{ABD}
+        %9 = sink v (%8) : set{ABD}""",
+    "delay_distinct": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = map [b] (%0) : zset{{b: int64}}
+        %3 = distinct (%2) : set{{b: int64}}
+        %4 = map [0 AS c] (%3) : zset{{c: int64}}
+        %5 = distinct (%4) : set{{c: int64}}
+        %6 = distinct (%1) : set{BD}
+        %7 = map [d] (%6) : zset{{d: int64}}
+        %8 = distinct (%7) : set{{d: int64}}
+        %9 = sink positive (%5) : set{{c: int64}}
+        %10 = sink signed (%8) : set{{d: int64}}""",
+    "push_filters": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = distinct (%1) : set{BD}
+        %3 = join (%0, %2) : set{ABD}
+        %4 = filter [b > 1] (%3) : set{ABD}
+        %5 = filter [a < 2] (%4) : set{ABD}
+        %6 = map [a AS x, b + d AS y] (%5) : zset{{x: int64, y: int64}}
+        %7 = filter [x <> 0] (%6) : zset{{x: int64, y: int64}}
+        %8 = filter [y <> 2] (%7) : zset{{x: int64, y: int64}}
+        %9 = sink v (%8) : zset{{x: int64, y: int64}}""",
+    "fuse_filters": f"""
+        %0 = source s : set{AB}
+        %1 = filter [a < 3 OR b = 0] (%0) : set{AB}
+        %2 = filter [b > 0] (%1) : set{AB}
+        %3 = filter [a <> b] (%2) : set{AB}
+        %4 = sink v (%3) : set{AB}""",
+    "fuse_maps": f"""
+        %0 = source s : set{AB}
+        %1 = map [b AS a, a + 1 AS b] (%0) : zset{AB}
+        %2 = map [a AS x, b * 2 AS y] (%1) : zset{{x: int64, y: int64}}
+        %3 = map [x, y] (%2) : zset{{x: int64, y: int64}}
+        %4 = map [a // b AS a, b] (%0) : zset{AB}
+        %5 = map [b] (%4) : zset{{b: int64}}
+        %6 = map [a + b AS a, b] (%0) : zset{AB}
+        %7 = map [a * a AS a] (%6) : zset{{a: int64}}
+        %8 = sink fused (%3) : zset{{x: int64, y: int64}}
+        %9 = sink drops (%5) : zset{{b: int64}}
+        %10 = sink twice (%7) : zset{{a: int64}}""",
+    "project_early": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = join (%0, %1) : zset{ABD}
+        %3 = map [d + 1 AS x] (%2) : zset{{x: int64}}
+        %4 = sink v (%3) : zset{{x: int64}}""",
+}

@@ -1,0 +1,91 @@
+"""Each pass as a text pair, and on random circuits: equal before and after, incrementalized too.
+
+Random circuits catch a rewrite that holds for sets or positive weights only, one that shares state that two readers
+had, and one that makes of a set what is no set where an antijoin, an import or a fixpoint asks for one.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from deltic.calculus import incrementalize
+from deltic.calculus.passes import OPTIMIZATIONS, optimize
+from deltic.circuit import operators as ops
+from deltic.circuit.reading import parse_circuit
+from deltic.circuit.reference import Interpreter, run
+from tests.calculus.passes.cases import CASES
+from tests.circuit.examples import unreachable
+from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
+
+BATCHES, PER_BATCH = 6, 25
+PASSES = {rewrite.__name__: rewrite for rewrite in (*OPTIMIZATIONS, optimize)}
+
+
+def check_equal(before, after, epochs):
+    """Both circuits, and both incremental circuits, put out the same on the same changes."""
+    tables = list(integrals(epochs))
+    for contents in tables:
+        assert run(after, contents) == run(before, contents), f"{before}\n{after}"
+    one, other = Interpreter(incrementalize(before)), Interpreter(incrementalize(after))
+    for epoch in epochs:
+        assert other.step(epoch) == one.step(epoch), f"{before}\n{after}"
+
+
+def check_random_streams(before, after, seeds=10):
+    for seed in range(seeds):
+        rng = random.Random(seed)
+        check_equal(before, after, random_epochs(rng, before, 4, signed=True))
+
+
+def test_every_pass_has_a_case():
+    assert set(CASES) == {rewrite.__name__ for rewrite in OPTIMIZATIONS}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pairs(name, golden):
+    before = parse_circuit(CASES[name])
+    after = PASSES[name](before)
+    golden(f"calculus/{name}.txt", f"before:\n{before}\n\nafter:\n{after}")
+    check_random_streams(before, after)
+
+
+def test_all_passes_over_recursion(golden):
+    before = unreachable()
+    after = optimize(before)
+    golden("calculus/optimize.txt", f"before:\n{before}\n\nafter:\n{after}")
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_circuits(batch):
+    for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        rng = random.Random(seed)
+        circuit = random_circuit(rng, Shape(signed=seed % 2 == 0, fixpoints=1))
+        epochs = random_epochs(rng, circuit, 2, seed % 2 == 0)
+        for rewrite in PASSES.values():
+            if (after := rewrite(circuit)) != circuit:
+                check_equal(circuit, after, epochs)
+
+
+def test_sets_stay_sets_and_sinks_and_tables_stay():
+    for seed in range(150):
+        before = random_circuit(random.Random(seed))
+        after = optimize(before)
+        assert list(after.sinks) == list(before.sinks)
+        assert sources(after) == sources(before)
+        for name, number in before.sinks.items():
+            old, new = before.type_of(number), after.type_of(after.sinks[name])
+            assert old.schema == new.schema
+            assert new.is_set or not old.is_set
+
+
+def sources(circuit):
+    return [op for op in circuit.operators if isinstance(op, ops.Source)]
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_passes_are_idempotent(name):
+    for seed in range(40):
+        once = PASSES[name](random_circuit(random.Random(seed)))
+        assert PASSES[name](once) == once
