@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark"):
             item.add_marker("spark")
             item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many random cases the tests tried: the sums of the properties called "random ..." that they record."""
+    totals: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        totals.update({name: n for name, n in report.user_properties if name.startswith("random ")})
+    if totals:
+        terminalreporter.write_line(", ".join(f"{n:,} {name}" for name, n in sorted(totals.items())))
 
 
 @pytest.fixture

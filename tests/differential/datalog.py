@@ -85,6 +85,17 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Contains:
+    """Whether the second text contains the first."""
+
+    part: Term
+    whole: Term
+
+    def __str__(self) -> str:
+        return f"contains({self.part}, {self.whole})"
+
+
+@dataclass(frozen=True)
 class Or:
     """A disjunction of conjunctions."""
 
@@ -94,7 +105,7 @@ class Or:
         return "(" + " ; ".join(", ".join(map(str, branch)) for branch in self.branches) + ")"
 
 
-Literal = Atom | Comparison | Or
+Literal = Atom | Comparison | Contains | Or
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.differential.datalog import (
     Atom,
     Comparison,
     Const,
+    Contains,
     Literal,
     Op,
     Or,
@@ -51,6 +53,8 @@ _FUNCTORS: dict[str, Callable[..., Any]] = {
     "max": max,
     "cat": operator.add,
     "strlen": len,
+    "to_number": int,
+    "to_string": str,
     "substr": lambda s, start, length: s[start : start + length],
 }
 
@@ -122,6 +126,8 @@ def _solutions(todo: tuple[Literal, ...], env: Env, relations: Mapping[str, set[
 
 
 def _ready(literal: Literal, env: Env) -> bool:
+    if isinstance(literal, Contains):
+        return variables(literal.part) | variables(literal.whole) <= env.keys()
     if isinstance(literal, Comparison):
         free = [t for t in (literal.left, literal.right) if variables(t) - env.keys()]
         return not free or (literal.operator == "=" and len(free) == 1 and isinstance(free[0], Var))
@@ -131,6 +137,10 @@ def _ready(literal: Literal, env: Env) -> bool:
 
 
 def _extend(literal: Literal, env: Env, relations: Mapping[str, set[Row]]) -> Iterator[Env]:
+    if isinstance(literal, Contains):
+        if _value(literal.part, env) in _value(literal.whole, env):
+            yield env
+        return
     if isinstance(literal, Comparison):
         with contextlib.suppress(_Undefined):
             yield from _compare(literal, env)
@@ -182,5 +192,7 @@ def _value(term: Term, env: Env) -> Any:
     assert isinstance(term, Op)
     values = [_value(a, env) for a in term.arguments]
     if term.functor in ("/", "%") and values[1] == 0:
+        raise _Undefined
+    if term.functor == "to_number" and not re.fullmatch("[+-]?[0-9]{1,9}", values[0]):
         raise _Undefined
     return _FUNCTORS[term.functor](*values)

@@ -19,6 +19,7 @@ from tests.differential.datalog import (
     Atom,
     Comparison,
     Const,
+    Contains,
     Literal,
     Op,
     Or,
@@ -32,14 +33,14 @@ from tests.differential.datalog import (
 
 VALUES: dict[str, tuple[Any, ...]] = {
     NUMBER: (0, 1, 2, 3),
-    SYMBOL: ("", "a", "b", "é"),
+    SYMBOL: ("", "a", "1", "é"),
     UNSIGNED: (0, 1, 2),
     FLOAT: (-1.5, 0.0, 2.0),
 }
 # What some programs meet besides: values that need many bits, signs, and more than one word for a row.
 WIDE: dict[str, tuple[Any, ...]] = {
     NUMBER: (*VALUES[NUMBER], -1, 4, 300, 2**31, -(2**40), 2**62, 2**63 - 1, -(2**63)),
-    SYMBOL: (*VALUES[SYMBOL], "b", "aa", "ünïcödé ✓", 'a "quoted" word', "zzz" * 20),
+    SYMBOL: (*VALUES[SYMBOL], "b", "aa", "-3", "12345", "ünïcödé ✓", 'a "quoted" word', "zzz" * 20),
     UNSIGNED: (*VALUES[UNSIGNED], 3, 2**32, 2**63, 2**64 - 1),
     FLOAT: (*VALUES[FLOAT], 1.5, 1e300, -1e-300, 0.1, -7.25e10),
 }
@@ -70,7 +71,7 @@ def random_program(rng: random.Random) -> Program:
 
 def _types(rng: random.Random) -> tuple[str, ...]:
     arity = rng.choice((0, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3))
-    return tuple(rng.choices((NUMBER, SYMBOL, UNSIGNED, FLOAT), (75, 15, 5, 5), k=arity))
+    return tuple(rng.choices((NUMBER, SYMBOL, UNSIGNED, FLOAT), (72, 18, 5, 5), k=arity))
 
 
 def _rules(rng: random.Random, relations: Sequence[Relation], layers: Mapping[str, int], head: Relation) -> list[Rule]:
@@ -157,7 +158,11 @@ class _Maker:
     # Conditions and values
 
     def _compare(self) -> None:
-        self.body.append(self._comparison())
+        texts = self._of(SYMBOL)
+        if texts and self.rng.random() < 0.3:
+            self.body.append(Contains(self._read(SYMBOL), self.rng.choice(texts)))
+        else:
+            self.body.append(self._comparison())
 
     def _comparison(self) -> Comparison:
         type_ = self.rng.choice([t for t in VALUES if self._of(t)] or [NUMBER])
@@ -194,10 +199,22 @@ class _Maker:
 
     def _expression(self, type_: str) -> Term:
         """A computed value, with the guards that it needs in the body."""
+        if self.rng.random() < 0.25 and (converted := self._converted(type_)) is not None:
+            return converted
         known = self._of(type_)
         if not known:
             return _constant(self.rng, type_)
         return self.rng.choice(_EXPRESSIONS[type_])(self, self.rng.choice(known), self.rng.choice(known))
+
+    def _converted(self, type_: str) -> Term | None:
+        """A value computed from one of another type."""
+        if type_ == NUMBER and self._of(SYMBOL):
+            return Op(self.rng.choice(("strlen", "to_number")), (self.rng.choice(self._of(SYMBOL)),))
+        if type_ == SYMBOL and self._of(NUMBER):
+            x = self.rng.choice(self._of(NUMBER))
+            self.guard(Const(0, NUMBER), x, Const(10, NUMBER))
+            return Op("to_string", (x,))
+        return None
 
     def guard(self, low: Const, term: Term, high: Const) -> None:
         """Ask that a term lie between two constants."""

@@ -68,13 +68,15 @@ def check_seeds(seeds: Sequence[int], shape: Shape = SHAPE) -> None:
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_random_circuits(batch):
+def test_random_circuits(batch, record_property):
+    record_property("random circuits", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(100))
-def test_many_random_circuits(batch):
+def test_many_random_circuits(batch, record_property):
+    record_property("random circuits", 100)
     check_seeds(
         range(100_000 + batch * 100, 100_000 + (batch + 1) * 100), Shape(12, bags=False, plain_bodies=True, fixpoints=1)
     )

@@ -36,13 +36,15 @@ def check_seeds(seeds: Iterable[int], make: MakeEngine = LocalEngine) -> None:
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_random_programs(batch):
+def test_random_programs(batch, record_property):
+    record_property("random Datalog programs", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(60))
-def test_ten_times_as_many_random_programs(batch):
+def test_ten_times_as_many_random_programs(batch, record_property):
+    record_property("random Datalog programs", 100)
     check_seeds(range(1_000_000 + batch * 100, 1_000_000 + (batch + 1) * 100))
 
 
