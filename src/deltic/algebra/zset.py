@@ -78,6 +78,17 @@ class ZSet(Generic[T]):
         """The set of the values with positive weight [DBSP Def. 6.3]."""
         return ZSet._trusted({value: 1 for value, weight in self._weights.items() if weight > 0})
 
+    def distinct_change(self, change: ZSet[T]) -> ZSet[T]:
+        """H: by how much `distinct` changes when `change` is added; visits the change alone [DBSP Prop. 6.12].
+
+        Examples
+        --------
+        >>> ZSet({"a": 2, "b": 1}).distinct_change(ZSet({"a": -1, "b": -1, "c": 3}))
+        ZSet({'b': -1, 'c': 1})
+        """
+        old = ((value, self.weight(value)) for value in change.support())
+        return ZSet((value, (weight + change.weight(value) > 0) - (weight > 0)) for value, weight in old)
+
     def map(self, function: Callable[[T], U]) -> ZSet[U]:
         """The image under `function`; weights of values with the same image add up.
 
