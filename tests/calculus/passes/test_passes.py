@@ -57,6 +57,7 @@ def test_all_passes_over_recursion(golden):
     golden("calculus/optimize.txt", f"before:\n{before}\n\nafter:\n{after}")
 
 
+@pytest.mark.law("DBSP Prop 6.10", "DBSP Prop 6.11")
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_circuits(batch):
     for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
