@@ -67,6 +67,6 @@ def test_a_bad_pattern_from_data_is_undefined() -> None:
     columns = scalar.Columns(values, {"t": Type.STRING, "p": Type.STRING}, 2, interner)
     match = exp.RegexpFullMatch(this=exp.column("t"), expression=exp.column("p"))
     assert scalar.keep((match,), columns).tolist() == [True, False]
-    array, nulls = scalar.evaluate(match, columns)
+    _, nulls = scalar.evaluate(match, columns)
     assert nulls is not None
     assert nulls.tolist() == [False, True]
