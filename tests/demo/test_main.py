@@ -44,7 +44,14 @@ def test_a_history_is_replayed_checked_and_written(spark, repository, tmp_path_f
     assert (out / "chart.png").exists()
 
 
+@pytest.fixture
+def nothing_written(monkeypatch):
+    """Spares a test the Parquet files that it does not look at."""
+    monkeypatch.setattr(Demo, "write", lambda demo, pipeline: None)
+
+
 @pytest.mark.spark
+@pytest.mark.usefixtures("nothing_written")
 def test_json_is_all_of_the_standard_output(spark, repository, tmp_path, capsys):
     assert run(repo=repository, out=str(tmp_path / "out"), commits=2, json=True) == 0
     told = json.loads(capsys.readouterr().out)
@@ -56,6 +63,7 @@ def test_json_is_all_of_the_standard_output(spark, repository, tmp_path, capsys)
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("nothing_written")
 def test_a_wrong_view_fails_the_command(spark, repository, tmp_path, monkeypatch, capsys):
     def recompute_without_an_import(replay):
         tables = replay.tables.tables()

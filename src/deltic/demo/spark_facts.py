@@ -24,7 +24,7 @@ VALUES = ("c0", "c1", "c2", "c3")
 FACTS = pa.schema([pa.field(name, pa.string()) for name in ("module", "relation", *VALUES)])
 _FACTS_DDL = ", ".join(f"{name} string" for name in FACTS.names)
 _FILES = pa.schema([("file", pa.string()), ("module", pa.string()), ("path", pa.string()), ("text", pa.binary())])
-_TASKS = 16
+_MOST_TASKS, _FILES_PER_TASK = 16, 32
 
 
 def parse_tree(spark: SparkSession, tree: Tree) -> pa.Table:
@@ -33,7 +33,8 @@ def parse_tree(spark: SparkSession, tree: Tree) -> pa.Table:
     if not files:
         return FACTS.empty_table()
     frame = spark.createDataFrame(pa.Table.from_pylist(files, _FILES))
-    return frame.repartition(_TASKS).mapInArrow(_parse, _FACTS_DDL).toArrow()
+    tasks = min(_MOST_TASKS, 1 + len(files) // _FILES_PER_TASK)
+    return frame.repartition(tasks).mapInArrow(_parse, _FACTS_DDL).toArrow()
 
 
 def _described(contents: bytes | Path, file: str, module: str) -> dict[str, object]:
