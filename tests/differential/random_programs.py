@@ -282,8 +282,14 @@ _EXPRESSIONS = {
 }
 
 
-def random_run(rng: random.Random, program: Program) -> list[Contents]:
-    """The tables' contents after each of three to six epochs."""
+Values = Mapping[str, tuple[Any, ...]]
+
+
+def random_run(rng: random.Random, program: Program, values: Values | None = None, size: int = 7) -> list[Contents]:
+    """The tables' contents after each of three to six epochs: `size` rows at most to begin with.
+
+    Without `values`, the values are few, and in half of the runs wide ones join them in one of the first epochs.
+    """
     tables = [r for r in program.relations if r.table]
     contents: Contents = {r.name: frozenset() for r in tables}
     seen: dict[str, set[Row]] = {r.name: set() for r in tables}
@@ -291,8 +297,8 @@ def random_run(rng: random.Random, program: Program) -> list[Contents]:
     run = []
     for epoch in range(rng.randint(3, 6)):
         kind = rng.choice(_KINDS) if epoch else _fill
-        values = WIDE if epoch >= widened else VALUES
-        contents = {r.name: frozenset(kind(_Rows(rng, r, values), contents[r.name], seen[r.name])) for r in tables}
+        known = values or (WIDE if epoch >= widened else VALUES)
+        contents = {r.name: frozenset(kind(_Rows(rng, r, known, size), contents[r.name], seen[r.name])) for r in tables}
         for name, rows in contents.items():
             seen[name] |= rows
         run.append(contents)
@@ -305,7 +311,8 @@ class _Rows:
 
     rng: random.Random
     relation: Relation
-    values: Mapping[str, tuple[Any, ...]]
+    values: Values
+    size: int
 
     def new(self, count: int) -> set[Row]:
         """Up to `count` random rows."""
@@ -317,7 +324,7 @@ class _Rows:
 
 
 def _fill(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
-    return rows.new(rows.rng.randint(0, 7))
+    return rows.new(rows.rng.randint(0, rows.size))
 
 
 def _insert(rows: _Rows, old: frozenset[Row], seen: set[Row]) -> set[Row]:
