@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NoReturn
@@ -14,17 +15,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Operator:
+class Operator(ABC):
     """A node's label: a frozen dataclass whose fields are its parameters."""
 
     keyword: ClassVar[str]
 
+    @abstractmethod
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         """The type of the output for inputs of these types in a circuit of nesting `depth`.
 
         Raises CircuitError when the operator cannot take them.
         """
-        raise NotImplementedError
 
     def arguments(self) -> str:
         """The parameters as they stand in the text form, "" for none."""
