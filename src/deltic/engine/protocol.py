@@ -36,7 +36,8 @@ class Engine(Protocol):
     def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
         """Apply changes of tables as one epoch and return the changes of the views.
 
-        Raises ChangeError for a change that does not fit; after any exception the state is as before.
+        Raises ChangeError for a change that does not fit, or a batch that has not the table's columns; KeyError
+        for a table that is not there. After any exception the state is as before.
         """
 
     def read(self, name: str, *, table: bool = False) -> pa.Table:

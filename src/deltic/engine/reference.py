@@ -11,6 +11,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reference import Row, Rows, run
 from deltic.circuit.types import Schema
+from deltic.engine.batches import conforming
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
 
@@ -31,7 +32,7 @@ class ReferenceEngine:
         started = time.perf_counter()
         tables = dict(self._tables)
         for name, batch in changes.items():
-            delta = from_arrow(batch)
+            delta = from_arrow(conforming(name, batch, self._schemas[name]))
             tables[name] = self._checked(name, tables[name], delta, conflicts)
         views = run(self.circuit, tables)
         deltas = {name: views[name] - self._views[name] for name in views}

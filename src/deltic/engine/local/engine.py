@@ -67,7 +67,7 @@ class LocalEngine:
         started = time.perf_counter()
         self._environment.visits.rows = 0
         batches = {
-            name: encode_batch(batch, self.states[self.program.tables[name]], self._interner)
+            name: encode_batch(name, batch, self.states[self.program.tables[name]], self._interner)
             for name, batch in changes.items()
         }
         for name, (columns, _) in batches.items():

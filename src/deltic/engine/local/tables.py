@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.types import Schema
+from deltic.engine.batches import conforming
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.local.codec import Interner, decode, encode
 from deltic.engine.local.layout import Values
@@ -19,8 +20,9 @@ from deltic.engine.protocol import WEIGHT, Conflicts
 Encoded = tuple[list[Values], Weights]
 
 
-def encode_batch(batch: pa.Table, state: State, interner: Interner) -> Encoded:
-    """The columns of a batch as int64 values, and its weights."""
+def encode_batch(table: str, batch: pa.Table, state: State, interner: Interner) -> Encoded:
+    """The columns of a table's batch as int64 values, and its weights; ChangeError when it is no batch of the table."""
+    batch = conforming(table, batch, state.relation.schema)
     columns = [encode(batch.column(c.name), c.type, interner) for c in state.relation.schema]
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
 
