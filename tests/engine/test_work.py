@@ -1,7 +1,7 @@
-"""Work is proportional to the change: ten times the rows in the tables, the same rows visited for a small edit.
+"""Work is proportional to the change: thirty times the rows in the tables, the same rows visited for a small edit.
 
 `rows_visited` counts rows and index entries that the searches looked at; a plan that scans a table, or an operator
-that is visited although nothing below it changed, shows as a factor of ten.
+that is visited although nothing below it changed, shows as a factor of thirty.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SCANS = pytest.mark.xfail(reason="a change of b does not find the rows of a by y
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=SCANS if n == "computed key" else ()) for n in VIEWS])
 def test_a_small_edit_of_large_tables(name):
-    small, large = visited(VIEWS[name], 300), visited(VIEWS[name], 30_000)
+    small, large = visited(VIEWS[name], 300), visited(VIEWS[name], 9_000)
     assert all(count <= FEW for count in large), large
     assert all(a <= b + FEW // 2 for a, b in zip(large, small, strict=True)), (small, large)
     assert large[-1] == 0
