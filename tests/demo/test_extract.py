@@ -145,7 +145,17 @@ def test_tests_are_entry_points():
     text = "def test_a(): pass\ndef helper(): pass\nclass TestB:\n  def test_c(self): pass"
     entries = {("test_m",), ("test_m:test_a",), ("test_m:TestB.test_c",)}
     assert facts(text, "test_m.py", "test_m")["entry"] == entries
+    assert facts(text, "test_m/__init__.py", "test_m")["entry"] == entries
+    assert facts(text, "tests/testm.py", "testm")["entry"] >= {("testm:test_a",)}
     assert "entry" not in facts(text)
+    assert "entry" not in facts(text, "testm.py", "testm")
+
+
+def test_a_class_body_runs_with_what_is_around_it():
+    found = facts("import a\nclass C(a.B):\n    x = a.f()\n    class D:\n        y = a.z\n    def g(self): a.h()")
+    assert found["calls_name"] == {("m", "m", "a.f"), ("m:C.g", "m", "a.h")}
+    assert found["mentions"] == {("m", "m", "a.z")}
+    assert found["called_at"] == {("m", "a.f", 3), ("m:C.g", "a.h", 0)}
 
 
 def test_a_main_module_is_an_entry_point():

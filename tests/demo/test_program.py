@@ -157,12 +157,101 @@ def test_a_method_lives_when_its_class_does_and_some_object_is_asked_for_its_nam
             class Never:
                 def asked(self): pass
         def main(x):
+            Used
             x.asked()
         if __name__ == "__main__":
             main(1)
         """
     dead = {function for function, _ in view(replay_of(tree_of({"m.py": text})), "dead")}
     assert dead == {"m:Used.unasked", "m:uncalled", "m:uncalled.Never.asked"}
+
+
+def test_importing_a_module_loads_the_packages_around_it_that_are_not_loading_already():
+    files = {
+        "p/__init__.py": "",
+        "p/q/__init__.py": "",
+        "p/q/a.py": "",
+        "p/q/b.py": "import p.q.a",
+        "m.py": "import p.q.a",
+    }
+    replay = replay_of(tree_of(files))
+    assert view(replay, "inside") == {("p.q", "p"), ("p.q.a", "p.q"), ("p.q.a", "p"), ("p.q.b", "p.q"), ("p.q.b", "p")}
+    assert selected(replay, "imports", "p.q.b") == {("p.q.a", "load")}
+    assert selected(replay, "imports", "m") == {("p.q.a", "load"), ("p.q", "load"), ("p", "load")}
+
+
+def test_a_star_import_takes_what_is_listed_or_else_what_is_public():
+    files = {
+        "listed.py": "__all__ = ['_a']\ndef _a(): pass\ndef b(): pass",
+        "public.py": "def _c(): pass\ndef d(): pass",
+    }
+    replay = replay_of(tree_of(files | {"m.py": "from listed import *\nfrom public import *"}))
+    assert selected(replay, "binds", "m") == {("_a", "listed:_a"), ("d", "public:d")}
+
+
+def test_a_dotted_name_is_found_among_what_a_class_inherits():
+    files = {"a.py": "class A:\n    def f(): pass\nclass B(A): pass", "m.py": "import a\na.B.f()"}
+    assert selected(replay_of(tree_of(files)), "calls", "m") == {"a:A.f"}
+
+
+def dead_in(text):
+    return {function.partition(":")[2] for function, _ in view(replay_of(tree_of({"m.py": text})), "dead")}
+
+
+@pytest.mark.parametrize(
+    ("main", "dead"),
+    [
+        ("C\nx.f", {"C.g"}),
+        ("C()\nx.f", {"C.g"}),
+        ("C\ny = socket.f", {"C.g"}),
+        ("C\nsocket.f()", {"C.g"}),
+        ("x.f", {"C.f", "C.g"}),
+        ("C.f", {"C.g"}),
+        ("C.missing.f", {"C.g"}),
+        ("class D(C): pass\nx.f", {"C.f", "C.g"}),
+        ("class D(C): pass\nD\nx.f", {"C.g"}),
+        ("class D: y = C\nx.f", {"C.g"}),
+    ],
+)
+def test_a_method_lives_when_its_name_is_asked_for_and_its_class_is_used(main, dead):
+    text = (
+        "import socket\nclass C:\n    def f(self): pass\n    def g(self): pass\nif __name__ == '__main__':\n    x = 1\n"
+    )
+    assert dead_in(text + "".join(f"    {line}\n" for line in main.split("\n"))) == dead
+
+
+def test_what_means_something_keeps_only_that_alive():
+    text = """
+        class A:
+            def f(): pass
+        class B:
+            def f(): pass
+        if __name__ == "__main__":
+            x = A.f
+            A.f()
+            B
+        """
+    assert dead_in(text) == {"B.f"}
+
+
+def test_a_function_lives_by_being_mentioned():
+    assert dead_in("def f(): pass\ndef g(): pass\nif __name__ == '__main__':\n    x = [f]") == {"g"}
+
+
+def test_a_class_lives_by_a_method_that_does():
+    text = "class T:\n    def test_f(self, x): x.setup()\n    def setup(self): pass\n    def other(self): pass"
+    assert view(replay_of(tree_of({"test_m.py": text})), "dead") == {("test_m:T.other", "test_m")}
+
+
+def test_what_is_alive_loads_its_imports():
+    files = {
+        "a.py": "def f(): pass\nf()",
+        "b.py": "import a\ndef g():\n    import c\n    return c",
+        "c.py": "def h(): pass\nh()",
+        "d.py": "def i(): pass\ni()",
+        "test_b.py": "import b\ndef test_it(): pass",
+    }
+    assert view(replay_of(tree_of(files)), "dead") == {("b:g", "b"), ("d:i", "d")}
 
 
 def test_a_broken_file_keeps_its_module_and_has_no_dead_functions():

@@ -51,7 +51,8 @@ def parse(text: bytes) -> ast.Module:
 
 
 class _Walk:
-    """One walk over one file: `scope` owns the code being visited, `when` says when that code runs."""
+    """One walk over one file: `scope` holds the code being visited, `when` says when that code runs, `line` is
+    the first line of what runs it."""
 
     def __init__(self, source: SourceFile, tree: ast.Module) -> None:
         self.facts: set[Fact] = set()
@@ -100,7 +101,7 @@ class _Walk:
             self.visit(node.returns)
         scope = function_scope(node, self.scope)
         self.add("function", scope.entity, self.source.module)
-        if self.is_test and node.name.startswith("test"):
+        if self.is_test and _is_called_by_test_runners(node.name):
             self.add("entry", scope.entity)
         self.visit_body(node, scope, when="call")
 
@@ -109,28 +110,35 @@ class _Walk:
         scope = class_scope(node, self.scope)
         self.add("class", scope.entity, self.source.module)
         for base in node.bases:
-            path = dotted_path(base)
-            at = self.binding_scope(path[0]) if path else None
-            if path and at is not None:
-                self.add_dotted(at, path)
-                self.add("base", scope.entity, at, ".".join(path))
-        self.visit_all((*node.bases, *node.keywords))
+            self.visit_base(base, scope)
+        self.visit_all(node.keywords)
         for name in scope.names:
             self.add("has_own", scope.entity, name)
         self.visit_body(node, scope, when=self.when)
+
+    def visit_base(self, base: ast.expr, scope: Scope) -> None:
+        """A base class with a name is a fact of its own; another one is an expression like any."""
+        path = dotted_path(base)
+        at = self.binding_scope(path[0]) if path else None
+        if path and at is not None:
+            self.add_dotted(at, path)
+            self.add("base", scope.entity, at, ".".join(path))
+        else:
+            self.visit(base)
 
     def visit_decorators(self, node: FunctionNode | ast.ClassDef) -> None:
         """A decorator receives what it decorates, which counts as a mention, unless it is a built-in."""
         self.visit_all(node.decorator_list)
         if any(not (isinstance(d, ast.Name) and d.id in BUILTINS) for d in node.decorator_list):
-            self.add("mentions", self.scope.entity, self.scope.entity, node.name)
+            self.add("mentions", self.scope.runner, self.scope.entity, node.name)
 
     def visit_body(self, node: FunctionNode | ast.ClassDef, scope: Scope, when: str) -> None:
         first_line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         self.add("defines", self.scope.entity, node.name, scope.entity)
         self.add("defined_at", scope.entity, first_line)
         outer = self.scope, self.when, self.line
-        self.scope, self.when, self.line = scope, when, first_line
+        self.scope, self.when = scope, when
+        self.line = self.line if scope.is_class else first_line
         self.visit_all(node.body)
         self.scope, self.when, self.line = outer
 
@@ -223,7 +231,7 @@ class _Walk:
                 self.refer(path, None)
         elif isinstance(node, ast.Attribute):
             self.visit(node.value)
-            self.add("sends", self.scope.entity, node.attr)
+            self.add("sends", self.scope.runner, node.attr)
 
     def refer(self, path: list[str], call: ast.Call | None) -> None:
         """A mention of `a.b.c`, called or not: a fact about a name, or about the attributes of some object."""
@@ -231,21 +239,21 @@ class _Walk:
         at = self.binding_scope(path[0])
         if at is not None:
             self.add_dotted(at, path)
-            self.add("calls_name" if call else "mentions", self.scope.entity, at, ".".join(path))
+            self.add("calls_name" if call else "mentions", self.scope.runner, at, ".".join(path))
             if call:
-                self.add("called_at", self.scope.entity, ".".join(path), call.lineno - self.line)
+                self.add("called_at", self.scope.runner, ".".join(path), call.lineno - self.line)
         elif found and found[1] is Binding.RECEIVER and len(path) == 2 and call:
-            self.add("calls_self", self.scope.entity, found[0].receiver_class, path[1])
+            self.add("calls_self", self.scope.runner, found[0].receiver_class, path[1])
         else:
             for name in path[1:]:
-                self.add("sends", self.scope.entity, name)
+                self.add("sends", self.scope.runner, name)
 
     def call_super(self, name: str) -> None:
         scope: Scope | None = self.scope
         while scope is not None and not scope.receiver_class:
             scope = scope.parent
         if scope is not None:
-            self.add("calls_super", self.scope.entity, scope.receiver_class, name)
+            self.add("calls_super", self.scope.runner, scope.receiver_class, name)
 
     def binding_scope(self, name: str) -> str | None:
         """Where a name is to be looked up: the scope that binds it statically, or the module when no scope
@@ -276,9 +284,13 @@ class _Walk:
 
 def _is_test_file(file: str) -> bool:
     """Whether test runners would collect the file: by its name, or by its name and folder together."""
-    *folders, name = file.split("/")
+    *folders, name = file.removesuffix("/__init__.py").removesuffix(".py").split("/")
     in_tests = any(folder.startswith("test") for folder in folders)
-    return name.startswith("test" if in_tests else "test_") or name.endswith("_test.py") or name == "conftest.py"
+    return name.startswith("test" if in_tests else "test_") or name.endswith("_test") or name == "conftest"
+
+
+def _is_called_by_test_runners(function: str) -> bool:
+    return function.startswith("test") or function in ("load_tests", "setUpModule", "tearDownModule")
 
 
 _GUARDS = {"__name__ == '__main__'": "main", "TYPE_CHECKING": "typing", "typing.TYPE_CHECKING": "typing"}

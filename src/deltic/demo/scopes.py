@@ -39,6 +39,11 @@ class Scope:
         """The name of the module that holds this scope."""
         return self.entity.partition(":")[0]
 
+    @property
+    def runner(self) -> str:
+        """The module or function that executes the code of this scope: a class body runs with what is around it."""
+        return self.parent.runner if self.is_class and self.parent is not None else self.entity
+
     def child(self, name: str) -> str:
         """The key of what this scope defines under `name`: `module:Class.method`."""
         return f"{self.entity}{'.' if ':' in self.entity else ':'}{name}"
