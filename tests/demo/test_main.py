@@ -34,7 +34,8 @@ def test_a_history_is_replayed_checked_and_written(spark, repository, tmp_path_f
     assert run(repo=repository, out=str(out)) == 0
     printed = capsys.readouterr().out
     assert "an import cycle appears: a → b → a" in printed
-    assert "Checked row by row: all 18 views" in printed
+    written = len(list((out / "views").iterdir()))
+    assert f"Checked row by row: all {written} views" in printed
     imports = pq.read_table(out / "views" / "imports").to_pylist()
     assert sorted((row["module"], row["target"], row["when"]) for row in imports) == [
         ("a", "b", "load"),
@@ -105,7 +106,7 @@ def test_a_folder_that_is_no_repository_is_one_line(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("seconds", "measured"),
-    [(1.0, [*range(1, 13)]), (6.0, [*range(1, 13)]), (12.0, [2, 4, 6, 8, 10, 12]), (30.0, [5, 10, 12]), (500.0, [12])],
+    [(1.0, [*range(1, 13)]), (5.0, [*range(1, 13)]), (10.0, [2, 4, 6, 8, 10, 12]), (24.0, [5, 10, 12]), (500.0, [12])],
 )
 def test_recomputation_is_measured_as_often_as_its_budget_allows(seconds, measured):
     demo = Demo(Subject("twelve edits", Tree({}), iter(()), 12), Path("out"), Report(Console(quiet=True)))
