@@ -98,6 +98,26 @@ def test_floats(kind, left, right, expected):
     assert value(kind, left, right, "fg") == expected
 
 
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "expected"),
+    [
+        (exp.EQ, NAN, NAN, True),
+        (exp.EQ, NAN, INF, False),
+        (exp.LT, INF, NAN, True),
+        (exp.GT, NAN, INF, True),
+        (exp.LTE, NAN, NAN, True),
+        (exp.LT, NAN, NAN, False),
+        (exp.EQ, 0.0, -0.0, True),
+        (exp.LT, -0.0, 0.0, False),
+    ],
+)
+def test_the_order_of_floats_is_sql_s(kind, left, right, expected):
+    assert value(kind, left, right, "fg") is expected
+
+
 @pytest.mark.parametrize(
     ("kind", "operand", "of", "expected"),
     [

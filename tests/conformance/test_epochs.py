@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from deltic.engine.protocol import WEIGHT
+from deltic.errors import ChangeError
 from tests.conformance.engines import as_set
 from tests.conformance.programs import BOTH, FOLLOWS, NULLARY, TYPES
 
@@ -137,3 +138,20 @@ def test_results_do_not_change_later(drive):
     social.apply({"follows": [(AB, -1), (CA, 1)]})
     assert as_set(contents) == {AB, BC, ("ada", "cy")}
     assert as_set(first.drop_columns([WEIGHT])) == {AB, BC, ("ada", "cy")}
+
+
+def test_nan_is_a_value_that_equals_itself(drive):
+    driver = drive(TYPES)
+    row = (1, 1, float("nan"), "a")
+    driver.insert(t=[row])
+    with pytest.raises(ChangeError, match="insert a row that is present"):
+        driver.insert(t=[row])
+    assert driver.apply({"t": [(row, -1)]}).rows_in == 1
+    assert driver.engine.count("copy") == 0
+
+
+def test_zero_has_no_sign(drive):
+    driver = drive(TYPES)
+    driver.insert(t=[(1, 1, -0.0, "a")])
+    assert driver.apply({"t": [((1, 1, 0.0, "a"), -1)]}).rows_in == 1
+    assert driver.engine.count("copy") == 0

@@ -6,6 +6,7 @@ integer (DuckDB rounds), and nothing is raised to a power (DuckDB's powers of in
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -43,7 +44,20 @@ EXTREME: dict[Type, tuple[Any, ...]] = {
     **SMALL,
     Type.INT64: (*range(-2, 4), 63, 64, 2**31, -(2**31) - 1, 2**32, 2**62, 2**63 - 1, -(2**63), -(2**63) + 1),
     Type.UINT64: (*range(4), 63, 2**32, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1),
-    Type.FLOAT64: (*SMALL[Type.FLOAT64], 1e-300, -1e300, 1e300, 2.0**53 + 2, -(2.0**63), 2.0**63, 2.0**64, 0.1),
+    Type.FLOAT64: (
+        *SMALL[Type.FLOAT64],
+        1e-300,
+        -1e300,
+        1e300,
+        2.0**53 + 2,
+        -(2.0**63),
+        2.0**63,
+        2.0**64,
+        0.1,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ),
 }
 _PORTABLE = {
     Type.INT64: (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor),

@@ -82,12 +82,19 @@ def convert_number(value: float, source: Type, target: Type) -> int | float | No
     return int(value) if low <= value < high else None
 
 
+def in_order(value: Any) -> Any:
+    """What compares as the value does: NaN equals itself and is above every other float, as in SQL."""
+    if isinstance(value, float):
+        return (1, 0.0) if math.isnan(value) else (0, value)
+    return value
+
+
 def _apply(expression: exp.Expression, values: list[Any], types: list[Type]) -> Any:
     kind = type(expression)
     if kind in _COMPARE:
-        return _COMPARE[kind](*values)
+        return _COMPARE[kind](*map(in_order, values))
     if kind in (exp.Least, exp.Greatest):
-        return min(values) if kind is exp.Least else max(values)
+        return min(values, key=in_order) if kind is exp.Least else max(values, key=in_order)
     if kind is exp.Paren:
         return values[0]
     if kind is exp.Not:

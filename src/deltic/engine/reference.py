@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
@@ -90,10 +91,15 @@ def _repeated(rows: Rows, schema: Schema) -> pa.Table:
 
 def from_arrow(batch: pa.Table) -> Rows:
     """The Z-set of a batch with a column WEIGHT."""
-    columns = [batch.column(n).to_pylist() for n in batch.column_names if n != WEIGHT]
+    columns = [list(map(_one_nan, batch.column(n).to_pylist())) for n in batch.column_names if n != WEIGHT]
     weights = batch.column(WEIGHT).to_pylist()
     rows = zip(*columns, strict=True) if columns else [()] * len(weights)
     return ZSet(zip(rows, weights, strict=True))
+
+
+def _one_nan(value: Any) -> Any:
+    """The value, with one object for every NaN: rows that hold it are equal."""
+    return math.nan if value != value else value
 
 
 def to_arrow(rows: Rows, schema: Schema) -> pa.Table:

@@ -138,7 +138,7 @@ def _apply(expression: exp.Expression, results: list[Result], types: list[Type],
         texts = [columns.interner.decode(a) for a in arrays]
         return np.asarray(_TEXT_COMPARE[kind](*texts).to_numpy(zero_copy_only=False), bool), nulls
     if kind in _COMPARE:
-        return _COMPARE[kind](*arrays), nulls
+        return _COMPARE[kind](*(_in_order(a, types[0]) for a in arrays)), nulls
     if kind is exp.Paren:
         return arrays[0], nulls
     if kind in (exp.Least, exp.Greatest):
@@ -168,8 +168,13 @@ def _extreme(least: bool, arrays: list[Array], type_: Type, columns: Columns) ->
         texts = [columns.interner.decode(a) for a in arrays]
         pick = pc.min_element_wise if least else pc.max_element_wise
         return columns.interner.encode(pick(*texts))
-    array: Array = (np.minimum if least else np.maximum).reduce(arrays)
-    return array
+    array: Array = (np.minimum if least else np.maximum).reduce([_in_order(a, type_) for a in arrays])
+    return unorder_floats(array) if type_ is Type.FLOAT64 else array
+
+
+def _in_order(array: Array, type_: Type) -> Array:
+    """What compares as the values do: NaN equals itself and is above every other float, as in SQL."""
+    return order_floats(array) if type_ is Type.FLOAT64 else array
 
 
 def _convert(array: Array, source: Type, target: Type) -> Result:
