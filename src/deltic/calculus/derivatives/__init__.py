@@ -1,0 +1,17 @@
+"""The derivative table, one module for each kind of operator."""
+
+from deltic.calculus.derivatives import distinct, fixpoint, joins, leaves, linear
+from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
+
+__all__ = [
+    "DERIVATIVES",
+    "Derivative",
+    "Rule",
+    "Views",
+    "derivative_of",
+    "distinct",
+    "fixpoint",
+    "joins",
+    "leaves",
+    "linear",
+]
