@@ -53,10 +53,11 @@ class Interpreter:
         kind = type(node.operator)
         if kind in LEAVES:
             return LEAVES[kind](node.operator, environment)
+        types = [self.circuit.nodes[i].type for i in node.inputs]
         if kind in POINTWISE:
-            return POINTWISE[kind](node.operator, inputs, [self.circuit.nodes[i].type for i in node.inputs])
+            return POINTWISE[kind](node.operator, inputs, types)
         if kind in STATEFUL:
-            value, self._state[number] = STATEFUL[kind](node.operator, inputs, self._state.get(number))
+            value, self._state[number] = STATEFUL[kind](node.operator, inputs, types, self._state.get(number))
             return value
         raise UnsupportedError(f"{node.operator.keyword}: the reference interpreter has no meaning for it")
 
@@ -142,11 +143,13 @@ def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, types: Seque
     raise UnsupportedError(f"fixpoint: no end after {ITERATION_LIMIT} iterations")
 
 
-def _fixpoint_delta(op: ops.FixpointDelta, inputs: Inputs, state: Any) -> tuple[dict[str, Rows], Any]:
+def _fixpoint_delta(
+    op: ops.FixpointDelta, inputs: Inputs, types: Sequence[ZSetType], state: Any
+) -> tuple[dict[str, Rows], Any]:
     """D ∘ fixpoint ∘ I, the definition of the derivative."""
     old_inputs, old = state or ([ZSet()] * len(inputs), {name: ZSet() for name in op.body.sinks})
     new_inputs = [i + d for i, d in zip(old_inputs, inputs, strict=True)]
-    new = _fixpoint(op, new_inputs, ())
+    new = _fixpoint(op, new_inputs, types)
     return {name: new[name] - old[name] for name in new}, (new_inputs, new)
 
 
@@ -176,9 +179,9 @@ POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
     ops.Component: lambda op, inputs, types: inputs[0][op.name],
     ops.Sink: lambda op, inputs, types: inputs[0],
 }
-STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any], tuple[Value, Any]]] = {
-    ops.Integrate: lambda op, inputs, state: (total := (state or ZSet()) + inputs[0], total),
-    ops.Differentiate: lambda op, inputs, state: (inputs[0] - (state or ZSet()), inputs[0]),
-    ops.Delay: lambda op, inputs, state: (state or ZSet(), inputs[0]),
+STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value, Any]]] = {
+    ops.Integrate: lambda op, inputs, types, state: (total := (state or ZSet()) + inputs[0], total),
+    ops.Differentiate: lambda op, inputs, types, state: (inputs[0] - (state or ZSet()), inputs[0]),
+    ops.Delay: lambda op, inputs, types, state: (state or ZSet(), inputs[0]),
     ops.FixpointDelta: _fixpoint_delta,
 }

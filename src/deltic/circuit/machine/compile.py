@@ -13,7 +13,10 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.machine.events import Queue
 from deltic.circuit.machine.nodes import Controller, Delay, Entry, Exit, Machine, Primitive
 from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE
+from deltic.circuit.types import EdgeType
 from deltic.errors import UnsupportedError
+
+Types = Sequence[EdgeType]
 
 
 @dataclass(frozen=True)
@@ -63,21 +66,20 @@ def compile_circuit(circuit: Circuit, place: Place) -> dict[str, Machine]:
 
 
 def _compile_node(circuit: Circuit, node: Node, inputs: list[Machine], place: Place) -> Machine:
-    op = node.operator
+    op, types = node.operator, [circuit.nodes[i].type for i in node.inputs]
     if type(op) in NODES:
-        return NODES[type(op)](op, inputs, place)
+        return NODES[type(op)](op, inputs, types, place)
     if type(op) not in POINTWISE:
         raise UnsupportedError(f"{op.keyword}: there is no state machine for it")
-    types = [circuit.nodes[i].type for i in node.inputs]
     return place.function(lambda *values: POINTWISE[type(op)](op, values, types), *inputs)
 
 
-def _source(op: ops.Source, inputs: list[Machine], place: Place) -> Machine:
+def _source(op: ops.Source, inputs: list[Machine], types: Types, place: Place) -> Machine:
     place.sources[op.name] = place.put(Primitive(place.queue, 1, lambda rows: rows))
     return place.sources[op.name]
 
 
-def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], place: Place) -> Machine:
+def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], types: Types, place: Place) -> Machine:
     """The body between a loop entry and a loop exit: imports are I of what enters, D of the sinks is what leaves."""
     body, clock = (op.body, None) if isinstance(op, ops.Fixpoint) else (op.derivative, place.clock)
     controller = Controller(place.controller.level + 1)
@@ -95,15 +97,15 @@ def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], place: Pl
     return inside.put(Exit(place.queue, list(sinks), entry, level, inside.clock), *changes)
 
 
-NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Place], Machine]] = {
+NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Place], Machine]] = {
     ops.Source: _source,
-    ops.Constant: lambda op, inputs, place: place.function(lambda: ZSet.of(op.rows)),
-    ops.Import: lambda op, inputs, place: place.imports[op.index],
-    ops.Feedback: lambda op, inputs, place: place.feedback[op.name],
-    ops.Delay: lambda op, inputs, place: place.put(Delay(place.queue, place.clock), *inputs),
-    ops.Integrate: lambda op, inputs, place: place.integrate(inputs[0], place.clock),
-    ops.Differentiate: lambda op, inputs, place: place.differentiate(inputs[0], place.clock),
-    ops.Component: lambda op, inputs, place: place.function(operator.itemgetter(op.name), *inputs),
+    ops.Constant: lambda op, inputs, types, place: place.function(lambda: ZSet.of(op.rows)),
+    ops.Import: lambda op, inputs, types, place: place.imports[op.index],
+    ops.Feedback: lambda op, inputs, types, place: place.feedback[op.name],
+    ops.Delay: lambda op, inputs, types, place: place.put(Delay(place.queue, place.clock), *inputs),
+    ops.Integrate: lambda op, inputs, types, place: place.integrate(inputs[0], place.clock),
+    ops.Differentiate: lambda op, inputs, types, place: place.differentiate(inputs[0], place.clock),
+    ops.Component: lambda op, inputs, types, place: place.function(operator.itemgetter(op.name), *inputs),
     ops.Fixpoint: _loop,
     ops.FixpointDelta: _loop,
 }
