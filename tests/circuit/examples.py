@@ -7,7 +7,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.types import Column, Schema, Type, ZSetType
+from deltic.circuit.types import BundleType, Column, Schema, Type, ZSetType
 
 XY = Schema.of(x=Type.INT64, y=Type.INT64)
 YZ = Schema.of(y=Type.INT64, z=Type.INT64)
@@ -29,6 +29,29 @@ def closure_body() -> Circuit:
     longer = builder.add(ops.Join(), builder.add(ops.Feedback("path", XY)), rename(builder, edge, y="x", z="y"))
     both = builder.add(ops.Plus(), edge, rename(builder, longer, x="x", y="z"))
     builder.add(ops.Sink("path"), builder.add(ops.Distinct(), both))
+    return builder.build()
+
+
+def naive_closure() -> Circuit:
+    """path as above, by brackets and a back-edge: ∫ ∘ D ∘ (fix path. distinct(edge + path ⋈ edge)) ∘ I ∘ δ₀."""
+    builder = CircuitBuilder(1)
+    edge = builder.add(ops.Integrate(is_set=True), builder.add(ops.Import(0, ZSetType(XY, is_set=True))))
+    path = builder.add(ops.BackEdge("path", XY, is_set=True))
+    longer = builder.add(ops.Join(), path, rename(builder, edge, y="x", z="y"))
+    both = builder.add(ops.Distinct(), builder.add(ops.Plus(), edge, rename(builder, longer, x="x", y="z")))
+    builder.add(ops.Close("path"), both)
+    builder.add(ops.Sink("path"), builder.add(ops.Differentiate(), both))
+    return within(ops.Bracket(builder.build()), edge=XY)
+
+
+def within(operator: ops.Operator, **sources: Schema) -> Circuit:
+    """A circuit of one operator that puts out a bundle, over sets; a sink for each relation of the bundle."""
+    builder = CircuitBuilder()
+    bundle = builder.add(operator, *(builder.add(ops.Source(name, schema)) for name, schema in sources.items()))
+    type_ = builder.node(bundle).type
+    assert isinstance(type_, BundleType)
+    for name, _ in type_.entries:
+        builder.add(ops.Sink(name), builder.add(ops.Component(name), bundle))
     return builder.build()
 
 

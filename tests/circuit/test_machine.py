@@ -11,15 +11,15 @@ from deltic.algebra.streams import Stream
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import machine as package
+from deltic.circuit import memory as remembering
 from deltic.circuit import operators as ops
 from deltic.circuit.denotation import denote
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.machine import DataflowMachine
 from deltic.circuit.machine import compile as compiling
-from deltic.circuit.machine import memory as remembering
 from deltic.circuit.machine.events import Data, Queue, Repeat
-from deltic.circuit.machine.memory import Memory
 from deltic.circuit.machine.nodes import Output
+from deltic.circuit.memory import Memory
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import X, reached
 

@@ -20,7 +20,7 @@ from deltic.circuit import reference
 from deltic.circuit.denotation import denote
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.machine import DataflowMachine
-from deltic.circuit.machine.memory import Memory
+from deltic.circuit.memory import Memory
 from deltic.circuit.reference import Interpreter
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import reached, unreachable

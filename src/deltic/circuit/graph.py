@@ -1,4 +1,17 @@
-"""Circuits: immutable, typed graphs of operators, and the builder that is the only way to make one."""
+"""Circuits: immutable, typed graphs of operators, and the builder that is the only way to make one [DBSP §9].
+
+What the builder accepts is what the rules of [DBSP §9.4] build:
+
+* §9.4.1 single node, §9.4.3 composition: `add` puts a node after those that it reads.
+* §9.4.2 delay: ``add(Delay(), n)``; ``add(Delay(outer=1), n)`` counts the steps of the circuit around it.
+* §9.4.4 back-edge: ``past = add(BackEdge("r", schema))``, then nodes that read `past`, then ``add(Close("r"), last)``.
+  With a `Plus` of `past` and an input it is the rule as printed.
+* §9.4.5 lifting: nothing has to be done, an operator works at each time of the circuit in which it stands. A whole
+  circuit becomes an operator by ``Call(circuit)``.
+* §9.4.6 bracketing: ``add(Bracket(body), *inputs)`` for a body built by ``CircuitBuilder(depth + 1)``. Its imports
+  are δ₀ of the inputs, its sinks are added up by ∫; they are taken out with ``Component(name)``. A `Fixpoint` is a
+  bracket with I after each import, D before each sink, and a back-edge from each sink to the feedback of its name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deltic.circuit.operators import Operator, Sink
+from deltic.circuit.operators import BackEdge, Close, Operator, Sink
 from deltic.circuit.types import EdgeType, ZSetType
 from deltic.errors import CircuitError
 
@@ -46,15 +59,27 @@ class Circuit:
         assert isinstance(type_, ZSetType)
         return type_
 
+    @cached_property
+    def closes(self) -> dict[str, int]:
+        """The beginnings of the back-edges by name: the number of each `Close`."""
+        return {n.operator.name: i for i, n in enumerate(self.nodes) if isinstance(n.operator, Close)}
+
+    @cached_property
+    def reach(self) -> int:
+        """How far outward its delays count time: 0 for its own steps, 1 for those of the circuit around it, …"""
+        return max((operator.reach for operator in self.operators), default=0)
+
     def ancestors(self, numbers: Sequence[int]) -> set[int]:
-        """The given nodes and all nodes that they depend on."""
+        """The given nodes and all nodes that they depend on, now or through back-edges."""
         reached: set[int] = set()
         pending = list(numbers)
         while pending:
             number = pending.pop()
             if number not in reached:
                 reached.add(number)
+                operator = self.nodes[number].operator
                 pending.extend(self.nodes[number].inputs)
+                pending.extend([self.closes[operator.name]] if isinstance(operator, BackEdge) else [])
         return reached
 
     def part(self, sink: str) -> Circuit:
@@ -76,14 +101,14 @@ class Circuit:
 class CircuitBuilder:
     """Builds a circuit node by node; equal nodes with equal inputs are one node.
 
-    A node can be added only after its inputs and only where its types fit, and a back-edge exists only
-    as the feedback of a fixpoint, through z⁻¹: an ill-formed graph cannot be built [DBSP §9.4].
+    A node can be added only after its inputs and only where its types fit. A cycle is added in two halves, a
+    `BackEdge` that its nodes may read and a `Close` of one of them, and `build` checks that they match.
     """
 
     depth: int = 0
     _nodes: list[Node] = field(default_factory=list)
     _numbers: dict[tuple[Operator, tuple[int, ...]], int] = field(default_factory=dict)
-    _sinks: set[str] = field(default_factory=set)
+    _names: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, operator: Operator, *inputs: int) -> int:
         """Add a node and return its number; raises CircuitError when the operator cannot take its inputs."""
@@ -91,18 +116,23 @@ class CircuitBuilder:
         if key not in self._numbers:
             for number in inputs:
                 if not 0 <= number < len(self._nodes):
-                    raise CircuitError(f"{operator.keyword}: there is no node %{number}")
-            type_ = operator.output([self._nodes[i].type for i in inputs], self.depth)
-            self._check_name(operator)
+                    label = f"%{len(self._nodes)} = {operator.label}"
+                    raise CircuitError(f"{label}: there is no node %{number} [DBSP §9.4.3 composition]")
+            try:
+                type_ = operator.output([self._nodes[i].type for i in inputs], self.depth)
+                self._check_name(operator)
+            except CircuitError as error:
+                raise CircuitError(f"%{len(self._nodes)} = {error}") from None
             self._numbers[key] = len(self._nodes)
             self._nodes.append(Node(operator, inputs, type_))
         return self._numbers[key]
 
     def _check_name(self, operator: Operator) -> None:
-        if isinstance(operator, Sink):
-            if operator.name in self._sinks:
-                raise CircuitError(f"sink {operator.name}: there is another sink of that name")
-            self._sinks.add(operator.name)
+        if isinstance(operator, Sink | Close | BackEdge):
+            name = (operator.keyword, operator.name)
+            if name in self._names:
+                raise CircuitError(f"{operator.label}: there is another {operator.keyword} of that name")
+            self._names.add(name)
 
     def node(self, number: int) -> Node:
         """The node of that number."""
@@ -116,5 +146,21 @@ class CircuitBuilder:
         return type_
 
     def build(self) -> Circuit:
-        """The circuit of all nodes added so far."""
-        return Circuit(tuple(self._nodes), self.depth)
+        """The circuit of all nodes added so far; raises CircuitError where a back-edge is not whole."""
+        circuit = Circuit(tuple(self._nodes), self.depth)
+        ends = {n.operator.name: i for i, n in enumerate(self._nodes) if isinstance(n.operator, BackEdge)}
+        for name in {**ends, **circuit.closes}:
+            self._check_back_edge(ends.get(name), circuit.closes.get(name))
+        return circuit
+
+    def _check_back_edge(self, end: int | None, close: int | None) -> None:
+        """Raise CircuitError unless both halves are there and what is closed has the type that the back-edge has."""
+        for here, missing in ((end, "close" if close is None else ""), (close, "back_edge" if end is None else "")):
+            if here is not None and missing:
+                label = f"%{here} = {self._nodes[here].operator.label}"
+                raise CircuitError(f"{label}: there is no {missing} of that name [DBSP §9.4.4 back-edge]")
+        if end is not None and close is not None:
+            wanted, found = self.type_of(end), self.type_of(close)
+            if wanted.schema != found.schema or (wanted.is_set and not found.is_set):
+                label = f"%{close} = {self._nodes[close].operator.label}"
+                raise CircuitError(f"{label}: %{end} carries {wanted}, not {found} [DBSP §9.4.4 back-edge]")

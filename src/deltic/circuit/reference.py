@@ -12,6 +12,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.evaluate import evaluate
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.memory import Memory, Time
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import UnsupportedError
 
@@ -31,42 +32,132 @@ def run(circuit: Circuit, sources: Mapping[str, Rows]) -> dict[str, Rows]:
 class Interpreter:
     """A circuit as a machine: `step` takes one value of every input stream and gives one of every output.
 
-    Stateless operators are applied pointwise (lifted); stream operators keep what their definition says.
+    Stateless operators are applied pointwise (lifted); stream operators keep what their definition says. `around` is
+    how many circuits with a time of their own are around this one.
     """
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: Circuit, around: int = 0) -> None:
         self.circuit = circuit
-        self._state: dict[int, Any] = {}
+        self._around = around
+        self._memories: dict[int, Memory] = {}
+        self._inner: dict[int, Bracketed | Interpreter] = {}
+        for number, op in enumerate(circuit.operators):
+            if type(op) in STATEFUL:
+                self._memories[number] = Memory(around - op.reach)
+            elif isinstance(op, ops.Bracket):
+                self._inner[number] = Bracketed(op, around)
+            elif isinstance(op, ops.Call):
+                self._inner[number] = Interpreter(op.circuit, around)
+        self._values: list[Value] = []
+        self._steps = 0
 
     def step(
-        self, sources: Mapping[str, Rows], imports: Sequence[Rows] = (), feedback: Mapping[str, Rows] | None = None
+        self,
+        sources: Mapping[str, Rows],
+        imports: Sequence[Rows] = (),
+        feedback: Mapping[str, Rows] | None = None,
+        time: Time | None = None,
     ) -> dict[str, Rows]:
-        """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks."""
-        environment = _Environment(sources, imports, feedback or {})
-        values: list[Value] = []
+        """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks.
+
+        `time` is the time of the step where other circuits are around this one.
+        """
+        environment = _Environment(sources, imports, feedback or {}, time or (self._steps,))
+        self._steps += 1
+        self._values = []
+        for memory in self._memories.values():
+            memory.advance(environment.time)
         for number, node in enumerate(self.circuit.nodes):
-            inputs = [values[i] for i in node.inputs]
-            values.append(self._evaluate(number, node, inputs, environment))
-        return {name: values[number] for name, number in self.circuit.sinks.items()}
+            inputs = [self._values[i] for i in node.inputs]
+            self._values.append(self._evaluate(number, node, inputs, environment))
+        for number, op in enumerate(self.circuit.operators):
+            if isinstance(op, ops.BackEdge):
+                self._memories[number].put(self._values[self.circuit.closes[op.name]])
+        return {name: self._values[number] for name, number in self.circuit.sinks.items()}
+
+    def reset(self, level: int) -> None:
+        """Forget what the circuit with `level` others around it, and those inside it, remember."""
+        for memory in self._memories.values():
+            memory.reset(level)
+        for inner in self._inner.values():
+            inner.reset(level)
+
+    @property
+    def observed(self) -> tuple[Any, ...]:
+        """The values of all nodes in the last step, also of those in circuits inside this one."""
+        return (*self._values, *(inner.observed for inner in self._inner.values()))
 
     def _evaluate(self, number: int, node: Node, inputs: Inputs, environment: _Environment) -> Value:
-        kind = type(node.operator)
-        if kind in LEAVES:
-            return LEAVES[kind](node.operator, environment)
+        op, inner = node.operator, self._inner.get(number)
         types = [self.circuit.nodes[i].type for i in node.inputs]
-        if kind in POINTWISE:
-            return POINTWISE[kind](node.operator, inputs, types)
-        if kind in STATEFUL:
-            value, self._state[number] = STATEFUL[kind](node.operator, inputs, types, self._state.get(number))
+        if isinstance(inner, Bracketed):
+            return inner.step(inputs, environment.time)
+        if isinstance(inner, Interpreter) and isinstance(op, ops.Call):
+            return inner.step(op.named(inputs), time=environment.time)
+        if type(op) in LEAVES:
+            return LEAVES[type(op)](op, environment)
+        if type(op) in POINTWISE:
+            return POINTWISE[type(op)](op, inputs, types)
+        if type(op) in STATEFUL:
+            memory = self._memories[number]
+            value, kept = STATEFUL[type(op)](op, inputs, types, memory.before())
+            memory.put(kept)
             return value
         raise UnsupportedError(f"{node.operator.keyword}: the reference interpreter has no meaning for it")
+
+
+class Bracketed:
+    """A bracket as a machine: `step` runs the iterations of its body until nothing in it changes any more.
+
+    Where a delay in the body counts the time of a circuit around it, it reads the iterations of an earlier step. Those
+    past the end of that step are as its last one was; so there are at least as many iterations as there were then.
+    """
+
+    def __init__(self, bracket: ops.Bracket, around: int) -> None:
+        self._bracket = bracket
+        self._level = around + 1
+        self._body = Interpreter(bracket.body, around + 1)
+        self._lengths = [Memory(clock) for clock in range(around + 1 - bracket.body.reach, around + 1)]
+        self.observed: tuple[Any, ...] = ()
+
+    def step(self, inputs: Inputs, time: Time) -> dict[str, Rows]:
+        """The sums of the body's sinks; raises UnsupportedError where they have no end."""
+        self.reset(self._level)
+        for lengths in self._lengths:
+            lengths.advance(time)
+        least = max((lengths.before() or 0 for lengths in self._lengths), default=0)
+        sums: dict[str, Rows] = {name: ZSet() for name in self._bracket.body.sinks}
+        seen: list[Any] = []
+        for iteration in range(ITERATION_LIMIT):
+            values = self._body.step({}, inputs if not iteration else [ZSet()] * len(inputs), {}, (*time, iteration))
+            sums = {name: sums[name] + values[name] for name in sums}
+            seen.append(self._body.observed)
+            if iteration and iteration + 1 >= least and seen[-1] == seen[-2]:
+                break
+        else:
+            raise UnsupportedError(f"bracket: no end after {ITERATION_LIMIT} iterations")
+        for name in sums:
+            if values[name]:
+                raise UnsupportedError(f"bracket: ∫ of sink {name} has no end, it rests at {values[name]}")
+        for lengths in self._lengths:
+            lengths.put(len(seen))
+        self.observed = tuple(seen)
+        return sums
+
+    def reset(self, level: int) -> None:
+        """Forget what the circuit with `level` others around it, and those inside it, remember."""
+        self._body.reset(level)
+        for lengths in self._lengths:
+            lengths.reset(level)
 
 
 class _Environment:
     """What the leaves of a circuit read in one step."""
 
-    def __init__(self, sources: Mapping[str, Rows], imports: Sequence[Rows], feedback: Mapping[str, Rows]) -> None:
-        self.sources, self.imports, self.feedback = sources, imports, feedback
+    def __init__(
+        self, sources: Mapping[str, Rows], imports: Sequence[Rows], feedback: Mapping[str, Rows], time: Time
+    ) -> None:
+        self.sources, self.imports, self.feedback, self.time = sources, imports, feedback, time
 
 
 def _map(op: ops.Map, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
@@ -178,10 +269,12 @@ POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
     ops.Fixpoint: _fixpoint,
     ops.Component: lambda op, inputs, types: inputs[0][op.name],
     ops.Sink: lambda op, inputs, types: inputs[0],
+    ops.Close: lambda op, inputs, types: inputs[0],
 }
 STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value, Any]]] = {
     ops.Integrate: lambda op, inputs, types, state: (total := (state or ZSet()) + inputs[0], total),
     ops.Differentiate: lambda op, inputs, types, state: (inputs[0] - (state or ZSet()), inputs[0]),
     ops.Delay: lambda op, inputs, types, state: (state or ZSet(), inputs[0]),
+    ops.BackEdge: lambda op, inputs, types, state: (state or ZSet(), state),
     ops.FixpointDelta: _fixpoint_delta,
 }

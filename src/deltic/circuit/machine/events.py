@@ -6,8 +6,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-Time: TypeAlias = tuple[int, ...]
-"""The step of the whole circuit and the iterations of the loops around a node, the outermost first."""
+from deltic.circuit.memory import Time
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.machine.events import Data, Event, Latch, Queue, Receiver, Repeat, Reset, Time
-from deltic.circuit.machine.memory import Memory
+from deltic.circuit.machine.events import Data, Event, Latch, Queue, Receiver, Repeat, Reset
+from deltic.circuit.memory import Memory, Time
 from deltic.errors import UnsupportedError
 
 

@@ -1,15 +1,21 @@
 """The operators of circuits, one idea to a file."""
 
 from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
 from deltic.circuit.operators.fixpoint import Component, Feedback, Fixpoint, FixpointDelta, Import
 from deltic.circuit.operators.join import Antijoin, Join
 from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
+from deltic.circuit.operators.nesting import Bracket, Call
 from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
 
 __all__ = [
     "Antijoin",
+    "BackEdge",
+    "Bracket",
+    "Call",
+    "Close",
     "Component",
     "Constant",
     "Delay",

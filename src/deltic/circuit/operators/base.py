@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from deltic.circuit.types import EdgeType, ZSetType
@@ -19,6 +19,13 @@ class Operator(ABC):
     """A node's label: a frozen dataclass whose fields are its parameters."""
 
     keyword: ClassVar[str]
+    rule: ClassVar[str] = "§9.4.1 single node"
+    """The rule of [DBSP §9.4] by which it becomes part of a circuit."""
+
+    @property
+    def reach(self) -> int:
+        """Of which time it remembers the past: 0 for none or its own circuit's, k for the k-th circuit's around it."""
+        return 0
 
     @abstractmethod
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
@@ -35,11 +42,15 @@ class Operator(ABC):
         """The circuits inside this one, with their labels in the text form."""
         return ()
 
-    def refuse(self, rule: str, inputs: Sequence[EdgeType]) -> NoReturn:
-        """Raise the CircuitError of a violated rule."""
+    @property
+    def label(self) -> str:
+        """The keyword and the arguments."""
+        return f"{self.keyword} {self.arguments()}".strip()
+
+    def refuse(self, reason: str, inputs: Sequence[EdgeType]) -> NoReturn:
+        """Raise the CircuitError of an application of the operator's rule that does not fit."""
         found = ", ".join(map(str, inputs)) or "nothing"
-        label = f"{self.keyword} {self.arguments()}".strip()
-        raise CircuitError(f"{label}: {rule}; its inputs are: {found}")
+        raise CircuitError(f"{self.label}: {reason}; its inputs are: {found} [DBSP {self.rule}]")
 
     def zsets(self, inputs: Sequence[EdgeType], count: int | None = None) -> list[ZSetType]:
         """The inputs, checked to be `count` Z-sets (at least one when `count` is None)."""
@@ -48,3 +59,26 @@ class Operator(ABC):
             wanted = "one or more Z-sets" if count is None else f"{count} Z-set" + "s" * (count != 1)
             self.refuse(f"takes {wanted}", inputs)
         return zsets
+
+
+@dataclass(frozen=True)
+class Clocked(Operator):
+    """An operator with a past, in a time: with `outer` 0 that of the circuit in which it stands.
+
+    With `outer` k it is the time of the k-th circuit around it; then the past of a stream of streams is a stream, and
+    with 0 the operator is lifted to the streams that are its elements [DBSP §5.2.2].
+    """
+
+    outer: int = field(default=0, kw_only=True)
+
+    @property
+    def reach(self) -> int:
+        return self.outer
+
+    def arguments(self) -> str:
+        return f"outer {self.outer}" if self.outer else ""
+
+    def check_clock(self, inputs: Sequence[EdgeType], depth: int) -> None:
+        """Raise CircuitError where there are not so many circuits around a circuit of nesting `depth`."""
+        if not 0 <= self.outer <= depth:
+            self.refuse(f"there are {depth} circuits around its own, not {self.outer}", inputs)

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Import(Operator):
-    """δ₀: input number `index` of the fixpoint, brought into its body [DBSP Def. 5.1]."""
+    """Input number `index` of what stands around the body: δ₀ of it in a bracket, E of it in a fixpoint.
+
+    [DBSP Def. 5.1, §5.1.4]
+    """
 
     keyword: ClassVar[str] = "import"
+    rule: ClassVar[str] = "§9.4.6 bracketing"
     index: int
     type: ZSetType
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         self.zsets(inputs, 0)
         if not depth:
-            self.refuse("stands in the body of a fixpoint only", inputs)
+            self.refuse("stands in a body only", inputs)
         return ZSetType(self.type.schema, self.type.is_set, depth)
 
     def arguments(self) -> str:
@@ -39,6 +43,7 @@ class Feedback(Operator):
     """
 
     keyword: ClassVar[str] = "feedback"
+    rule: ClassVar[str] = "§9.4.4 back-edge"
     name: str
     schema: Schema
     is_set: bool = True
@@ -62,12 +67,13 @@ class Fixpoint(Operator):
     """
 
     keyword: ClassVar[str] = "fixpoint"
+    rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        self._check_imports(inputs, depth)
-        if depth != self.body.depth - 1:
-            self.refuse(f"its body must be built at depth {depth + 1}, not {self.body.depth}", inputs)
+        check_imports(self, self.body, inputs, depth)
+        if self.body.reach:
+            self.refuse("its body must be a function: no delay in it may count the time around it", inputs)
         outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
         feedbacks = [(op.name, op.schema) for op in self.body.operators if isinstance(op, Feedback)]
         for name, type_ in outputs.items():
@@ -78,15 +84,19 @@ class Fixpoint(Operator):
                 self.refuse(f"feedback {name} has no sink of its name and schema in the body", inputs)
         return BundleType(tuple((n, ZSetType(t.schema, True, depth)) for n, t in sorted(outputs.items())))
 
-    def _check_imports(self, inputs: Sequence[EdgeType], depth: int) -> None:
-        for op in self.body.operators:
-            if isinstance(op, Import):
-                found = inputs[op.index] if op.index < len(inputs) else None
-                if found != ZSetType(op.type.schema, op.type.is_set, depth):
-                    self.refuse(f"the body imports input {op.index} as {op.type}", inputs)
-
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("body", self.body),)
+
+
+def check_imports(operator: Operator, body: Circuit, inputs: Sequence[EdgeType], depth: int) -> None:
+    """Raise CircuitError where a body does not fit its operator: its depth, or the types of what it imports."""
+    for op in body.operators:
+        if isinstance(op, Import):
+            found = inputs[op.index] if op.index < len(inputs) else None
+            if found != ZSetType(op.type.schema, op.type.is_set, depth):
+                operator.refuse(f"the body imports input {op.index} as {op.type}", inputs)
+    if depth != body.depth - 1:
+        operator.refuse(f"its body must be built at depth {depth + 1}, not {body.depth}", inputs)
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,7 @@ class FixpointDelta(Operator):
     """
 
     keyword: ClassVar[str] = "fixpoint_delta"
+    rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
     derivative: Circuit
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.base import Clocked, Operator
 from deltic.circuit.types import EdgeType, ZSetType
 
 
 @dataclass(frozen=True)
-class Integrate(Operator):
+class Integrate(Clocked):
     """I: the sum of all changes so far [DBSP Def. 3.27]; `is_set` when they are the changes of a set."""
 
     keyword: ClassVar[str] = "integrate"
@@ -19,27 +19,31 @@ class Integrate(Operator):
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
+        self.check_clock(inputs, depth)
         return ZSetType(source.schema, self.is_set, source.depth)
 
 
 @dataclass(frozen=True)
-class Differentiate(Operator):
+class Differentiate(Clocked):
     """D: the difference of a stream to its past [DBSP Def. 3.25]."""
 
     keyword: ClassVar[str] = "differentiate"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
+        self.check_clock(inputs, depth)
         return ZSetType(source.schema, False, source.depth)
 
 
 @dataclass(frozen=True)
-class Delay(Operator):
+class Delay(Clocked):
     """z⁻¹: yesterday's value, zero at first [DBSP Def. 3.4]."""
 
     keyword: ClassVar[str] = "delay"
+    rule: ClassVar[str] = "§9.4.2 delay node"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self.check_clock(inputs, depth)
         return self.zsets(inputs, 1)[0]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
-from deltic.circuit.machine.events import Time
+Time: TypeAlias = tuple[int, ...]
+"""The step of the whole circuit and the iterations of the loops around a node, the outermost first."""
 
 
 class Nested:

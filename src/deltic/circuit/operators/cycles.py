@@ -1,0 +1,47 @@
+"""Cycles: a back-edge begins at a `Close` and ends at the `BackEdge` of its name, which is a z⁻¹ [DBSP §9.4.4]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Clocked, Operator
+from deltic.circuit.types import EdgeType, Schema, ZSetType
+
+
+@dataclass(frozen=True)
+class BackEdge(Clocked):
+    """z⁻¹ of what the `Close` of the same name is given in the same circuit; zero at first.
+
+    `is_set` asks that the `Close` be given a set.
+    """
+
+    keyword: ClassVar[str] = "back_edge"
+    rule: ClassVar[str] = "§9.4.4 back-edge"
+    name: str
+    schema: Schema
+    is_set: bool = False
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        self.zsets(inputs, 0)
+        self.check_clock(inputs, depth)
+        return ZSetType(self.schema, self.is_set, depth)
+
+    def arguments(self) -> str:
+        return f"{self.name} {super().arguments()}".rstrip()
+
+
+@dataclass(frozen=True)
+class Close(Operator):
+    """The beginning of a back-edge: what it is given is what the `BackEdge` of its name puts out one step later."""
+
+    keyword: ClassVar[str] = "close"
+    rule: ClassVar[str] = "§9.4.4 back-edge"
+    name: str
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self.zsets(inputs, 1)[0]
+
+    def arguments(self) -> str:
+        return self.name

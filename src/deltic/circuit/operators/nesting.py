@@ -1,0 +1,96 @@
+"""Circuits inside circuits: bracketed by δ₀ and ∫, or as an operator of their own [DBSP §9.4.5, §9.4.6]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.fixpoint import Feedback, check_imports
+from deltic.circuit.operators.source import Source
+from deltic.circuit.operators.streams import Differentiate
+from deltic.circuit.types import BundleType, EdgeType, ZSetType
+
+if TYPE_CHECKING:
+    from deltic.circuit.graph import Circuit
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Bracket(Operator):
+    """∫ ∘ body ∘ δ₀: each input comes once, at the first iteration of the body; its sinks are added up.
+
+    The inputs are bundled into one and so are the sinks, so that nothing goes around the brackets. The body stands
+    one deeper and has a time of its own, that of its iterations. They end when nothing in the body changes any more
+    (then the sinks have to be zero, or ∫ has no value).
+    """
+
+    keyword: ClassVar[str] = "bracket"
+    rule: ClassVar[str] = "§9.4.6 bracketing"
+    body: Circuit
+
+    @property
+    def reach(self) -> int:
+        return max(0, self.body.reach - 1)
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        check_imports(self, self.body, inputs, depth)
+        self.zsets(inputs)
+        for op in self.body.operators:
+            if isinstance(op, Feedback):
+                self.refuse(f"feedback {op.name} stands in the body of a fixpoint only; use a back_edge", inputs)
+        return bundle({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in outputs(self.body).items()})
+
+    def _sums_to_set(self, sink: str) -> bool:
+        """Whether ∫ is taken of D of a set: then it is X, the last of the sets [DBSP §5.1.4]."""
+        node = self.body.nodes[self.body.sinks[sink]]
+        return node.operator == Differentiate() and self.body.type_of(node.inputs[0]).is_set
+
+    def bodies(self) -> Sequence[tuple[str, Circuit]]:
+        return (("body", self.body),)
+
+
+@dataclass(frozen=True)
+class Call(Operator):
+    """A whole circuit as an operator, lifted to the depth where it stands; its inputs are its sources, in order."""
+
+    keyword: ClassVar[str] = "call"
+    rule: ClassVar[str] = "§9.4.5 lifting"
+    circuit: Circuit
+
+    @property
+    def reach(self) -> int:
+        return self.circuit.reach
+
+    @property
+    def ports(self) -> tuple[Source, ...]:
+        """The sources of the circuit, in the order of the inputs."""
+        return tuple(op for op in self.circuit.operators if isinstance(op, Source))
+
+    def named(self, values: Iterable[Value]) -> dict[str, Value]:
+        """What is given for each input under the name of the source that it is."""
+        return {port.name: value for port, value in zip(self.ports, values, strict=True)}
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        if self.circuit.depth:
+            self.refuse(f"its circuit must be built at depth 0, not {self.circuit.depth}", inputs)
+        for port, zset in zip(self.ports, self.zsets(inputs, len(self.ports)), strict=True):
+            if zset.schema != port.schema or (port.is_set and not zset.is_set):
+                wanted = ZSetType(port.schema, port.is_set, depth)
+                self.refuse(f"source {port.name} of its circuit takes {wanted}", inputs)
+        return bundle({n: ZSetType(t.schema, t.is_set, depth) for n, t in outputs(self.circuit).items()})
+
+    def bodies(self) -> Sequence[tuple[str, Circuit]]:
+        return (("circuit", self.circuit),)
+
+
+def outputs(circuit: Circuit) -> dict[str, ZSetType]:
+    """The types of a circuit's sinks."""
+    return {name: circuit.type_of(number) for name, number in circuit.sinks.items()}
+
+
+def bundle(types: dict[str, ZSetType]) -> BundleType:
+    """The type of named Z-sets together."""
+    return BundleType(tuple(sorted(types.items())))
