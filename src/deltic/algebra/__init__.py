@@ -4,7 +4,7 @@ Every notion has the name the papers give it and lives in the file of that name;
 the tests that check them. Nothing here imports any other part of Deltic. In the order in which they build up:
 
 * `change_action`, `derivative`, `products`: values, changes, ⊕; functions with derivatives; × and +.
-* `groups`, `zset`, `streams`: abelian groups, and the ones that circuits are made of.
+* `groups`, `zset`, `indexed`, `relational`, `streams`: abelian groups, and the ones that circuits are made of.
 * `monoids`, `elementary`, `semiautomata`, `lattices`, `boolean`, `functional`, `superposition`: the instances.
 * `finite`, `comparing`: decisions on small actions: coarseness, reachability, kernels, orders.
 * `fixpoints`: iteration, incremental iteration, and the derivative of a least fixpoint.

@@ -99,9 +99,19 @@ class ZSet(Generic[T]):
         """
         return ZSet((function(value), weight) for value, weight in self._weights.items())
 
-    def flat_map(self, function: Callable[[T], Iterable[U]]) -> ZSet[U]:
-        """The sum over all values of the values that `function` yields for each."""
-        return ZSet((image, weight) for value, weight in self._weights.items() for image in function(value))
+    def flat_map(self, function: Callable[[T], ZSet[U] | Iterable[U]]) -> ZSet[U]:
+        """The sum, over all values, of weight times the Z-set or plain values that `function` yields [DBSP §8.1.4].
+
+        Examples
+        --------
+        >>> ZSet({1: 2, 3: -1}).flat_map(range)
+        ZSet({0: 1, 1: -1, 2: -1})
+        >>> ZSet({"a": 2}).flat_map(lambda x: ZSet({x: -1, x + x: 3}))
+        ZSet({'a': -2, 'aa': 6})
+        """
+        images = ((function(value), weight) for value, weight in self._weights.items())
+        zsets = ((image if isinstance(image, ZSet) else ZSet.of(image), weight) for image, weight in images)
+        return ZSet((y, weight * w) for image, weight in zsets for y, w in image)
 
     def filter(self, predicate: Callable[[T], object]) -> ZSet[T]:
         """The part whose values satisfy `predicate`."""

@@ -1,8 +1,9 @@
-"""Streams over abelian groups: the language of DBSP as a library [DBSP §3, §4, §5, App. A].
+"""Streams over abelian groups: the language of DBSP as a library [DBSP §3, §4, §5, §8, App. A].
 
 * `stream`: streams as lazy functions of time, the group they form, streams of streams.
 * `operators`: lifting, pairs, z⁻ᵏ, I and D; `fixpoints`: feedback; `brackets`: δ₀, ∫, E and X.
 * `incremental`: Q^Δ, bilinear operators, the vectors and matrices of the paper.
+* `iteration`: while a value changes; `windows`: relation-to-stream joins, windows over time.
 * `convolution`: the Cauchy product and the Z-transform.
 * `cutting`, `laws`: causality, strictness and time invariance, with checkers.
 * `finite`: I and D on lists.
