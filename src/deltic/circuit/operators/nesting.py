@@ -25,11 +25,15 @@ class Bracket(Operator):
     The inputs are bundled into one and so are the sinks, so that nothing goes around the brackets. The body stands
     one deeper and has a time of its own, that of its iterations. They end when nothing in the body changes any more
     (then the sinks have to be zero, or ∫ has no value).
+
+    `is_set` says that all sinks sum up to sets, as the changes of a loop over sets do; of a sink that is D of a set it
+    is known.
     """
 
     keyword: ClassVar[str] = "bracket"
     rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
+    is_set: bool = False
 
     @property
     def reach(self) -> int:
@@ -44,9 +48,9 @@ class Bracket(Operator):
         return bundle({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in outputs(self.body).items()})
 
     def _sums_to_set(self, sink: str) -> bool:
-        """Whether ∫ is taken of D of a set: then it is X, the last of the sets [DBSP §5.1.4]."""
+        """Whether ∫ is a set; it is when it is taken of D of one, for then it is X, the last of them [DBSP §5.1.4]."""
         node = self.body.nodes[self.body.sinks[sink]]
-        return node.operator == Differentiate() and self.body.type_of(node.inputs[0]).is_set
+        return self.is_set or (node.operator == Differentiate() and self.body.type_of(node.inputs[0]).is_set)
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("body", self.body),)
