@@ -40,6 +40,15 @@ def circuit(operator: ops.Operator, *inputs: str) -> Circuit:
     return builder.build()
 
 
+def of_themselves(window: ops.Window, rows: str) -> Circuit:
+    """The window of these rows, the latest of which is the time."""
+    builder = CircuitBuilder()
+    source = builder.add(SOURCES[rows])
+    timestamps = builder.add(ops.Map((Column("now", Type.INT64),), (column(window.column),)), source)
+    builder.add(ops.Sink("v"), builder.add(window, source, timestamps))
+    return builder.build()
+
+
 def paths() -> Circuit:
     """The body of the transitive closure of its import, as pairs (a, b)."""
     builder = CircuitBuilder(1)
@@ -71,6 +80,16 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
     ops.Filter: [
         circuit(ops.Filter(exp.LT(this=column("a"), expression=column("b"))), "x"),
         circuit(ops.Filter(exp.EQ(this=QUOTIENT, expression=literal(1, Type.INT64))), "x"),
+    ],
+    ops.FlatMap: [
+        circuit(ops.FlatMap("e", "range", (column("a"), column("b"))), "x"),
+        circuit(ops.FlatMap("e", "range", (column("b"), literal(0, Type.INT64), literal(-2, Type.INT64))), "s"),
+        circuit(ops.FlatMap("e", "string_split", (column("c"), literal("y", Type.STRING))), "y"),
+    ],
+    ops.Window: [
+        circuit(ops.Window("a", 1), "x", "t"),
+        circuit(ops.Window("b", 0), "s", "t"),
+        of_themselves(ops.Window("a", 1), "x"),
     ],
     ops.Plus: [circuit(ops.Plus(), "x"), circuit(ops.Plus(), "x", "s"), circuit(ops.Plus(), "x", "x", "s")],
     ops.Negate: [circuit(ops.Negate(), "x")],

@@ -34,6 +34,8 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE, Rows
+from deltic.circuit.types import Schema
+from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
 
 Streams = Stream[Any]
@@ -88,12 +90,20 @@ def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: _Scope) -> V
         return inputs[0][op.name]
     if type(op) in STREAM_OPERATORS:
         return scope.raised(STREAM_OPERATORS[type(op)], scope.clock)(*inputs)
+    if isinstance(op, ops.Window):
+        return _window(op, circuit.type_of(node.inputs[0]).schema, *inputs)
     if type(op) in LEAVES:
         return LEAVES[type(op)](op, scope)
     if type(op) not in POINTWISE:
         raise UnsupportedError(f"{op.keyword}: it has no meaning as a function on streams")
     types = [circuit.nodes[i].type for i in node.inputs]
     return scope.lift(lambda *rows: POINTWISE[type(op)](op, rows, types))(*inputs)
+
+
+def _window(op: ops.Window, schema: Schema, rows: Streams, clock: Streams) -> Streams:
+    """W(v, θ) for θ the latest that the clock has shown at any time so far."""
+    now = Stream(Z_SETS, lambda t: latest(*clock.prefix(t + 1)))
+    return lift(lambda content, time: recent(op, content, time, schema), Z_SETS)(rows, now)
 
 
 def _source(op: ops.Source, scope: _Scope) -> Streams:

@@ -11,9 +11,11 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.evaluate import evaluate
+from deltic.circuit.generators import generate
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.memory import Memory, Time
 from deltic.circuit.types import Schema, ZSetType
+from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
 
 Row = tuple[Any, ...]
@@ -173,6 +175,18 @@ def _project(op: ops.Map, row: Row, schema: Schema) -> Row | None:
     return None if undefined else values
 
 
+def _flat_map(op: ops.FlatMap, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    schema = types[0].schema
+
+    def extended(row: Row) -> list[Row]:
+        named = dict(zip(schema.names, row, strict=True))
+        arguments = [evaluate(e, named, schema.types) for e in op.expressions]
+        return [(*row, value) for value in generate(op.generator, arguments)]
+
+    result: Rows = inputs[0].flat_map(extended)
+    return result
+
+
 def _filter(op: ops.Filter, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     schema = types[0].schema
     result: Rows = inputs[0].filter(
@@ -244,6 +258,12 @@ def _fixpoint_delta(
     return {name: new[name] - old[name] for name in new}, (new_inputs, new)
 
 
+def _window(op: ops.Window, inputs: Inputs, types: Sequence[ZSetType], state: Rows | None) -> tuple[Rows, Rows]:
+    rows, clock = inputs
+    now = latest(clock, state or ZSet())
+    return recent(op, rows, now, types[0].schema), now
+
+
 def _plus(op: ops.Plus, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     total: Rows = ZSet()
     for rows in inputs:
@@ -259,6 +279,7 @@ LEAVES: dict[type[ops.Operator], Callable[[Any, _Environment], Rows]] = {
 }
 POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
     ops.Map: _map,
+    ops.FlatMap: _flat_map,
     ops.Filter: _filter,
     ops.Join: _join,
     ops.Antijoin: _antijoin,
@@ -276,5 +297,6 @@ STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value
     ops.Differentiate: lambda op, inputs, types, state: (inputs[0] - (state or ZSet()), inputs[0]),
     ops.Delay: lambda op, inputs, types, state: (state or ZSet(), inputs[0]),
     ops.BackEdge: lambda op, inputs, types, state: (state or ZSet(), state),
+    ops.Window: _window,
     ops.FixpointDelta: _fixpoint_delta,
 }

@@ -1,6 +1,6 @@
 """The derivative table, one module for each kind of operator."""
 
-from deltic.calculus.derivatives import distinct, fixpoint, joins, leaves, linear
+from deltic.calculus.derivatives import distinct, fixpoint, joins, leaves, linear, windows
 from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "joins",
     "leaves",
     "linear",
+    "windows",
 ]

@@ -11,5 +11,5 @@ def _linear(op: ops.Operator, node: Node, views: Views) -> int:
     return views.builder.add(op, *map(views.delta, node.inputs))
 
 
-for _operator in (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Component, ops.Sink):
+for _operator in (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Negate, ops.Component, ops.Sink):
     DERIVATIVES[_operator] = Derivative(_linear, "f(Δa)", "DBSP Thm 4.4")

@@ -13,7 +13,8 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.machine.events import Queue
 from deltic.circuit.machine.nodes import Controller, Delay, Entry, Exit, Machine, Primitive
 from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE
-from deltic.circuit.types import EdgeType
+from deltic.circuit.types import EdgeType, ZSetType
+from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
 
 Types = Sequence[EdgeType]
@@ -97,6 +98,15 @@ def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], types: Ty
     return inside.put(Exit(place.queue, list(sinks), entry, level, inside.clock), *changes)
 
 
+def _window(op: ops.Window, inputs: list[Machine], types: Sequence[ZSetType], place: Place) -> Machine:
+    """The time is the latest of the clock and of a delay in its cycle."""
+    rows, clock = inputs
+    before = place.put(Delay(place.queue, place.clock))
+    now = place.function(latest, clock, before)
+    now.connect(before, 0)
+    return place.function(lambda content, time: recent(op, content, time, types[0].schema), rows, now)
+
+
 NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Place], Machine]] = {
     ops.Source: _source,
     ops.Constant: lambda op, inputs, types, place: place.function(lambda: ZSet.of(op.rows)),
@@ -106,6 +116,7 @@ NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Place], Machi
     ops.Integrate: lambda op, inputs, types, place: place.integrate(inputs[0], place.clock),
     ops.Differentiate: lambda op, inputs, types, place: place.differentiate(inputs[0], place.clock),
     ops.Component: lambda op, inputs, types, place: place.function(operator.itemgetter(op.name), *inputs),
+    ops.Window: _window,
     ops.Fixpoint: _loop,
     ops.FixpointDelta: _loop,
 }

@@ -4,11 +4,13 @@ from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
 from deltic.circuit.operators.fixpoint import Component, Feedback, Fixpoint, FixpointDelta, Import
+from deltic.circuit.operators.flat_map import FlatMap
 from deltic.circuit.operators.join import Antijoin, Join
 from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
 from deltic.circuit.operators.nesting import Bracket, Call
 from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
+from deltic.circuit.operators.window import Window
 
 __all__ = [
     "Antijoin",
@@ -26,6 +28,7 @@ __all__ = [
     "Filter",
     "Fixpoint",
     "FixpointDelta",
+    "FlatMap",
     "Import",
     "Integrate",
     "Join",
@@ -35,4 +38,5 @@ __all__ = [
     "Plus",
     "Sink",
     "Source",
+    "Window",
 ]

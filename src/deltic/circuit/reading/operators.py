@@ -15,6 +15,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.places import Places
 from deltic.circuit.reading.scalars import parse_expression, split
+from deltic.circuit.reading.streaming import read_flat_map, read_window
 from deltic.circuit.types import Column, EdgeType, ZSetType
 
 
@@ -128,6 +129,8 @@ READERS: dict[str, Reader] = {
     "constant": _constant,
     "sink": lambda line: ops.Sink(line.argument("NAME")),
     "map": _map,
+    "flat_map": read_flat_map,
+    "window": read_window,
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),

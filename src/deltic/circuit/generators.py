@@ -1,0 +1,51 @@
+"""The functions of flatmap: from the values of a row to the values of a new column, several, one or none.
+
+They are named, so that a circuit can be printed and read, and each has the meaning of DuckDB's function of that name.
+An argument that is NULL yields nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deltic.circuit.types import Type
+
+
+@dataclass(frozen=True)
+class Generator:
+    """The types of the arguments that it takes, in all ways it takes them, and of the values that it yields.
+
+    `yields_sets` says that it never yields a value twice.
+    """
+
+    takes: tuple[tuple[Type, ...], ...]
+    type: Type
+    yields_sets: bool
+    values: Callable[..., Iterable[Any]]
+
+    def accepts(self, types: Sequence[Type]) -> bool:
+        """Whether it takes arguments of these types."""
+        return tuple(types) in self.takes
+
+
+def generate(name: str, arguments: Sequence[Any]) -> Iterable[Any]:
+    """The values that the generator of that name yields for these arguments."""
+    return () if any(argument is None for argument in arguments) else GENERATORS[name].values(*arguments)
+
+
+def _range(start: int, stop: int, step: int = 1) -> Iterable[int]:
+    """start, start + step, … before stop, downward where the step is negative; nothing for a step of zero."""
+    return range(start, stop, step) if step else ()
+
+
+def _string_split(text: str, separator: str) -> Iterable[str]:
+    """The parts between the separators; the characters where the separator is empty."""
+    return text.split(separator) if separator else list(text) or [""]
+
+
+GENERATORS: dict[str, Generator] = {
+    "range": Generator(((Type.INT64,) * 2, (Type.INT64,) * 3), Type.INT64, True, _range),
+    "string_split": Generator(((Type.STRING, Type.STRING),), Type.STRING, False, _string_split),
+}

@@ -1,0 +1,46 @@
+"""Windows that time drives: what is recent of a relation whose rows carry timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import EdgeType, Type
+
+TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP)
+
+
+@dataclass(frozen=True)
+class Window(Operator):
+    """W(v, θ): the rows of the first input whose timestamp is at least θ − `length` [DBSP §8.5].
+
+    The second input is the clock, a relation of one column of the timestamps' type: θ is the greatest of all values
+    that it has ever had with a weight other than zero, so time never goes back. Before there is any, and for rows later
+    than θ, all rows are in the window; rows without a timestamp never are. `length` is in the unit of the column:
+    days for dates, microseconds for timestamps.
+
+    For the latest of the rows themselves as the clock, give it a map of the rows to their timestamps.
+    """
+
+    keyword: ClassVar[str] = "window"
+    column: str
+    length: int
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        rows, clock = self.zsets(inputs, 2)
+        type_ = rows.schema.types.get(self.column)
+        if type_ not in TIMESTAMPS:
+            kinds = ", ".join(t.value for t in TIMESTAMPS)
+            self.refuse(f"its first input needs a column {self.column} of one of the types {kinds}", inputs)
+        if [column.type for column in clock.schema] != [type_]:
+            self.refuse("its second input, the clock, must have one column of the timestamps' type", inputs)
+        if self.length < 0:
+            self.refuse("the length of a window is not negative", inputs)
+        if depth:
+            self.refuse("stands outside of every circuit with iterations; import its result into the body", inputs)
+        return rows
+
+    def arguments(self) -> str:
+        return f"[{self.column}, {self.length}]"

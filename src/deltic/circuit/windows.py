@@ -1,0 +1,37 @@
+"""What a window shows at a time, as functions of Z-sets; the interpreters agree on them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.operators import Window
+from deltic.circuit.types import Schema
+
+Rows = ZSet[tuple[Any, ...]]
+
+
+def latest(*clocks: Rows) -> Rows:
+    """The greatest of the clocks' values as a Z-set of one row, none where they have no value."""
+    values = [row for clock in clocks for row, _ in clock if row[0] is not None]
+    return ZSet.of([max(values)] if values else [])
+
+
+def recent(window: Window, rows: Rows, now: Rows, schema: Schema) -> Rows:
+    """The rows in the window when the time is `now`, what `latest` gives."""
+    position = schema.index(window.column)
+    start = next((_before(now_, window.length) for (now_,), _ in now), None)
+    return rows.filter(lambda row: row[position] is not None and (start is None or row[position] >= start))
+
+
+def _before(now: Any, length: int) -> Any:
+    """The time that long ago; None when there is no such time."""
+    try:
+        if isinstance(now, datetime):
+            return now - timedelta(microseconds=length)
+        if isinstance(now, date):
+            return now - timedelta(days=length)
+        return now - length
+    except OverflowError:
+        return None
