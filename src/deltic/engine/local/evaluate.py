@@ -14,6 +14,7 @@ from deltic.circuit.types import Type
 from deltic.engine.local import scalar
 from deltic.engine.local.bind import Encoding, Tables, bind
 from deltic.engine.local.codec import Interner
+from deltic.engine.local.grouping import plan_groups
 from deltic.engine.local.layout import Domain, Layout, Place, Raw, Values
 from deltic.engine.local.plan import Access, Plan, Segment
 from deltic.engine.local.relation import State
@@ -21,6 +22,9 @@ from deltic.engine.local.rules import Term, When, variable_name
 from deltic.engine.local.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.search import Derived, Visits, search
 from deltic.engine.local.store import Arrangement
+
+# Rows of a change from which on it is searched by groups: sorting and planning cost less than what they save.
+_MANY = 1 << 12
 
 Mask = npt.NDArray[np.bool_]
 
@@ -51,6 +55,8 @@ class Evaluation:
         self.head = environment.states[self.query.head]
         self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self._bound: list[_Bound] = []
+        self._value_of: Callable[[exp.Expression], int] | None = None
+        self._grouped: dict[tuple[int, ...], Evaluation | None] = {}
         for segment in plan.segments:
             for access in segment.accesses[1:]:
                 self.stores(access)
@@ -62,6 +68,8 @@ class Evaluation:
     def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
         """Bind to the present layouts; to be called again when one of them changed."""
         encoding = Encoding(self.domains, value_of)
+        self._value_of = value_of
+        self._grouped.clear()
         self._bound = []
         layout: Layout | None = None
         for segment in self.plan.segments:
@@ -76,8 +84,8 @@ class Evaluation:
         if not access.relation:
             assert input_layout is not None
             return input_layout
-        if access.when is When.DELTA:
-            return self.environment.states[access.relation].layout
+        if access.when is When.DELTA and access.order == self._delta_state.canonical:
+            return self._delta_state.layout
         return self.stores(access).layout
 
     def _output(self, segment: Segment) -> tuple[Layout, list[tuple[Term, Domain]]]:
@@ -96,7 +104,31 @@ class Evaluation:
         Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
         have no times and are of iteration now + 1.
         """
-        yield from self._segment(0, delta, self.query.body.sign, recursive, now)
+        plan = self._plan_for(len(delta))
+        source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
+        yield from plan._segment(0, source, self.query.body.sign, recursive, now)
+
+    @property
+    def _delta_state(self) -> State:
+        return self.environment.states[self.query.delta.relation]
+
+    def _plan_for(self, count: int) -> Evaluation:
+        """The evaluation to use for a change of so many rows."""
+        return (self.by_groups() if count >= _MANY else None) or self
+
+    def by_groups(self) -> Evaluation | None:
+        """The evaluation of large changes, planned for relations of the present magnitudes; None if there is none."""
+        body = self.query.body
+        states = [self.environment.states[atom.relation] for atom in (*body.atoms, *body.absent)]
+        magnitudes = tuple(len(state.contents).bit_length() // 3 for state in states)
+        if magnitudes not in self._grouped:
+            sizes = {state.relation.name: len(state.contents) for state in states}
+            orders = {state.relation.name: tuple(state.stores) for state in states}
+            plan = plan_groups(self.query, sizes, orders)
+            self._grouped[magnitudes] = None if plan is None else Evaluation(plan, self.domains, self.environment)
+            if (grouped := self._grouped[magnitudes]) is not None and self._value_of is not None:
+                grouped.prepare(self._value_of)
+        return self._grouped[magnitudes]
 
     def _segment(self, index: int, source: Run, sign: int, recursive: frozenset[str], now: int) -> Iterator[Derived]:
         bound = self._bound[index]

@@ -65,7 +65,16 @@ def _relations(
         yield f"{relation}: {_KEEPS[state.relation.kind]}" + (f"; sorted {orders}" if orders else "")
         for evaluation in evaluations:
             if evaluation.query.head == relation:
-                yield from (f"  {line}" for line in evaluation.plan.describe().splitlines())
+                yield from (f"  {line}" for line in _plans(evaluation))
+
+
+def _plans(evaluation: Evaluation) -> Iterator[str]:
+    """The plan of a query, and that for large changes at the present sizes where it is another."""
+    yield from evaluation.plan.describe().splitlines()
+    grouped = evaluation.by_groups()
+    if grouped is not None:
+        yield "  a large change, by groups of its rows:"
+        yield from grouped.plan.describe().splitlines()[1:]
 
 
 def _dependencies(name: str, evaluations: Sequence[Evaluation]) -> set[str]:

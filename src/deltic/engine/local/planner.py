@@ -19,10 +19,10 @@ from deltic.engine.local.rules import Atom, Body, Query, Term, When, variable_na
 
 def plan(query: Query) -> Plan:
     """The plan of a query."""
-    return _Planner(query).run()
+    return Planner(query).run()
 
 
-class _Probe:
+class Probe:
     """An atom on its way from unopened to finished: `order` lists its columns as they were consumed."""
 
     def __init__(self, atom: Atom) -> None:
@@ -43,12 +43,14 @@ class _Probe:
         return self.atom.variables() - bound
 
 
-class _Planner:
+class Planner:
+    """Makes one plan; a subclass may read the change otherwise and choose among column orders."""
+
     def __init__(self, query: Query) -> None:
         self.query = query
         self.body: Body = query.body
         self.bound: set[int] = set()
-        self.probes = [_Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
+        self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
         self.absent = list(self.body.absent)
         self.conditions = list(self.body.conditions)
         self.equations = list(self.body.equations)
@@ -58,25 +60,26 @@ class _Planner:
         self.accesses: list[list[object]] = []
 
     def run(self) -> Plan:
-        self._scan_change()
+        self.read_change()
         while self.probes:
-            self._check()
+            self.check()
             if not self._finish_probes() and not self._meet() and not self._compute_early():
                 self._visit()
-        self._check()
+        self.check()
         self._finish()
         return Plan(self.query, tuple(self.segments))
 
     # The pieces of a segment
 
-    def _access(self, relation: str, when: When, order: list[int]) -> int:
+    def access(self, relation: str, when: When, order: list[int]) -> int:
         self.accesses.append([relation, when, order])
         return len(self.accesses) - 1
 
-    def _scan_change(self) -> None:
+    def read_change(self) -> None:
+        """Bind the variables of the change: one row after the other."""
         delta = self.query.delta
         columns = list(range(len(delta.terms)))
-        number = self._access(delta.relation, When.DELTA, columns)
+        number = self.access(delta.relation, When.DELTA, columns)
         self.steps.append(Open(number))
         self._each(number, delta, columns)
 
@@ -94,7 +97,7 @@ class _Planner:
                 checks.append((term, order.index(column)))
         self.steps.append(Each(number, tuple(binds), tuple(checks)))
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Everything that can be decided now."""
         self._bind_equations()
         for condition in [c for c in self.conditions if self._is_bound(c) and is_test(c, self.types)]:
@@ -102,7 +105,7 @@ class _Planner:
             self.steps.append(Test(condition))
         for atom in [a for a in self.absent if a.variables() <= self.bound]:
             self.absent.remove(atom)
-            number = self._access(atom.relation, atom.when, list(range(len(atom.terms))))
+            number = self.access(atom.relation, atom.when, list(range(len(atom.terms))))
             self.steps.append(Absent(number, atom.terms))
 
     def _bind_equations(self) -> None:
@@ -116,12 +119,16 @@ class _Planner:
     def _is_bound(self, term: Term) -> bool:
         return set(variables_of(term)) <= self.bound
 
-    def _open(self, probe: _Probe) -> None:
+    def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
+        """The order in which the atom's next columns, all of them to be consumed now, follow one another."""
+        return columns
+
+    def open(self, probe: Probe) -> None:
         """Open the atom, if it is not, and seek all of its known columns."""
         if probe.number < 0:
-            probe.number = self._access(probe.atom.relation, probe.atom.when, probe.order)
+            probe.number = self.access(probe.atom.relation, probe.atom.when, probe.order)
             self.steps.append(Open(probe.number))
-        known = probe.known(self.bound)
+        known = self.arranged(probe, probe.known(self.bound))
         if known:
             terms = tuple(probe.atom.terms[c] for c in known)
             self.steps.append(Seek(probe.number, len(probe.order), terms))
@@ -131,35 +138,38 @@ class _Planner:
         """Look up atoms whose columns are all known."""
         done = [p for p in self.probes if not p.free(self.bound)]
         for probe in done:
-            self._open(probe)
+            self.open(probe)
             self.steps.append(Each(probe.number))
             self.probes.remove(probe)
         return bool(done)
 
-    def _reachable(self) -> list[_Probe]:
+    def _reachable(self) -> list[Probe]:
         return [p for p in self.probes if p.number >= 0 or p.known(self.bound)]
 
     def _meet(self) -> bool:
         """Bind the variable that most reachable atoms share, if two or more do."""
-        sharing: dict[int, list[_Probe]] = {}
+        sharing: dict[int, list[Probe]] = {}
         for probe in self._reachable():
             for variable in sorted(probe.free(self.bound)):
                 sharing.setdefault(variable, []).append(probe)
         variable = max(sharing, key=lambda v: (len(sharing[v]), -v), default=-1)
         if variable < 0 or len(sharing[variable]) < 2:
             return False
-        for probe in sharing[variable]:
-            self._open(probe)
+        self.intersect(variable, sharing[variable])
+        return True
+
+    def intersect(self, variable: int, probes: list[Probe]) -> None:
+        """Bind a variable to the values that these atoms share."""
+        for probe in probes:
+            self.open(probe)
         parts = []
-        for probe in sharing[variable]:
-            column = probe.atom.terms.index(variable)
+        for probe in probes:
             parts.append((probe.number, len(probe.order)))
-            probe.order.append(column)
+            probe.order.append(probe.atom.terms.index(variable))
         self.steps.append(Meet(variable, tuple(parts)))
         self.bound.add(variable)
-        for probe in sharing[variable]:
-            self._open(probe)
-        return True
+        for probe in probes:
+            self.open(probe)
 
     def _compute_early(self) -> bool:
         """Compute the variables of equations when an atom waits for one and nothing is reachable without it."""
@@ -175,22 +185,22 @@ class _Planner:
         """Visit the rows of one atom and bind all that it has."""
         elsewhere = {id(p): self._variables_elsewhere(p) for p in self.probes}
 
-        def rank(probe: _Probe) -> tuple[bool, bool, int, int]:
+        def rank(probe: Probe) -> tuple[bool, bool, int, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
             return (known == 0, not free & elsewhere[id(probe)], -known, len(free))
 
         probe = min(self.probes, key=rank)
-        self._open(probe)
-        columns = probe.open_columns()
+        self.open(probe)
+        columns = self.arranged(probe, probe.open_columns())
         probe.order += columns
         self._each(probe.number, probe.atom, columns)
         self.probes.remove(probe)
         for other in self.probes:
             if other.number >= 0:
-                self._open(other)
+                self.open(other)
 
-    def _variables_elsewhere(self, probe: _Probe) -> set[int]:
+    def _variables_elsewhere(self, probe: Probe) -> set[int]:
         """The variables of the other unfinished atoms."""
         return {v for other in self.probes if other is not probe for v in other.atom.variables()}
 
@@ -223,7 +233,7 @@ class _Planner:
     def _restart(self) -> None:
         """Begin a segment that reads the results of the one before."""
         columns = [*self.segments[-1].output, *(v for v, _ in self.segments[-1].compute.values)]  # type: ignore[union-attr]
-        number = self._access("", When.DELTA, list(range(len(columns))))
+        number = self.access("", When.DELTA, list(range(len(columns))))
         binds = tuple((variable, i) for i, variable in enumerate(columns))
         self.steps += [Open(number), Each(number, binds)]
 
@@ -239,7 +249,7 @@ class _Planner:
             if not (self.equations or self.absent or self.conditions):
                 return
             self._restart()
-            self._check()
+            self.check()
         self._close(None)
 
 

@@ -28,6 +28,7 @@ class State:
     counts: Arrangement | None = None
     stores: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
     delta: Run | None = None
+    _appended: Run | None = None
 
     def __post_init__(self) -> None:
         if self.relation.kind in (Kind.SET, Kind.RECURSIVE):
@@ -67,11 +68,20 @@ class State:
 
     def append(self, run: Run) -> None:
         """Add a change of the contents to every store; `compact` ends it."""
+        self._appended = run
         for order, store in self.stores.items():
             store.append(run if order == self.canonical else store.arrange(self.layout, run))
 
+    def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
+        """A canonical run in another order, which a store must have."""
+        if order == self.canonical:
+            return run
+        store = self.stores[order]
+        return store.runs[-1] if run is self._appended and len(run) else store.arrange(self.layout, run)
+
     def compact(self) -> None:
         """Let the change be past."""
+        self._appended = None
         for store in self.stores.values():
             store.compact()
 
