@@ -88,6 +88,16 @@ def distinct_forgotten(op: ops.Distinct, node: Node, views: Views) -> int:
     return views.delta(node.inputs[0])
 
 
+def aggregate_of_new(op: ops.Aggregate, node: Node, views: Views) -> int:
+    (source,) = node.inputs
+    changed = ops.AggregateDelta(op.keys, op.calls)
+    return views.builder.add(changed, views.new(source), views.delta(source))
+
+
+def aggregate_of_the_change(op: ops.Aggregate, node: Node, views: Views) -> int:
+    return views.builder.add(op, views.delta(node.inputs[0]))
+
+
 def constant_in_every_epoch(op: ops.Constant, node: Node, views: Views) -> int:
     return views.builder.add(op)
 
@@ -106,6 +116,7 @@ MUTATIONS = tuple(
         ops.Join: (join_all_old, join_all_new, join_without_last_term, join_last_term_negated),
         ops.Antijoin: (antijoin_both_old, antijoin_both_new, antijoin_sign_swapped, antijoin_right_ignored),
         ops.Distinct: (distinct_of_new, distinct_forgotten),
+        ops.Aggregate: (aggregate_of_new, aggregate_of_the_change),
         ops.Constant: (constant_in_every_epoch,),
         ops.Negate: (negate_forgotten,),
         ops.Filter: (filter_forgotten,),

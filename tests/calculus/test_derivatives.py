@@ -40,6 +40,11 @@ def circuit(operator: ops.Operator, *inputs: str) -> Circuit:
     return builder.build()
 
 
+def aggregate(keys: str, **columns: str) -> ops.Aggregate:
+    """Functions of columns, by these keys, each a letter."""
+    return ops.Aggregate(tuple(keys), tuple(ops.AggregateCall(f, c, f) for f, c in columns.items()))
+
+
 def of_themselves(window: ops.Window, rows: str) -> Circuit:
     """The window of these rows, the latest of which is the time."""
     builder = CircuitBuilder()
@@ -106,6 +111,13 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(ops.Antijoin(), "s", "s"),
     ],
     ops.Distinct: [circuit(ops.Distinct(), "x"), circuit(ops.Distinct(), "s")],
+    ops.Aggregate: [
+        circuit(aggregate("a", count="", sum="b"), "x"),
+        circuit(aggregate("b", min="a", max="a", mean="a"), "x"),
+        circuit(aggregate("", count="", min="b", sum="b"), "x"),
+        circuit(aggregate("c", max="c", min="b"), "y"),
+        circuit(aggregate("a"), "s"),
+    ],
     ops.Fixpoint: [closure()],
     ops.Component: [closure()],
     ops.Import: [closure()],

@@ -41,6 +41,7 @@ class Shape:
     """Sources that are bags, or Z-sets with `signed` changes."""
     signed: bool = False
     """Changes of the bags may make weights negative; then only sets enter fixpoints."""
+    aggregates: bool = True
     fixpoints: int = 2
     """How deep fixpoints may stand inside one another."""
     plain_bodies: bool = False
@@ -112,6 +113,7 @@ def random_row(rng: random.Random, schema: Schema) -> tuple[Any, ...]:
 def _grow(pool: _Pool, fixpoints: int) -> None:
     """Add one random operator with what it needs around it."""
     choices = [_add_map, _add_filter, _add_join, _add_join, _add_antijoin, _add_plus, _add_negate, _add_distinct]
+    choices += [_add_aggregate] if pool.shape.aggregates else []
     if fixpoints and pool.rng.random() < 0.25:
         _add_fixpoint(pool, fixpoints - 1)
     else:
@@ -202,6 +204,23 @@ def _add_distinct(pool: _Pool) -> None:
     source = pool.pick()
     if source not in pool.recursive or pool.positive[source]:
         pool.put(ops.Distinct(), source, positive=True)
+
+
+def _add_aggregate(pool: _Pool) -> None:
+    source = pool.pick()
+    columns = pool.schema(source).columns
+    if source in pool.recursive or pool.builder.depth > 1:
+        return  # in a body inside a body, what is imported may be recursive
+    keys = sorted(pool.rng.sample([c.name for c in columns], pool.rng.randint(0, len(columns))))
+    calls = []
+    for name in pool.rng.sample([n for n in TYPES if n not in keys], pool.rng.randint(0, 4 - len(keys))):
+        read = [c.name for c in columns if c.type is TYPES[name]]
+        functions = ("count", "sum", "min", "max") if TYPES[name] is Type.INT64 else ("min", "max")
+        if read:
+            calls.append(ops.AggregateCall(pool.rng.choice(functions), pool.rng.choice(read), name))
+        elif TYPES[name] is Type.INT64:
+            calls.append(ops.AggregateCall("count", "", name))
+    pool.put(ops.Aggregate(tuple(keys), tuple(calls)), source, positive=True)
 
 
 def _add_fixpoint(pool: _Pool, fixpoints: int) -> None:

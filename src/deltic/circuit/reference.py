@@ -10,6 +10,7 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.aggregation import aggregate
 from deltic.circuit.evaluate import evaluate
 from deltic.circuit.generators import generate
 from deltic.circuit.graph import Circuit, Node
@@ -258,6 +259,11 @@ def _fixpoint_delta(
     return {name: new[name] - old[name] for name in new}, (new_inputs, new)
 
 
+def _aggregate_delta(op: ops.AggregateDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    old, delta = inputs
+    return aggregate(op, old + delta, types[0].schema) - aggregate(op, old, types[0].schema)
+
+
 def _window(op: ops.Window, inputs: Inputs, types: Sequence[ZSetType], state: Rows | None) -> tuple[Rows, Rows]:
     rows, clock = inputs
     now = latest(clock, state or ZSet())
@@ -287,6 +293,8 @@ POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
     ops.Negate: lambda op, inputs, types: -inputs[0],
     ops.Distinct: lambda op, inputs, types: inputs[0].distinct(),
     ops.DistinctDelta: _distinct_delta,
+    ops.Aggregate: lambda op, inputs, types: aggregate(op, inputs[0], types[0].schema),
+    ops.AggregateDelta: _aggregate_delta,
     ops.Fixpoint: _fixpoint,
     ops.Component: lambda op, inputs, types: inputs[0][op.name],
     ops.Sink: lambda op, inputs, types: inputs[0],

@@ -1,6 +1,6 @@
 """The derivative table, one module for each kind of operator."""
 
-from deltic.calculus.derivatives import distinct, fixpoint, joins, leaves, linear, windows
+from deltic.calculus.derivatives import aggregate, distinct, fixpoint, joins, leaves, linear, windows
 from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Rule",
     "Views",
     "derivative_of",
+    "aggregate",
     "distinct",
     "fixpoint",
     "joins",

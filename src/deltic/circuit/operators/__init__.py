@@ -1,5 +1,6 @@
 """The operators of circuits, one idea to a file."""
 
+from deltic.circuit.operators.aggregate import Aggregate, AggregateCall, AggregateDelta
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
@@ -13,6 +14,9 @@ from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta
 from deltic.circuit.operators.window import Window
 
 __all__ = [
+    "Aggregate",
+    "AggregateCall",
+    "AggregateDelta",
     "Antijoin",
     "BackEdge",
     "Bracket",

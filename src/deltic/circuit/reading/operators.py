@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +66,7 @@ class Line:
 
 
 Reader = Callable[[Line], ops.Operator]
+_CALL = re.compile(r"(\w+)\((.+)\) AS (.+)")
 
 
 def _map(line: Line) -> ops.Map:
@@ -83,6 +85,20 @@ def _computed(line: Line, part: str, wanted: Column) -> exp.Expression:
     if not part.endswith(f" AS {wanted.name}"):
         raise line.places.error(line.arguments or line.keyword, f"`{part}` does not end with AS {wanted.name}")
     return line.expression(part.removesuffix(f" AS {wanted.name}"))
+
+
+def _aggregate(kind: type[ops.Aggregate]) -> Reader:
+    """The reader of keys and calls, `function(column) AS name`."""
+
+    def read(line: Line) -> ops.Aggregate:
+        parts = [_CALL.fullmatch(part) or part for part in split(line.argument("BRACKETS")[1:-1])]
+        keys = [part for part in parts if isinstance(part, str)]
+        if parts[: len(keys)] != keys:
+            raise line.places.error(line.arguments or line.keyword, f"`{keys[-1]}` is not function(column) AS name")
+        found = [(m[1], "" if m[2] == "*" else m[2], m[3]) for m in parts if not isinstance(m, str)]
+        return kind(tuple(keys), tuple(ops.AggregateCall(*call) for call in found))
+
+    return read
 
 
 def _constant(line: Line) -> ops.Constant:
@@ -131,6 +147,8 @@ READERS: dict[str, Reader] = {
     "map": _map,
     "flat_map": read_flat_map,
     "window": read_window,
+    "aggregate": _aggregate(ops.Aggregate),
+    "aggregate_delta": _aggregate(ops.AggregateDelta),
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),

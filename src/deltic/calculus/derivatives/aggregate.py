@@ -1,0 +1,19 @@
+"""Grouping and aggregation."""
+
+from __future__ import annotations
+
+from deltic.calculus.derivatives.table import Views, derivative
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Node
+
+
+@derivative(ops.Aggregate, "agg(a + Δa)|k − agg(a)|k, k: the groups of Δa", "DBSP §8.1, Def. 4.1")
+def aggregate_delta(op: ops.Aggregate, node: Node, views: Views) -> int:
+    """Only groups of the change can have another result; grouping, counts and sums are linear, the set of them is not.
+
+    [DBSP §8.1.3] calls Agg_f linear where f is, which holds before the results of groups are put into one Z-set: a
+    changed count replaces a row by another.
+    """
+    (source,) = node.inputs
+    changed = ops.AggregateDelta(op.keys, op.calls)
+    return views.builder.add(changed, views.old(source), views.delta(source))

@@ -1,0 +1,87 @@
+"""Grouping and aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import Column, EdgeType, Schema, Type, ZSetType
+
+FUNCTIONS = ("count", "sum", "min", "max", "mean")
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate: the function, the column that it reads, and the name of its result.
+
+    Only `count` may be without a column, "", and then it counts rows.
+    """
+
+    function: str
+    column: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.column or '*'}) AS {self.name}"
+
+
+@dataclass(frozen=True)
+class Aggregate(Operator):
+    """GROUP BY: for each group of rows with the same values of `keys`, these values and the aggregates [DBSP §8.1].
+
+    A group is there when the weights of its rows add up to more than zero; without keys there is one group at most,
+    none for no rows. A row counts as often as it weighs. `sum` of whole numbers wraps around at 64 bits; `sum` of
+    floats and every `mean` are the exact values, rounded once; `min` and `max` are of the values whose weights add up
+    to more than zero, in the order of comparisons. NULLs are passed over: only what has nothing else is NULL, and
+    `count` of it 0. `circuit.aggregation` says all this in code.
+    """
+
+    keyword: ClassVar[str] = "aggregate"
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        (source,) = self.zsets(inputs, 1)
+        for name in (*self.keys, *(c.column for c in self.calls if c.column)):
+            if name not in source.schema.names:
+                self.refuse(f"column {name} is not in its input", inputs)
+        columns = [*(_column(source.schema, key) for key in self.keys), *(self._result(c, source) for c in self.calls)]
+        if len({column.name for column in columns}) != len(columns):
+            self.refuse("its columns must have distinct names", inputs)
+        return ZSetType(Schema(tuple(columns)), True, source.depth)
+
+    def _result(self, call: AggregateCall, source: ZSetType) -> Column:
+        if call.function not in FUNCTIONS:
+            self.refuse(f"there is no aggregate {call.function}; there are {', '.join(FUNCTIONS)}", [source])
+        if call.function == "count":
+            return Column(call.name, Type.INT64)
+        if not call.column:
+            self.refuse(f"{call.function} needs a column", [source])
+        column = _column(source.schema, call.column)
+        if call.function in ("sum", "mean") and not column.type.is_numeric:
+            self.refuse(f"{call.function} of a {column.type.value}", [source])
+        return Column(call.name, Type.FLOAT64 if call.function == "mean" else column.type, column.nullable)
+
+    def arguments(self) -> str:
+        return "[" + ", ".join((*self.keys, *map(str, self.calls))) + "]"
+
+
+@dataclass(frozen=True)
+class AggregateDelta(Aggregate):
+    """aggregate(i + d) − aggregate(i), computed on the groups of d alone; its inputs are i and d."""
+
+    keyword: ClassVar[str] = "aggregate_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        old, delta = self.zsets(inputs, 2)
+        if old.schema != delta.schema:
+            self.refuse("both inputs must have one schema", inputs)
+        type_ = super().output((delta,), depth)
+        assert isinstance(type_, ZSetType)
+        return ZSetType(type_.schema, False, type_.depth)
+
+
+def _column(schema: Schema, name: str) -> Column:
+    return schema.columns[schema.index(name)]
