@@ -32,6 +32,7 @@ from deltic.engine.local.rules import (
     replace_columns,
     variable_of,
 )
+from deltic.engine.local.unsupported import mixed_change, refusal
 from deltic.errors import UnsupportedError
 
 
@@ -92,7 +93,7 @@ class _Scope:
     def _constant(self, node: Node, number: int, wanted: str) -> str:
         constant = self.circuit.nodes[node.inputs[0]].operator
         if not isinstance(constant, ops.Constant):
-            raise UnsupportedError(f"local engine: differentiate (%{node.inputs[0]}) of something not constant")
+            raise refusal(number, node.operator)
         name = self._declare("", Kind.CONSTANT, number, constant.rows)
         self.program.strata.append(Stratum((name,), recursive=False))
         return name
@@ -128,6 +129,8 @@ class _Scope:
     def _enter(self, name: str, number: int, bodies: list[Body]) -> None:
         names = self.circuit.type_of(number).schema.names
         for body in bodies:
+            if (changes := sum(atom.when is When.DELTA for atom in body.atoms)) != 1:
+                raise mixed_change(number, self.circuit.nodes[number].operator, changes)
             named = replace(body, names={**self._column_names(body), **body.names})
             self.program.queries.append(Query(name, tuple(body.out[n] for n in names), named))
 
@@ -187,6 +190,8 @@ class _Scope:
             return self.imports[operator.index]
         if isinstance(operator, ops.Feedback):
             return self.feedback[operator.name]
+        if type(operator) not in _MAKERS:
+            raise refusal(number, operator)
         return self.relation(number)
 
     def _atom(self, relation: str, when: When, number: int) -> Body:
@@ -211,7 +216,7 @@ class _Scope:
     def _delay(self, node: Node) -> list[Body]:
         source = self.circuit.nodes[node.inputs[0]]
         if not isinstance(source.operator, ops.Integrate):
-            raise UnsupportedError(f"local engine: delay of {source.operator.keyword}; only of integrals")
+            raise refusal(self.circuit.nodes.index(node), node.operator)
         return self._integral(source, When.OLD)
 
     def _map(self, node: Node) -> list[Body]:

@@ -1,0 +1,29 @@
+"""What the local engine cannot run, told when it is made: the operator, its place, and what to do instead."""
+
+from __future__ import annotations
+
+from deltic.circuit import operators as ops
+from deltic.errors import UnsupportedError
+
+_INTERPRETER = "deltic.circuit.reference.Interpreter runs it, slowly"
+_REMEDIES: dict[type[ops.Operator], str] = {
+    ops.FlatMap: f"expand rows before they are inserted, or keep the values in a table to join with; {_INTERPRETER}",
+    ops.Window: f"filter by a fixed time and delete old rows from the table; {_INTERPRETER}",
+    ops.Delay: f"it can read what an integral was a step ago, not delay a change; {_INTERPRETER}",
+    ops.Differentiate: f"it differentiates constants alone; {_INTERPRETER}",
+}
+
+
+def refusal(number: int, operator: ops.Operator) -> UnsupportedError:
+    """The error about node `number` of an incremental circuit."""
+    remedy = _REMEDIES.get(type(operator), _INTERPRETER)
+    return UnsupportedError(f"local engine: %{number} {operator.label} is not supported: {remedy}")
+
+
+def mixed_change(number: int, operator: ops.Operator, changes: int) -> UnsupportedError:
+    """The error about a change that is computed from no change of a relation, or from several at once."""
+    found = "from no change" if not changes else f"from {changes} changes at once"
+    return UnsupportedError(
+        f"local engine: %{number} {operator.label} is computed {found} of the relations, and not from one at a time: "
+        f"leave out the integrate or differentiate before it; {_INTERPRETER}"
+    )
