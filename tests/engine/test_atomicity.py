@@ -30,7 +30,7 @@ PLACES = {
     "merging runs": (store, "add_runs"),
     "a fixpoint": (strata, "run_component"),
     "the changes of tables": (engine_module, "table_change"),
-    "the changes of views": (engine_module, "decode_delta"),
+    "the changes of views": (engine_module, "view_change"),
 }
 
 
@@ -143,7 +143,7 @@ def test_deltas_of_a_failed_epoch_are_forgotten(monkeypatch):
     driver = Driver.of_program("local", FOLLOWS)
     driver.insert(follows=[("ada", "bob")])
     with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "decode_delta", Failing(engine_module.decode_delta, 1))
+        patch.setattr(engine_module, "view_change", Failing(engine_module.view_change, 1))
         assert apply_or_fail(driver, {"follows": driver.batch("follows", [(("bob", "cy"), 1)])})
     result = driver.apply({"blocked": [(("eve",), 1)]})
     assert {name: dict(from_arrow(t)) for name, t in result.changes.items()} == {}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from deltic.engine.changes import Changes
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -21,7 +23,7 @@ Conflicts = Literal["error", "normalize", "trust"]
 class EpochResult:
     """What one epoch did."""
 
-    changes: dict[str, pa.Table] = field(default_factory=dict)
+    changes: Changes = field(default_factory=Changes)
     """The change of each view that changed: its columns and WEIGHT, no row twice, no zero weight."""
     rows_in: int = 0
     """Rows of the tables that really changed."""

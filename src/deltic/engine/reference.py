@@ -13,6 +13,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.reference import Row, Rows, run
 from deltic.circuit.types import Schema
 from deltic.engine.batches import conforming
+from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
 
@@ -40,8 +41,12 @@ class ReferenceEngine:
         visited = sum(map(len, tables.values())) + sum(map(len, views.values()))
         rows_in = sum(len(tables[name] - self._tables[name]) for name in changes)
         self._tables, self._views = tables, views
-        found = {name: to_arrow(delta, self._schema(name)) for name, delta in deltas.items() if delta}
-        return EpochResult(found, rows_in, visited, time.perf_counter() - started)
+        found = {name: self._change(name, delta) for name, delta in deltas.items() if delta}
+        return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started)
+
+    def _change(self, name: str, delta: Rows) -> ViewChange:
+        table = to_arrow(delta, self._schema(name))
+        return ViewChange(*count(table.column(WEIGHT).to_numpy()), lambda: table)
 
     def _checked(self, name: str, old: Rows, delta: Rows, conflicts: Conflicts) -> Rows:
         new = old + delta

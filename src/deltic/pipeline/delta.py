@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from deltic.engine.changes import count
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.rows import Rows
 
@@ -22,19 +23,12 @@ class Delta(Rows):
     @property
     def inserted(self) -> int:
         """How many rows came."""
-        return count(self._table, 1)
+        return count(self._weights())[0]
 
     @property
     def deleted(self) -> int:
         """How many rows went."""
-        return count(self._table, -1)
+        return count(self._weights())[1]
 
-
-def count(changes: Any, sign: int) -> int:
-    """How many rows of a batch of changes came (sign 1) or went (sign -1), each as often as its weight says."""
-    import pyarrow.compute as pc
-
-    weights = changes[WEIGHT]
-    total = pc.sum(weights).as_py() or 0
-    absolute = pc.sum(pc.abs(weights)).as_py() or 0
-    return int(absolute + sign * total) // 2
+    def _weights(self) -> Any:
+        return self._table.column(WEIGHT).to_numpy()

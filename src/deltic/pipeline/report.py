@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deltic.engine.protocol import EpochResult
-from deltic.pipeline.delta import count
 
 
 @dataclass(frozen=True)
@@ -41,5 +40,5 @@ class EpochReport:
 
 def report_of(result: EpochResult) -> EpochReport:
     """The numbers of an engine's result."""
-    changed = {name: Changed(count(batch, 1), count(batch, -1)) for name, batch in result.changes.items()}
+    changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
     return EpochReport(result.rows_in, changed, result.seconds, result.rows_visited)

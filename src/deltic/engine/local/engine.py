@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit.graph import Circuit
+from deltic.engine.changes import Changes
 from deltic.engine.local.codec import Interner
 from deltic.engine.local.domains import assign_domains
 from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation, value_of
@@ -23,12 +24,12 @@ from deltic.engine.local.rules import Kind
 from deltic.engine.local.strata import Strata, constant_change
 from deltic.engine.local.tables import (
     Encoded,
-    decode_delta,
     decode_rows,
     encode_batch,
     encode_key,
     make_room,
     table_change,
+    view_change,
 )
 from deltic.engine.protocol import Conflicts, EpochResult
 
@@ -80,7 +81,7 @@ class LocalEngine:
         self._constants_pending = False
         return EpochResult(deltas, rows_in, self._environment.visits.rows, time.perf_counter() - started)
 
-    def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> dict[str, pa.Table] | None:
+    def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> Changes | None:
         """The changes of the views, or None when a domain had to grow and the epoch is to be run again.
 
         After any exception the state is as before the epoch.
@@ -122,9 +123,10 @@ class LocalEngine:
             if state.delta is not None:
                 state.append(state.delta)
 
-    def _view_changes(self) -> dict[str, pa.Table]:
+    def _view_changes(self) -> Changes:
         states = {name: self.states[relation] for name, relation in self.program.sinks.items()}
-        return {name: decode_delta(s, s.delta, self._interner) for name, s in states.items() if s.delta is not None}
+        changed = {name: (state, state.delta) for name, state in states.items() if state.delta is not None}
+        return Changes({name: view_change(state, delta, self._interner) for name, (state, delta) in changed.items()})
 
     def _forget_deltas(self) -> None:
         for state in self.states.values():

@@ -112,6 +112,11 @@ class Layout:
         column: Raw = (words[place.word] >> np.uint64(place.shift)) & np.uint64(place.mask % (1 << 64))
         return column
 
+    def values(self, words: Words) -> list[Values]:
+        """The values of all columns of packed rows."""
+        bases = (np.uint64(place.base % (1 << 64)) for place in self.places)
+        return [(raw + base).view(np.int64) for raw, base in zip(self.unpack(words), bases, strict=True)]
+
     def unpack(self, words: Words) -> list[Raw]:
         """The offsets of all columns of packed rows."""
         return [self.column(words, i) for i in range(len(self.places))]

@@ -35,6 +35,10 @@ class Run:
     def __len__(self) -> int:
         return int(self.words.shape[1])
 
+    def all_weights(self) -> Weights:
+        """The weights, spelt out: int64[n]."""
+        return self.weights if self.weights.size else np.ones(len(self), np.int64)
+
     @property
     def nbytes(self) -> int:
         """The memory that the run holds, in bytes."""

@@ -98,14 +98,10 @@ class Arrangement:
 def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
     """The rows of the runs, each once, with their summed weights over all times; zeros left out."""
     words = np.concatenate([run.words for run in runs], axis=1)
-    weights = np.concatenate([_weights(run) for run in runs])
+    weights = np.concatenate([run.all_weights() for run in runs])
     if len(runs) == 1 and not runs[0].times.size:
         return words, weights
     return consolidate(words, weights)
-
-
-def _weights(run: Run) -> Weights:
-    return run.weights if run.weights.size else np.ones(len(run), np.int64)
 
 
 def time_array(count: int, time: int) -> Times:

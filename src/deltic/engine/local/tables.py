@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from deltic.circuit.types import Schema
 from deltic.engine.batches import conforming
+from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.local.codec import Interner, decode, encode
-from deltic.engine.local.layout import Values
+from deltic.engine.local.layout import Layout, Values
 from deltic.engine.local.relation import State
 from deltic.engine.local.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.protocol import WEIGHT, Conflicts
@@ -57,12 +58,11 @@ def table_change(
 
 def decode_rows(state: State, words: Words, interner: Interner, weights: Weights | None = None) -> pa.Table:
     """Packed rows in canonical layout as an Arrow table, with a column WEIGHT when weights are given."""
-    schema = state.relation.schema
-    offsets = state.layout.unpack(words)
-    columns = [
-        decode(domain.decode(raw), column.type, interner)
-        for raw, domain, column in zip(offsets, state.domains, schema, strict=True)
-    ]
+    return _decode(state.relation.schema, state.layout, words, interner, weights)
+
+
+def _decode(schema: Schema, layout: Layout, words: Words, interner: Interner, weights: Weights | None) -> pa.Table:
+    columns = [decode(v, column.type, interner) for v, column in zip(layout.values(words), schema, strict=True)]
     fields = schema.to_arrow()
     if weights is not None:
         columns.append(pa.array(weights))
@@ -77,10 +77,14 @@ def nullary(count: int) -> pa.Table:
     return pa.table({"_": pa.nulls(count)}).select([])
 
 
-def decode_delta(state: State, run: Run, interner: Interner) -> pa.Table:
-    """A change as an Arrow table with a column WEIGHT."""
-    weights = run.weights if run.weights.size else np.ones(len(run), np.int64)
-    return decode_rows(state, run.words, interner, weights)
+def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
+    """A change of a view, in canonical layout; runs and layouts never change, so it can be decoded at any time."""
+    schema, layout = state.relation.schema, state.layout
+
+    def to_arrow() -> pa.Table:
+        return _decode(schema, layout, run.words, interner, run.all_weights())
+
+    return ViewChange(*(count(run.weights) if run.weights.size else (len(run), 0)), to_arrow)
 
 
 def encode_key(state: State, key: Mapping[str, object], interner: Interner) -> dict[int, int] | None:

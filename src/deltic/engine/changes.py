@@ -1,0 +1,50 @@
+"""The changes of views as an epoch's result gives them: counted at once, made into a table when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class ViewChange:
+    """How a view changed: rows that came, rows that went, each as often as it weighs, and both as a table."""
+
+    inserted: int
+    deleted: int
+    to_arrow: Callable[[], pa.Table]
+
+
+class Changes(Mapping[str, "pa.Table"]):
+    """The change of each view that changed, by its name.
+
+    A table is made anew by each look-up, and of the state as it was after the epoch, whatever came later. Until then
+    the change takes the memory that it takes in the engine, and it is freed with this object.
+    """
+
+    def __init__(self, changes: Mapping[str, ViewChange] | None = None) -> None:
+        self._changes = dict(changes or {})
+
+    def __getitem__(self, view: str) -> pa.Table:
+        return self._changes[view].to_arrow()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._changes)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """How many rows of each view came and went; no table is made."""
+        return {name: (change.inserted, change.deleted) for name, change in self._changes.items()}
+
+
+def count(weights: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """How many rows came and how many went, by weights int64[n]."""
+    return int(weights[weights > 0].sum()), int(-weights[weights < 0].sum())
