@@ -6,8 +6,9 @@ each fixpoint adds the time of its iterations. Operators without state are lifte
     ↑X ∘ (fix α. body(↑E(imports), ↑z⁻¹(α)))
 
 with the body lifted as a whole, which by [DBSP Prop. 5.7] is to lift what it consists of. Delays, I and D belong to
-one of the times, their *clock*: that of the circuit they stand in, and in the derivative of a fixpoint's body the one
-of the circuit around it, as the body's changes are those from one of its steps to the next.
+one of the times, their *clock*: that of the circuit they stand in, or of one `outer` to it. In the derivative of a
+fixpoint's body this is counted from the circuit around it, as the body's changes are those from one of its steps to
+the next.
 """
 
 from __future__ import annotations
@@ -24,16 +25,20 @@ from deltic.algebra.streams import (
     delay,
     difference,
     fix_together,
+    impulse,
     integral,
     lift,
     lift_repeatedly,
     limit,
+    nested_stream,
     nested_streams,
 )
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.memory import Time
 from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE, Rows
+from deltic.circuit.settling import Settling, at
 from deltic.circuit.types import Schema
 from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
@@ -53,7 +58,7 @@ STREAM_OPERATORS: dict[type[ops.Operator], Callable[[Streams], Streams]] = {
 
 def denote(circuit: Circuit, sources: Mapping[str, Stream[Rows]]) -> dict[str, Stream[Rows]]:
     """The streams of the sinks for these streams of the sources; a source that is absent is zero at all times."""
-    return _denote(circuit, _Scope(depth=1, clock=0, sources=sources))
+    return _denote(circuit, _Scope(depth=1, clock=0, sources=sources)).sinks
 
 
 @dataclass(frozen=True)
@@ -75,21 +80,75 @@ class _Scope:
         return lift_repeatedly(operator, nested_streams(Z_SETS, self.depth - time), time)
 
 
-def _denote(circuit: Circuit, scope: _Scope) -> dict[str, Streams]:
+@dataclass(frozen=True)
+class _Meaning:
+    """The streams of all nodes of a circuit, in order, those of its sinks and of its back-edges' beginnings by name.
+
+    `observed` gives the values of all nodes at a time, also of those in circuits inside it.
+    """
+
+    nodes: Sequence[Value]
+    sinks: dict[str, Streams]
+    closes: dict[str, Streams]
+
+    def observed(self, time: Time) -> list[Any]:
+        return [_observed(value, time) for value in self.nodes]
+
+
+class _Bundle(dict[str, Streams]):
+    """The streams of a circuit inside a circuit by name, and what is observed of its nodes."""
+
+    inside: Callable[[Time], Any]
+
+
+def _observed(value: Value, time: Time) -> Any:
+    if isinstance(value, dict):
+        relations = {name: at(stream, time) for name, stream in value.items()}
+        return (relations, value.inside(time)) if isinstance(value, _Bundle) else relations
+    return at(value, time)
+
+
+def _denote(circuit: Circuit, scope: _Scope) -> _Meaning:
+    """The meaning of a circuit: its back-edges carry the only streams that solve their equations [DBSP §9.4.4]."""
+    if not circuit.closes:
+        return _acyclic(circuit, scope, {})
+
+    @cache
+    def closed(*cycles: Streams) -> _Meaning:
+        return _acyclic(circuit, scope, dict(zip(circuit.closes, cycles, strict=True)))
+
+    def output(name: str) -> Callable[..., Streams]:
+        return lambda *cycles: closed(*cycles).closes[name]
+
+    groups = [nested_streams(Z_SETS, scope.depth - 1)] * len(circuit.closes)
+    return closed(*fix_together([output(name) for name in circuit.closes], groups))
+
+
+def _acyclic(circuit: Circuit, scope: _Scope, cycles: Mapping[str, Streams]) -> _Meaning:
+    """The streams of the nodes for given streams at the beginnings of the back-edges."""
     values: list[Value] = []
     for node in circuit.nodes:
-        values.append(_node(circuit, node, [values[i] for i in node.inputs], scope))
-    return {name: values[number] for name, number in circuit.sinks.items()}
+        if isinstance(node.operator, ops.BackEdge):
+            values.append(scope.raised(delay, scope.clock - node.operator.outer)(cycles[node.operator.name]))
+        else:
+            values.append(_node(circuit, node, [values[i] for i in node.inputs], scope))
+    sinks = {name: values[number] for name, number in circuit.sinks.items()}
+    return _Meaning(values, sinks, {name: values[number] for name, number in circuit.closes.items()})
 
 
 def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: _Scope) -> Value:
     op = node.operator
     if isinstance(op, ops.Fixpoint | ops.FixpointDelta):
         return _fixpoint(op, inputs, scope)
+    if isinstance(op, ops.Bracket):
+        return _bracket(op, inputs, scope)
+    if isinstance(op, ops.Call):
+        meaning = _denote(op.circuit, _Scope(scope.depth, scope.clock, op.named(inputs)))
+        return _bundle(meaning.sinks, meaning.observed)
     if isinstance(op, ops.Component):
         return inputs[0][op.name]
-    if type(op) in STREAM_OPERATORS:
-        return scope.raised(STREAM_OPERATORS[type(op)], scope.clock)(*inputs)
+    if isinstance(op, ops.Delay | ops.Integrate | ops.Differentiate):
+        return scope.raised(STREAM_OPERATORS[type(op)], scope.clock - op.outer)(*inputs)
     if isinstance(op, ops.Window):
         return _window(op, circuit.type_of(node.inputs[0]).schema, *inputs)
     if type(op) in LEAVES:
@@ -98,6 +157,27 @@ def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: _Scope) -> V
         raise UnsupportedError(f"{op.keyword}: it has no meaning as a function on streams")
     types = [circuit.nodes[i].type for i in node.inputs]
     return scope.lift(lambda *rows: POINTWISE[type(op)](op, rows, types))(*inputs)
+
+
+def _bundle(streams: Mapping[str, Streams], inside: Callable[[Time], Any]) -> _Bundle:
+    bundle = _Bundle(streams)
+    bundle.inside = inside
+    return bundle
+
+
+def _bracket(op: ops.Bracket, inputs: list[Streams], scope: _Scope) -> _Bundle:
+    """∫ of the body's sinks for δ₀ of the inputs, at all times of the circuit around it."""
+    once = lift_repeatedly(lambda rows: impulse(Z_SETS, rows), nested_streams(Z_SETS, 1), scope.depth)
+    meaning = _denote(op.body, _Scope(scope.depth + 1, scope.depth, imports=[once(stream) for stream in inputs]))
+    settling = Settling(meaning.observed, tuple(range(scope.depth - op.body.reach, scope.depth)), ITERATION_LIMIT)
+
+    def total(name: str, stream: Streams) -> Streams:
+        return nested_stream(Z_SETS, scope.depth, lambda *time: settling.total(name, stream, time))
+
+    def inside(time: Time) -> list[Any]:
+        return [meaning.observed((*time, iteration)) for iteration in range(settling.length(time))]
+
+    return _bundle({name: total(name, stream) for name, stream in meaning.sinks.items()}, inside)
 
 
 def _window(op: ops.Window, schema: Schema, rows: Streams, clock: Streams) -> Streams:
@@ -112,7 +192,7 @@ def _source(op: ops.Source, scope: _Scope) -> Streams:
 
 LEAVES: dict[type[ops.Operator], Callable[[Any, _Scope], Streams]] = {
     ops.Source: _source,
-    ops.Constant: lambda op, scope: constant(Z_SETS, ZSet.of(op.rows)),
+    ops.Constant: lambda op, scope: nested_stream(Z_SETS, scope.depth, lambda *time: ZSet.of(op.rows)),
     ops.Import: lambda op, scope: scope.imports[op.index],
     ops.Feedback: lambda op, scope: scope.feedback[op.name],
 }
@@ -159,7 +239,7 @@ def _iterations(body: Circuit, inputs: Sequence[Streams], inside: _Scope) -> dic
     @cache
     def outputs(*relations: Streams) -> dict[str, Streams]:
         before = {name: inside.raised(delay, times)(s) for name, s in zip(names, relations, strict=True)}
-        return _denote(body, replace(inside, imports=imports, feedback=before))
+        return _denote(body, replace(inside, imports=imports, feedback=before)).sinks
 
     def output(name: str) -> Callable[..., Streams]:
         return lambda *relations: outputs(*relations)[name]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.fixpoint import Feedback, check_imports
-from deltic.circuit.operators.source import Source
+from deltic.circuit.operators.fixpoint import Feedback, FixpointDelta, check_imports
+from deltic.circuit.operators.source import Constant, Source
 from deltic.circuit.operators.streams import Differentiate
 from deltic.circuit.types import BundleType, EdgeType, ZSetType
 
@@ -45,6 +45,8 @@ class Bracket(Operator):
         for op in self.body.operators:
             if isinstance(op, Feedback):
                 self.refuse(f"feedback {op.name} stands in the body of a fixpoint only; use a back_edge", inputs)
+            if isinstance(op, FixpointDelta):
+                self.refuse("in its body a fixpoint_delta would count the iterations; make it a bracket, too", inputs)
         return bundle({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in outputs(self.body).items()})
 
     def _sums_to_set(self, sink: str) -> bool:
@@ -84,10 +86,27 @@ class Call(Operator):
             if zset.schema != port.schema or (port.is_set and not zset.is_set):
                 wanted = ZSetType(port.schema, port.is_set, depth)
                 self.refuse(f"source {port.name} of its circuit takes {wanted}", inputs)
+        self._check_lifting(depth)
         return bundle({n: ZSetType(t.schema, t.is_set, depth) for n, t in outputs(self.circuit).items()})
+
+    def _check_lifting(self, depth: int) -> None:
+        """Raise CircuitError where a node of the circuit cannot stand so deep."""
+        for node in self.circuit.nodes:
+            if isinstance(node.operator, Call):
+                node.operator._check_lifting(depth)
+            elif not isinstance(node.operator, Source | Constant) and not node.operator.bodies():
+                types = [self.circuit.nodes[i].type for i in node.inputs]
+                node.operator.output([deeper(type_, depth) for type_ in types], depth)
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("circuit", self.circuit),)
+
+
+def deeper(type_: EdgeType, depth: int) -> EdgeType:
+    """The type of an edge when its circuit is lifted to that depth."""
+    if isinstance(type_, BundleType):
+        return BundleType(tuple((name, replace(zset, depth=depth)) for name, zset in type_.entries))
+    return replace(type_, depth=depth)
 
 
 def outputs(circuit: Circuit) -> dict[str, ZSetType]:
