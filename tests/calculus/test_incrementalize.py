@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.calculus import incrementalize
-from deltic.calculus.derivatives import derivative_of
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Schema, Type
-from deltic.errors import UnsupportedError
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
 from tests.differential.circuits import Shape, random_circuit, random_epochs
@@ -49,11 +47,6 @@ def test_a_source_that_no_sink_reads_stays():
     builder.add(ops.Sink("v"), used)
     derived = incrementalize(builder.build())
     assert [op.name for op in derived.operators if isinstance(op, ops.Source)] == ["used", "unused"]
-
-
-def test_stream_operators_have_no_derivative():
-    with pytest.raises(UnsupportedError, match=r"^delay: the calculus has no derivative for it$"):
-        derivative_of(ops.Delay())
 
 
 def test_sinks_of_the_increment_carry_changes():

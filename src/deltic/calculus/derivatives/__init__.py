@@ -1,6 +1,6 @@
 """The derivative table, one module for each kind of operator."""
 
-from deltic.calculus.derivatives import aggregate, distinct, fixpoint, joins, leaves, linear, windows
+from deltic.calculus.derivatives import aggregate, distinct, fixpoint, joins, leaves, linear, streams, windows
 from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
 
 __all__ = [
@@ -8,12 +8,13 @@ __all__ = [
     "Derivative",
     "Rule",
     "Views",
-    "derivative_of",
     "aggregate",
+    "derivative_of",
     "distinct",
     "fixpoint",
     "joins",
     "leaves",
     "linear",
+    "streams",
     "windows",
 ]

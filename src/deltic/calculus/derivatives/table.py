@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import CircuitBuilder, Node
-from deltic.errors import UnsupportedError
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
 class Views(Protocol):
     """The three views of the nodes of the circuit that is being differentiated, as nodes of the new one."""
 
     builder: CircuitBuilder
+    outer: int
+    """Whose time the changes are in: 0 for the circuit's own steps, 1 for those of the circuit around it, …"""
+
+    def value(self, number: int) -> int:
+        """The stream of node `number` as it is."""
 
     def delta(self, number: int) -> int:
         """The change of node `number`."""
@@ -33,6 +37,9 @@ class Views(Protocol):
     def kept(self, number: int) -> int:
         """Its value after the change as an integral of its own, for operators that probe it."""
 
+    def body(self, circuit: Circuit, outer: int) -> Circuit:
+        """The change of a circuit inside an operator, in the time `outer` as its delays count it."""
+
 
 Rule = Callable[[Any, Node, Views], int]
 
@@ -44,6 +51,7 @@ class Derivative:
     rule: Rule
     formula: str
     source: str
+    is_fallback: bool = False
 
 
 DERIVATIVES: dict[type[ops.Operator], Derivative] = {}
@@ -59,8 +67,15 @@ def derivative(operator: type[ops.Operator], formula: str, source: str) -> Calla
     return enter
 
 
+def _minus(op: ops.Operator, node: Node, views: Views) -> int:
+    """D(f(I(Δa), …)): right for every operator whose value depends on nothing but its inputs' values."""
+    computed = views.builder.add(op, *map(views.kept, node.inputs))
+    return views.builder.add(ops.Differentiate(outer=views.outer), computed)
+
+
+FALLBACK = Derivative(_minus, "f(a ⊕ Δa) ⊖ f(a), computed anew", "FIX Prop. 7, DBSP Def. 4.1", is_fallback=True)
+
+
 def derivative_of(operator: ops.Operator) -> Derivative:
-    """The row for an operator; UnsupportedError when the table has none."""
-    if type(operator) not in DERIVATIVES:
-        raise UnsupportedError(f"{operator.keyword}: the calculus has no derivative for it")
-    return DERIVATIVES[type(operator)]
+    """The row for an operator, `FALLBACK` when the table has none."""
+    return DERIVATIVES.get(type(operator), FALLBACK)

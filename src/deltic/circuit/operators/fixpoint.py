@@ -89,11 +89,15 @@ class Fixpoint(Operator):
 
 
 def check_imports(operator: Operator, body: Circuit, inputs: Sequence[EdgeType], depth: int) -> None:
-    """Raise CircuitError where a body does not fit its operator: its depth, or the types of what it imports."""
+    """Raise CircuitError where a body does not fit its operator: its depth, or the types of what it imports.
+
+    A set may be imported as any Z-set.
+    """
     for op in body.operators:
         if isinstance(op, Import):
             found = inputs[op.index] if op.index < len(inputs) else None
-            if found != ZSetType(op.type.schema, op.type.is_set, depth):
+            accepted = [ZSetType(op.type.schema, is_set, depth) for is_set in (op.type.is_set, True)]
+            if found not in accepted:
                 operator.refuse(f"the body imports input {op.index} as {op.type}", inputs)
     if depth != body.depth - 1:
         operator.refuse(f"its body must be built at depth {depth + 1}, not {body.depth}", inputs)

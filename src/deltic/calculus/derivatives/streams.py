@@ -1,0 +1,38 @@
+"""Operators that have a past, under changes in another time than theirs, and back-edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deltic.calculus.derivatives.table import Views, derivative
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Node
+
+
+@derivative(ops.Delay, "z⁻¹(Δa)", "DBSP Thm 4.4")
+@derivative(ops.Differentiate, "D(Δa)", "DBSP Thm 4.4")
+def linear_delta(op: ops.Delay | ops.Differentiate, node: Node, views: Views) -> int:
+    """Linear and time-invariant operators on streams are their own change."""
+    return views.builder.add(op, *map(views.delta, node.inputs))
+
+
+@derivative(ops.Integrate, "a; I(Δa) in another time", "DBSP Prop. 4.2 inversion, Thm 4.4")
+def integrate_delta(op: ops.Integrate, node: Node, views: Views) -> int:
+    """D(I(a)) is a; in another time it is as for the other linear operators, and the change of a set is no set."""
+    if op.outer == views.outer:
+        return views.value(*node.inputs)
+    return views.builder.add(replace(op, is_set=False), *map(views.delta, node.inputs))
+
+
+@derivative(ops.BackEdge, "z⁻¹(Δα)", "DBSP Prop. 4.2 cycle")
+def back_edge_delta(op: ops.BackEdge, node: Node, views: Views) -> int:
+    """The change of a fixpoint is the fixpoint of the change: the back-edge carries changes."""
+    return views.builder.add(replace(op, is_set=False))
+
+
+@derivative(ops.DistinctDelta, "H(a', d') − H(a, d)", "DBSP Prop. 6.12 and Def. 4.1")
+def distinct_delta_delta(op: ops.DistinctDelta, node: Node, views: Views) -> int:
+    """The second change of a set: H after less H before, each on the rows of its own change."""
+    after = views.builder.add(op, *map(views.new, node.inputs))
+    before = views.builder.add(op, *map(views.old, node.inputs))
+    return views.builder.add(ops.Plus(), after, views.builder.add(ops.Negate(), before))

@@ -1,0 +1,95 @@
+"""Step 5 of [DBSP Alg. 6.13]: D is pushed through the circuit towards I, until the two meet and cancel."""
+
+from __future__ import annotations
+
+from deltic.calculus.derivatives import derivative_of
+from deltic.calculus.surround import surround
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder
+
+# Operators whose value is computed from the values of their inputs, so that only sources and sets are kept.
+_POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join)
+
+
+def push(circuit: Circuit, outer: int = 0) -> Circuit:
+    """The circuit with every D(x) in the time `outer` replaced by one that computes the change of x from changes.
+
+    By the chain rule [DBSP Prop. 4.2] the change of a node is what its operator's row of the derivative table makes
+    of its inputs' changes; by inversion D(I(a)) is a; by the cycle rule a back-edge carries changes. A source that
+    nothing reads stays, as the table that it is.
+    """
+    views = _Views(circuit, outer)
+    for number, node in enumerate(circuit.nodes):
+        if isinstance(node.operator, ops.Source | ops.Sink):
+            views.value(number)
+    views.close()
+    return views.builder.build()
+
+
+class _Views:
+    """The views of the old circuit's nodes in the new one, made when they are first asked for."""
+
+    def __init__(self, circuit: Circuit, outer: int) -> None:
+        self.circuit = circuit
+        self.outer = outer
+        self.builder = CircuitBuilder(circuit.depth)
+        self._deltas: dict[int, int] = {}
+        self._values: dict[int, int] = {}
+        self._open: list[str] = []
+
+    def value(self, number: int) -> int:
+        """The stream of the node itself, not differentiated; I of its changes for a back-edge, which carries them."""
+        if number not in self._values:
+            self._values[number] = self._value(number)
+        return self._values[number]
+
+    def _value(self, number: int) -> int:
+        node = self.circuit.nodes[number]
+        if node.operator == ops.Differentiate(outer=self.outer):
+            return self.delta(node.inputs[0])
+        if isinstance(node.operator, ops.BackEdge):
+            return self.kept(number)
+        return self.builder.add(node.operator, *map(self.value, node.inputs))
+
+    def delta(self, number: int) -> int:
+        if number not in self._deltas:
+            self._deltas[number] = self._delta(number)
+        return self._deltas[number]
+
+    def _delta(self, number: int) -> int:
+        node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.BackEdge):
+            self._open.append(node.operator.name)
+        return derivative_of(node.operator).rule(node.operator, node, self)
+
+    def body(self, circuit: Circuit, outer: int) -> Circuit:
+        return push(surround(circuit, outer), outer)
+
+    def close(self) -> None:
+        """Give the back-edges that were reached the changes that they carry."""
+        while self._open:
+            end = self.circuit.nodes[self.circuit.closes[self._open.pop()]]
+            self.builder.add(end.operator, self.delta(end.inputs[0]))
+
+    def new(self, number: int) -> int:
+        node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.Antijoin):
+            return self.builder.add(node.operator, self.new(node.inputs[0]), self.kept(node.inputs[1]))
+        if isinstance(node.operator, _POINTWISE):
+            return self.builder.add(node.operator, *map(self.new, node.inputs))
+        return self.kept(number)
+
+    def old(self, number: int) -> int:
+        node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.Antijoin):
+            return self.builder.add(node.operator, self.old(node.inputs[0]), self._was(node.inputs[1]))
+        if isinstance(node.operator, _POINTWISE):
+            return self.builder.add(node.operator, *map(self.old, node.inputs))
+        return self._was(number)
+
+    def kept(self, number: int) -> int:
+        integral = ops.Integrate(self.circuit.type_of(number).is_set, outer=self.outer)
+        return self.builder.add(integral, self.delta(number))
+
+    def _was(self, number: int) -> int:
+        return self.builder.add(ops.Delay(outer=self.outer), self.kept(number))

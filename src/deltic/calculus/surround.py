@@ -1,0 +1,33 @@
+"""Step 4 of [DBSP Alg. 6.13]: D ∘ Q ∘ I, the definition of Q^Δ [DBSP Def. 4.1] as a circuit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+
+
+def surround(circuit: Circuit, outer: int = 0) -> Circuit:
+    """The circuit with an I after each of its inputs and a D before each of its sinks, in the time `outer`.
+
+    Its sources carry changes of their tables; in a body so do the imports and the feedbacks. It still computes on
+    the whole tables.
+    """
+    builder = CircuitBuilder(circuit.depth)
+    numbers: list[int] = []
+    for node in circuit.nodes:
+        numbers.append(_surrounded(builder, node, [numbers[i] for i in node.inputs], outer))
+    return builder.build()
+
+
+def _surrounded(builder: CircuitBuilder, node: Node, inputs: list[int], outer: int) -> int:
+    operator = node.operator
+    if isinstance(operator, ops.Source | ops.Feedback):
+        return builder.add(ops.Integrate(operator.is_set, outer=outer), builder.add(replace(operator, is_set=False)))
+    if isinstance(operator, ops.Import):
+        changes = builder.add(replace(operator, type=replace(operator.type, is_set=False)))
+        return builder.add(ops.Integrate(operator.type.is_set, outer=outer), changes)
+    if isinstance(operator, ops.Sink):
+        return builder.add(operator, builder.add(ops.Differentiate(outer=outer), *inputs))
+    return builder.add(operator, *inputs)

@@ -1,0 +1,74 @@
+"""The rows of the derivative table for operators that have a past.
+
+At top level, under changes in their own time, they are checked as they are. Catches an I that is taken for one of
+another time, and a back-edge whose two ends carry different things.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltic.calculus import DERIVATIVES
+from deltic.calculus.push import push
+from deltic.calculus.surround import surround
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.reference import Interpreter
+from tests.calculus.streams import check
+from tests.calculus.test_derivatives import AB, CASES, SOURCES, circuit, streams
+from tests.differential.circuits import random_epochs
+
+
+def back_edge(*applied: ops.Operator, is_set: bool = False) -> Circuit:
+    """fix α. Q(x + z⁻¹(α)) for operators one after the other."""
+    builder = CircuitBuilder()
+    before = builder.add(ops.BackEdge("r", AB, is_set))
+    number = builder.add(ops.Plus(), builder.add(SOURCES["x"]), before)
+    for operator in applied:
+        number = builder.add(operator, number)
+    builder.add(ops.Close("r"), number)
+    builder.add(ops.Sink("v"), number)
+    return builder.build()
+
+
+STREAM_CASES: dict[type[ops.Operator], list[Circuit]] = {
+    ops.Delay: [circuit(ops.Delay(), "x"), circuit(ops.Delay(), "s")],
+    ops.Integrate: [circuit(ops.Integrate(), "x")],
+    ops.Differentiate: [circuit(ops.Differentiate(), "x")],
+    ops.DistinctDelta: [circuit(ops.DistinctDelta(), "x", "x"), circuit(ops.DistinctDelta(), "s", "x")],
+    ops.BackEdge: [back_edge(), back_edge(ops.Negate()), back_edge(ops.Distinct(), is_set=True)],
+}
+ROWS = [pytest.param(c, id=f"{op.keyword}-{i}") for op, cases in STREAM_CASES.items() for i, c in enumerate(cases)]
+
+
+def test_every_row_of_the_table_has_a_case():
+    assert {*CASES, *STREAM_CASES} == set(DERIVATIVES)
+
+
+@pytest.mark.law("DBSP Thm 4.4", "DBSP Prop 4.2", "DBSP Lemma 4.3")
+@pytest.mark.parametrize("of", ROWS)
+@given(data=st.data())
+def test_derivative_is_differentiate_after_query_after_integrate(of, data):
+    check(of, data.draw(streams(of)))
+
+
+def test_a_back_edge_that_is_read_as_it_is_too():
+    """Where no D stands before a reader, it gets I of the changes that the back-edge carries."""
+    looped = back_edge(ops.Distinct(), is_set=True)
+    builder = CircuitBuilder()
+    numbers: list[int] = []
+    for node in surround(looped).nodes:
+        if isinstance(node.operator, ops.Sink):
+            before = builder.add(ops.BackEdge("r", AB, True))
+            builder.add(ops.Sink("before"), before)
+        numbers.append(builder.add(node.operator, *(numbers[i] for i in node.inputs)))
+    both = builder.build()
+    pushed = push(both)
+    for seed in range(10):
+        one, other = Interpreter(both), Interpreter(pushed)
+        for epoch in random_epochs(random.Random(seed), looped, 5, signed=True):
+            assert one.step(epoch) == other.step(epoch)
