@@ -11,7 +11,7 @@ import pytest
 
 from deltic.calculus import DERIVATIVES
 from deltic.circuit import operators as ops
-from deltic.engine.local import engine, nested, relation, scalar
+from deltic.engine.local import engine, recursion, relation, scalar
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.run import Run
 from tests.calculus.mutations import MUTATIONS
@@ -54,17 +54,17 @@ def _without_counts(state, words, change):
 def _settled_once(settle):
     """Rows that lose their iteration are not looked for at later ones."""
 
-    def settle_once(words, change, now, rows, counts):
-        actions, later = settle(words, change, now, rows, counts)
-        return actions, np.full_like(later, nested.NEVER)
+    def settle_once(*args):
+        actions, counted, later, lost = settle(*args)
+        return actions, counted, np.full_like(later, recursion.NEVER), lost
 
     return settle_once
 
 
 ENGINE_MUTATIONS = {
     "counts forgotten": (relation.State, "change_set", lambda f: _without_counts),
-    "later derivations forgotten": (nested, "settle", _settled_once),
-    "only the first iteration": (nested._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
+    "later derivations forgotten": (recursion, "settle", _settled_once),
+    "only the first iteration": (recursion._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
     "constants in no epoch": (engine, "constant_change", lambda f: lambda *args: None),
     "undefined values kept": (scalar, "_any", lambda f: lambda *nulls: None),
     "merging loses a run": (relation, "add_runs", lambda f: lambda runs, run: (*runs[1:], run)),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from deltic.engine.local import engine as engine_module
-from deltic.engine.local import evaluate, nested, relation, store, strata
+from deltic.engine.local import evaluate, recursion, refresh, relation, store
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.reference import ReferenceEngine, from_arrow
@@ -24,11 +24,11 @@ from tests.differential.compare import batches_of, changes_between
 
 PLACES = {
     "a search": (evaluate, "search"),
-    "settling an iteration": (nested, "settle"),
+    "settling an iteration": (recursion, "settle"),
     "adding a change to a relation": (relation.State, "append"),
     "adding a change of counts": (relation.State, "count"),
     "merging runs": (store, "add_runs"),
-    "a fixpoint": (strata, "run_component"),
+    "a fixpoint": (refresh, "update"),
     "the changes of tables": (engine_module, "table_change"),
     "the changes of views": (engine_module, "view_change"),
 }

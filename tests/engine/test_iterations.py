@@ -16,6 +16,7 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.reference import Interpreter, Row, Rows, run
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.strategy import Strategy
 from tests.differential.compare import batches_of, changes_between
 from tests.engine.test_bootstrap import entries
 
@@ -70,12 +71,13 @@ def stored_iterations(engine: LocalEngine, name: str) -> dict[Row, int]:
     return {row: time for (row, time), weight in found.items() if weight}
 
 
+@pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("rules", PROGRAMS.values(), ids=PROGRAMS)
-def test_times_are_first_iterations(rules):
+def test_times_are_first_iterations(rules, strategy):
     circuit = program(rules)
     for seed in range(10):
         rng = random.Random(seed)
-        engine = LocalEngine(circuit)
+        engine = LocalEngine(circuit, strategy)
         edges: frozenset[Row] = frozenset()
         for _ in range(6):
             new = frozenset(e for e in sorted(edges) if rng.random() < 0.7)

@@ -20,6 +20,25 @@ Conflicts = Literal["error", "normalize", "trust"]
 
 
 @dataclass(frozen=True)
+class ComponentReport:
+    """What one epoch did to the relations of one recursion."""
+
+    relations: tuple[str, ...]
+    strategy: str
+    action: str
+    """"update", or "bootstrap" when the relations were computed anew."""
+    reason: str
+    rows_in: int
+    """Changed rows of the relations below."""
+    rows_out: int
+    """Changed rows of the relations themselves."""
+    rows_visited: int
+    seconds: float
+    state_bytes: int
+    """The memory of the relations after the epoch: rows, counts, all column orders."""
+
+
+@dataclass(frozen=True)
 class EpochResult:
     """What one epoch did."""
 
@@ -30,6 +49,8 @@ class EpochResult:
     rows_visited: int = 0
     """Rows and index entries that the engine looked at."""
     seconds: float = 0.0
+    components: tuple[ComponentReport, ...] = ()
+    """The recursions that the epoch concerned."""
 
 
 class Engine(Protocol):

@@ -128,12 +128,15 @@ def test_settle_follows_its_definition() -> None:
                 held[(row, first)] = 1
         change = {row: rng.randrange(-counts[(row, now)], 2) for row in rows}
         runs = [make_run(held, 1, timed=True)], [make_run(counts, 1, timed=True)]
-        actions, later = settle(
+        actions, counted, later, lost = settle(
             np.array(rows, np.uint64).T.copy(),
             np.array([change[row] for row in rows], np.int64),
             now,
-            *map(descriptors, runs),
+            *map(descriptors, (*runs, [])),
+            True,
         )
+        assert counted.tolist() == list(change.values())
+        assert not lost.any()
         for i, row in enumerate(rows):
             earlier = any(held[(row, t)] for t in range(1, now))
             wanted = not earlier and counts[(row, now)] + change[row] > 0

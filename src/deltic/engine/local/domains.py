@@ -38,6 +38,11 @@ def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) 
             for index, term in enumerate(atom.terms):
                 if isinstance(term, int):
                     union.join((atom.relation, index), (number, term))
+    for name, grouping in program.groupings.items():
+        shared = [*range(grouping.keys), *(c if f in ("min", "max") else -1 for f, c in grouping.calls)]
+        for index, column in enumerate(shared):
+            if column >= 0:
+                union.join((name, index), (grouping.source, column))
     domains = Domains()
     made: dict[Item, Domain] = {}
     for name, relation in program.relations.items():

@@ -19,9 +19,11 @@ from deltic.engine.local.explain import explain
 from deltic.engine.local.extract import extract
 from deltic.engine.local.lookup import find_rows
 from deltic.engine.local.planner import plan
+from deltic.engine.local.refresh import AUTO, Refresh
 from deltic.engine.local.relation import Snapshot, State
 from deltic.engine.local.rules import Kind
 from deltic.engine.local.strata import Strata, constant_change
+from deltic.engine.local.strategy import Strategy
 from deltic.engine.local.tables import (
     Encoded,
     decode_rows,
@@ -31,7 +33,7 @@ from deltic.engine.local.tables import (
     table_change,
     view_change,
 )
-from deltic.engine.protocol import Conflicts, EpochResult
+from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -43,7 +45,7 @@ class LocalEngine:
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it.
     """
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: Circuit, strategy: Strategy = Strategy.NESTED, refresh: Refresh = AUTO) -> None:
         self.circuit = circuit
         self.program = extract(incrementalize(circuit))
         self._interner = Interner()
@@ -55,7 +57,11 @@ class LocalEngine:
             Evaluation(plan(query), variables, self._environment)
             for query, variables in zip(self.program.queries, self._domains.variables, strict=True)
         ]
-        self._strata = Strata(self.program.strata, self.states, self.evaluations)
+        self._strata = Strata(
+            self.program.strata, self.states, self.evaluations, strategy, refresh, self.program.groupings
+        )
+        self._prepared = [*self.evaluations, *self._strata.evaluations]
+        self._components: tuple[ComponentReport, ...] = ()
         self._fitted = -1
         self._constants_pending = True
 
@@ -79,7 +85,8 @@ class LocalEngine:
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self._forget_deltas()
         self._constants_pending = False
-        return EpochResult(deltas, rows_in, self._environment.visits.rows, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
 
     def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> Changes | None:
         """The changes of the views, or None when a domain had to grow and the epoch is to be run again.
@@ -90,7 +97,7 @@ class LocalEngine:
         snapshot = Snapshot.of(self.states.values())
         try:
             self._change_tables(batches, conflicts)
-            self._strata.run()
+            self._components = self._strata.run()
             return self._view_changes()
         except BaseException as error:
             snapshot.restore()
@@ -108,7 +115,7 @@ class LocalEngine:
             for arrangement in (a for state in self.states.values() for a in state.arrangements()):
                 if arrangement.is_stale():
                     arrangement.relayout()
-            for evaluation in self.evaluations:
+            for evaluation in self._prepared:
                 evaluation.prepare(self._value_of)
             self._fitted = growth
 

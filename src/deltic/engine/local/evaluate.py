@@ -27,6 +27,8 @@ from deltic.engine.local.store import Arrangement
 _MANY = 1 << 12
 
 Mask = npt.NDArray[np.bool_]
+# The runs of an arrangement that make up one version of it.
+Version = Callable[[Arrangement], tuple[Run, ...]]
 
 
 class DomainOverflow(Exception):
@@ -98,15 +100,18 @@ class Evaluation:
         places = tuple(Place(i, 0, 64, self.domains[v].base) for i, v in enumerate(variables))
         return Layout(places, max(1, len(places)))
 
-    def run(self, delta: Run, recursive: frozenset[str] = frozenset(), now: int = 0) -> Iterator[Derived]:
+    def run(
+        self, delta: Run, recursive: frozenset[str] = frozenset(), now: int = 0, version: Version | None = None
+    ) -> Iterator[Derived]:
         """The derivations from a change of the relation that the query follows.
 
         Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
-        have no times and are of iteration now + 1.
+        have no times and are of iteration now + 1. `version` says which runs of an arrangement the query reads,
+        where it is not the change of an epoch that is followed.
         """
         plan = self._plan_for(len(delta))
         source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
-        yield from plan._segment(0, source, self.query.body.sign, recursive, now)
+        yield from plan._segment(0, source, self.query.body.sign, recursive, now, version)
 
     @property
     def _delta_state(self) -> State:
@@ -130,10 +135,15 @@ class Evaluation:
                 grouped.prepare(self._value_of)
         return self._grouped[magnitudes]
 
-    def _segment(self, index: int, source: Run, sign: int, recursive: frozenset[str], now: int) -> Iterator[Derived]:
+    def _segment(
+        self, index: int, source: Run, sign: int, recursive: frozenset[str], now: int, version: Version | None
+    ) -> Iterator[Derived]:
         bound = self._bound[index]
         accesses = bound.segment.accesses
-        runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
+        if version is None:
+            runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
+        else:
+            runs = [(source,), *(version(self.stores(a)) for a in accesses[1:])]
         timed = [bool(source.times.size) and (index > 0 or accesses[0].relation in recursive)]
         timed += [a.relation in recursive for a in accesses[1:]]
         if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
@@ -142,7 +152,7 @@ class Evaluation:
             if bound.segment.compute is None:
                 yield derived
             else:
-                yield from self._compute(index, derived, recursive, now)
+                yield from self._compute(index, derived, recursive, now, version)
 
     def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
         """The version of an arrangement that an access reads.
@@ -153,7 +163,9 @@ class Evaluation:
         store = self.stores(access)
         return store.runs if past or access.when is When.NEW else store.before
 
-    def _compute(self, index: int, derived: Derived, recursive: frozenset[str], now: int) -> Iterator[Derived]:
+    def _compute(
+        self, index: int, derived: Derived, recursive: frozenset[str], now: int, version: Version | None
+    ) -> Iterator[Derived]:
         """Compute and filter the results of a segment; then the next one, or the head."""
         segment = self._bound[index].segment
         assert segment.compute is not None
@@ -176,7 +188,7 @@ class Evaluation:
         elif count:
             # A search adds one to the greatest time that it meets; this one's results have been through one.
             source = Run(words, times - np.int32(1) if times.size else times, weights)
-            yield from self._segment(index + 1, source, 1, recursive, now)
+            yield from self._segment(index + 1, source, 1, recursive, now, version)
 
     def _columns(self, values: Mapping[int, Values], count: int) -> scalar.Columns:
         named = {variable_name(v): array for v, array in values.items()}

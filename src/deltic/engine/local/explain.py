@@ -18,6 +18,8 @@ _KEEPS = {
     Kind.SET: "set, by the number of derivations of each row",
     Kind.RECURSIVE: "recursive set, by the number of derivations of each row at each iteration",
     Kind.BAG: "Z-set, by the weight of each row",
+    Kind.GROUPED: "rows to be grouped, of which nothing is kept",
+    Kind.AGGREGATE: "aggregate, by the totals of each group",
 }
 
 
@@ -57,12 +59,14 @@ def _operators(circuit: Circuit) -> Iterator[Operator]:
 def _relations(
     name: str, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]
 ) -> Iterator[str]:
-    needed = _dependencies(name, evaluations)
+    needed = _dependencies(name, program, evaluations)
     for relation in (r for stratum in program.strata for r in stratum.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.stores)
         yield f"{relation}: {_KEEPS[state.relation.kind]}" + (f"; sorted {orders}" if orders else "")
+        if relation in program.groupings:
+            yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
         for evaluation in evaluations:
             if evaluation.query.head == relation:
                 yield from (f"  {line}" for line in _plans(evaluation))
@@ -77,12 +81,15 @@ def _plans(evaluation: Evaluation) -> Iterator[str]:
         yield from grouped.plan.describe().splitlines()[1:]
 
 
-def _dependencies(name: str, evaluations: Sequence[Evaluation]) -> set[str]:
+def _dependencies(name: str, program: Program, evaluations: Sequence[Evaluation]) -> set[str]:
     """The relation and all that it is derived from."""
     needed = {name}
     pending = [name]
     while pending:
         head = pending.pop()
+        if head in program.groupings:
+            needed.add(program.groupings[head].source)
+            pending.append(program.groupings[head].source)
         for body in (e.query.body for e in evaluations if e.query.head == head):
             fresh = {a.relation for a in (*body.atoms, *body.absent)} - needed
             needed |= fresh

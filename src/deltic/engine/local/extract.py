@@ -8,7 +8,7 @@ What is kept: tables, constants, sets, fixpoints, bags that are sinks or that so
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,11 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import is_literal, is_total, operands_of, show
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.types import Type
+from deltic.circuit.types import Schema, Type
 from deltic.engine.local.rules import (
     Atom,
     Body,
+    Grouping,
     Kind,
     Program,
     Query,
@@ -32,7 +33,7 @@ from deltic.engine.local.rules import (
     replace_columns,
     variable_of,
 )
-from deltic.engine.local.unsupported import mixed_change, refusal
+from deltic.engine.local.unsupported import check_aggregate, mixed_change, refusal
 from deltic.errors import UnsupportedError
 
 
@@ -126,8 +127,26 @@ class _Scope:
         """Whether the node depends on a relation of the fixpoint."""
         return any(isinstance(self.circuit.nodes[n].operator, ops.Feedback) for n in self.circuit.ancestors([number]))
 
-    def _enter(self, name: str, number: int, bodies: list[Body]) -> None:
-        names = self.circuit.type_of(number).schema.names
+    def _aggregate(self, node: Node, number: int, wanted: str) -> str:
+        """An aggregate relation, and below it the rows that it groups, of which nothing is kept."""
+        assert isinstance(node.operator, ops.AggregateDelta)
+        (_, change), operator = node.inputs, node.operator
+        schema = self.circuit.type_of(change).schema
+        check_aggregate(number, operator, schema)
+        columns = tuple(dict.fromkeys((*operator.keys, *(c.column for c in operator.calls if c.column))))
+        bodies = self.flatten(change)
+        name = self._declare(wanted, Kind.AGGREGATE, number)
+        rows = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
+        source = self.program.relations[f"{name}.rows"] = Relation(f"{name}.rows", Kind.GROUPED, rows)
+        self._enter(source.name, change, bodies, columns)
+        calls = tuple((c.function, columns.index(c.column) if c.column else -1) for c in operator.calls)
+        self.program.groupings[name] = Grouping(source.name, len(operator.keys), calls)
+        self.program.strata += [Stratum((source.name,), recursive=False), Stratum((name,), recursive=False)]
+        return name
+
+    def _enter(self, name: str, number: int, bodies: list[Body], columns: Sequence[str] | None = None) -> None:
+        """The queries that change a relation by `bodies`, whose sum is the node's value, or by some columns of it."""
+        names = self.circuit.type_of(number).schema.names if columns is None else columns
         for body in bodies:
             if (changes := sum(atom.when is When.DELTA for atom in body.atoms)) != 1:
                 raise mixed_change(number, self.circuit.nodes[number].operator, changes)
@@ -286,6 +305,7 @@ _MAKERS: dict[type[ops.Operator], Callable[[_Scope, Node, int, str], str]] = {
     ops.Differentiate: _Scope._constant,
     ops.DistinctDelta: _Scope._set,
     ops.Component: _Scope._component,
+    ops.AggregateDelta: _Scope._aggregate,
 }
 _FLATTENERS: dict[type[ops.Operator], Callable[[_Scope, Any], list[Body]]] = {
     ops.Map: _Scope._map,
@@ -385,7 +405,8 @@ def check_monotone(body: Circuit) -> None:
         if isinstance(node.operator, ops.Feedback) or recursive.intersection(node.inputs):
             recursive.add(number)
         negated = isinstance(node.operator, ops.Antijoin) and node.inputs[1] in recursive
-        if isinstance(node.operator, ops.Negate) or negated:
+        aggregated = isinstance(node.operator, ops.Aggregate) and number in recursive
+        if isinstance(node.operator, ops.Negate) or negated or aggregated:
             raise UnsupportedError(f"local engine: {node.operator.keyword} through recursion (%{number} of the body)")
         if isinstance(node.operator, ops.Import) and not node.operator.type.is_set:
             raise UnsupportedError(f"local engine: a fixpoint imports bag %{number}; put a distinct before it")

@@ -27,6 +27,11 @@ class Batch:
         else:
             self._small.append((words.copy(), weights.copy()))
 
+    def add_run(self, run: Run) -> None:
+        """Add rows that are sorted and distinct already."""
+        if len(run):
+            self._large.append(run)
+
     def total(self) -> tuple[Words, Weights] | None:
         """The rows whose sum is not zero, sorted, with their sums; None when nothing was added."""
         runs = list(self._large)
@@ -77,6 +82,11 @@ class Agenda:
             part = order[start:end]
             weights = derived.weights[part] if derived.weights.size else NO_WEIGHTS
             self._at(int(times[start])).add(derived.words[:, part], weights)
+
+    def add(self, run: Run, time: int) -> None:
+        """Add derivations of one iteration that are summed up already."""
+        if len(run):
+            self._at(time).add_run(run)
 
     def reconsider(self, words: Words, times: Times) -> None:
         """Look at rows again at their iterations."""

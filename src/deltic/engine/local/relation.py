@@ -20,7 +20,8 @@ class State:
 
     `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
     row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a
-    recursive set hold (row, first iteration). `delta` is the change of the present epoch, canonical.
+    recursive set hold (row, first iteration). `delta` is the change of the present epoch, canonical; rows to be
+    grouped have no more than that. `beside` is what an aggregate keeps of its groups.
     """
 
     relation: Relation
@@ -28,6 +29,7 @@ class State:
     counts: Arrangement | None = None
     stores: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
     delta: Run | None = None
+    beside: tuple[Arrangement, ...] = ()
     _appended: Run | None = None
 
     def __post_init__(self) -> None:
@@ -63,6 +65,7 @@ class State:
     def arrangements(self) -> Iterator[Arrangement]:
         """All arrangements of the relation."""
         yield from self.stores.values()
+        yield from self.beside
         if self.counts is not None:
             yield self.counts
 

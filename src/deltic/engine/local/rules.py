@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -26,6 +26,8 @@ class Kind(enum.Enum):
     SET = "set"
     RECURSIVE = "recursive set"
     BAG = "bag"
+    GROUPED = "rows to be grouped"
+    AGGREGATE = "aggregate"
 
 
 class When(enum.Enum):
@@ -195,6 +197,25 @@ class Stratum:
     recursive: bool
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """How an aggregate relation comes from relation `source`, whose first `keys` columns are the groups' keys.
+
+    `calls` are functions, each with the column of the source that it reads, -1 for none.
+    """
+
+    source: str
+    keys: int
+    calls: tuple[tuple[str, int], ...]
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        """A line for each aggregate, with its state and cost; `names` are those of the aggregate relation's columns."""
+        key = ", ".join(names[: self.keys]) or "nothing"
+        for name, (function, _) in zip(names[self.keys :], self.calls, strict=True):
+            state = "all values in order, and which one it is" if function in ("min", "max") else "a total"
+            yield f"{name} = {function} of {self.source} by {key}: keeps {state}; looks at changed groups alone"
+
+
 @dataclass
 class Program:
     """All relations, in an order in which they can be brought up to date, and the queries that do it."""
@@ -204,3 +225,4 @@ class Program:
     queries: list[Query] = field(default_factory=list)
     sinks: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
+    groupings: dict[str, Grouping] = field(default_factory=dict)

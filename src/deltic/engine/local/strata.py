@@ -3,72 +3,91 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from deltic.engine.local.aggregate import Aggregates
 from deltic.engine.local.codec import Interner, encode
+from deltic.engine.local.components import component_of
 from deltic.engine.local.evaluate import DomainOverflow, Evaluation
-from deltic.engine.local.nested import Component, run_component
 from deltic.engine.local.pending import Batch
+from deltic.engine.local.refresh import Recursive, Refresh
 from deltic.engine.local.relation import State
-from deltic.engine.local.rules import Kind, Stratum
+from deltic.engine.local.rules import Grouping, Kind, Stratum
 from deltic.engine.local.run import Run, plain
+from deltic.engine.local.search import Visits
+from deltic.engine.local.strategy import Strategy
+from deltic.engine.protocol import ComponentReport
 
 
 class Strata:
     """Brings all derived relations up to date with the `delta` of tables and constants."""
 
     def __init__(
-        self, strata: Sequence[Stratum], states: Mapping[str, State], evaluations: Sequence[Evaluation]
+        self,
+        strata: Sequence[Stratum],
+        states: Mapping[str, State],
+        evaluations: Sequence[Evaluation],
+        strategy: Strategy,
+        refresh: Refresh,
+        groupings: Mapping[str, Grouping],
     ) -> None:
         by_head: dict[str, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
         derived = [s for s in strata if states[s.relations[0]].relation.kind not in (Kind.TABLE, Kind.CONSTANT)]
-        self._steps = [_Step(stratum, states, by_head) for stratum in derived]
+        self._steps: list[_Derived | _Aggregated | Recursive] = []
+        for stratum in derived:
+            found = [e for name in stratum.relations for e in by_head.get(name, ())]
+            kind = states[stratum.relations[0]].relation.kind
+            if kind is Kind.AGGREGATE:
+                name = stratum.relations[0]
+                self._steps.append(_Aggregated(name, groupings[name], states, by_head))
+            elif stratum.recursive:
+                self._steps.append(Recursive(component_of(stratum.relations, states, found, strategy), states, refresh))
+            else:
+                self._steps.append(_Derived(stratum.relations[0], states, found))
         self._states = states
 
-    def run(self) -> None:
+    @property
+    def evaluations(self) -> Iterator[Evaluation]:
+        """The queries that the strata need beside the delta queries."""
+        for step in self._steps:
+            if isinstance(step, Recursive):
+                yield from step.component.bases
+                yield from (e for found in step.component.searches.values() for e in found)
+
+    def run(self) -> tuple[ComponentReport, ...]:
         """One epoch; the deltas of derived relations say what changed. Ends with all changes merged."""
         changed = {name for name, state in self._states.items() if state.delta is not None}
+        reports = []
         for step in self._steps:
             if not step.follows.isdisjoint(changed):
-                changed |= step.run()
+                report = step.run()
+                changed |= {name for name in step.relations if self._states[name].delta is not None}
+                if report is not None:
+                    reports.append(report)
         for name in changed:
             self._states[name].compact()
+        return tuple(reports)
 
 
-class _Step:
-    """One stratum of derived relations; `follows` are those below it whose changes concern it."""
+class _Derived:
+    """A derived relation that is not recursive; `follows` are those below it whose changes concern it."""
 
-    def __init__(
-        self, stratum: Stratum, states: Mapping[str, State], by_head: Mapping[str, Sequence[Evaluation]]
-    ) -> None:
+    def __init__(self, name: str, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> None:
+        self.relations = (name,)
         self.states = states
-        self.relations = stratum.relations
-        self.recursive = stratum.recursive
-        inner: dict[str, list[Evaluation]] = defaultdict(list)
-        self.outer: list[Evaluation] = []
-        for evaluation in (e for name in stratum.relations for e in by_head.get(name, ())):
-            followed = evaluation.query.delta.relation
-            (inner[followed] if followed in stratum.relations else self.outer).append(evaluation)
-        self.follows = frozenset(e.query.delta.relation for e in self.outer)
-        self.component = Component({name: states[name] for name in stratum.relations}, self.outer, inner)
+        self.evaluations = evaluations
+        self.follows = frozenset(e.query.delta.relation for e in evaluations)
 
-    def run(self) -> set[str]:
-        """Bring the stratum up to date; the names of its relations that changed."""
-        if self.recursive:
-            run_component(self.component, self.states)
-        else:
-            self._derive(self.states[self.relations[0]])
-        return {name for name in self.relations if self.states[name].delta is not None}
-
-    def _derive(self, state: State) -> None:
-        """The change of a set or bag from the changes below it."""
+    def run(self) -> None:
+        """The change of the set or bag from the changes below it."""
+        state = self.states[self.relations[0]]
         batch = Batch()
-        for evaluation in self.outer:
+        for evaluation in self.evaluations:
             delta = self.states[evaluation.query.delta.relation].delta
             if delta is not None:
                 for derived in evaluation.run(delta):
@@ -76,10 +95,37 @@ class _Step:
         total = batch.total()
         if total is None:
             return
-        change = Run(total[0], weights=plain(total[1])) if state.relation.kind is Kind.BAG else state.change_set(*total)
+        weighted = state.relation.kind in (Kind.BAG, Kind.GROUPED)
+        change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
         if len(change):
             state.delta = change
-            state.append(change)
+            if state.relation.kind is not Kind.GROUPED:
+                state.append(change)
+
+
+class _Aggregated:
+    """An aggregate relation; it follows the rows that it groups."""
+
+    def __init__(
+        self,
+        name: str,
+        grouping: Grouping,
+        states: Mapping[str, State],
+        by_head: Mapping[str, Sequence[Evaluation]],
+    ) -> None:
+        self.relations = (name,)
+        self.follows = frozenset([grouping.source])
+        self.source, self.target = states[grouping.source], states[name]
+        visits = by_head[grouping.source][0].environment.visits if by_head.get(grouping.source) else Visits()
+        self.aggregates = Aggregates(grouping, self.source, self.target, visits)
+
+    def run(self) -> None:
+        """Replace the rows of the groups that changed."""
+        assert self.source.delta is not None
+        change = self.aggregates.change(self.source.delta)
+        if len(change):
+            self.target.delta = change
+            self.target.append(change)
 
 
 def constant_change(state: State, interner: Interner) -> Run | None:

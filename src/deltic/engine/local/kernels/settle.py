@@ -10,7 +10,7 @@ from numba import njit
 
 from deltic.engine.local.kernels.memory import load_i32, load_i64
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
-from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Words2
+from deltic.engine.local.kernels.types import Bools, Int, Ints, Table, Times, Words2
 
 NEVER = np.int32(-1)
 
@@ -80,46 +80,99 @@ def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
 
 
 @njit(cache=True)
-def settle(words: Words2, change: Ints, now: Int, rows: Table, counts: Table) -> tuple[Ints, Times]:
+def _position(words: Words2, j: Int, runs: Table, at: Ints) -> None:
+    """Move `at` to row j in every run; the positions must not be past it."""
+    for r in range(runs.shape[0]):
+        at[r] = find_row(runs[r, WORDS], runs[r, ROWS], at[r], words, j)
+
+
+@njit(cache=True)
+def known(words: Words2, runs: Table, now: Int) -> Bools:
+    """Whether each row is in the relation at an iteration up to `now`; `runs` hold (row, first iteration)."""
+    n = words.shape[1]
+    found = np.zeros(n, np.bool_)
+    at = np.zeros(runs.shape[0], np.int64)
+    for j in range(n):
+        _position(words, j, runs, at)
+        found[j] = _total_until(words, j, runs, at, now) > 0
+    return found
+
+
+@njit(cache=True)
+def _total_until(words: Words2, j: Int, runs: Table, at: Ints, now: Int) -> Int:
+    """The total of row j at all iterations up to `now`."""
+    total = np.int64(0)
+    for r in range(runs.shape[0]):
+        run = runs[r]
+        i = at[r]
+        while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
+            if load_i32(run[TIMES], i) <= now:
+                total += load_i64(run[WEIGHTS], i) if run[WEIGHTS] else 1
+            i += 1
+    return total
+
+
+@njit(cache=True)
+def settle(
+    words: Words2, change: Ints, now: Int, rows: Table, counts: Table, found: Table, keeps_all: bool
+) -> tuple[Ints, Ints, Times, Bools]:
     """Decide for each candidate whether iteration `now` is the first at which it is derived.
 
     `change` int64[n]: the change of the row's derivation count at `now`; `rows`: runs of (row, first
-    iteration), final before `now`; `counts`: runs of (row, iteration) with counts, without `change`.
-    Returns `actions` int64[n], +1 to assert the row at `now`, −1 to retract it, and `later` int32[n],
-    the iteration at which to look at the row again, or NEVER.
+    iteration), final before `now`; `counts`: runs of (row, iteration) with counts, without `change`: at every
+    iteration if `keeps_all`, else at the row's first; then `found` are the counts after it of rows that the epoch
+    took from theirs.
+
+    Returns `actions` int64[n], +1 to assert the row at `now`, −1 to retract it; `counted` int64[n], the change of
+    `counts` at `now`; `later` int32[n], the iteration at which to look at the row again, or NEVER; and `lost`
+    bool[n], the rows retracted whose later counts are not kept.
     """
     n = words.shape[1]
     actions = np.zeros(n, np.int64)
+    counted = change.copy()
     later = np.full(n, NEVER, np.int32)
+    lost = np.zeros(n, np.bool_)
     row_at = np.zeros(rows.shape[0], np.int64)
     count_at = np.zeros(counts.shape[0], np.int64)
+    found_at = np.zeros(found.shape[0], np.int64)
     for j in range(n):
-        earlier = np.int64(0)
-        present = np.int64(0)
-        for r in range(rows.shape[0]):
-            run = rows[r]
-            row_at[r] = find_row(run[WORDS], run[ROWS], row_at[r], words, j)
-            i = row_at[r]
-            while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-                weight = load_i64(run[WEIGHTS], i) if run[WEIGHTS] else 1
-                time = load_i32(run[TIMES], i)
-                if time < now:
-                    earlier += weight
-                elif time == now:
-                    present += weight
-                i += 1
-        wanted = False
-        if earlier <= 0:
-            derived = change[j] > 0
-            if not derived:
-                for r in range(counts.shape[0]):
-                    count_at[r] = find_row(counts[r, WORDS], counts[r, ROWS], count_at[r], words, j)
-                derived = _total_at(words, j, counts, count_at, now) + change[j] > 0
-                if not derived:
-                    later[j] = _next_time(words, j, counts, count_at, now)
-            if derived:
-                wanted = True
-                if not present:
-                    later[j] = _next_time(words, j, rows, row_at, now)
-        actions[j] = np.int64(wanted) - present
-    return actions, later
+        _position(words, j, rows, row_at)
+        earlier = _total_until(words, j, rows, row_at, now - 1)
+        present = _total_at(words, j, rows, row_at, now)
+        kept = np.int64(0)
+        if (earlier <= 0 and change[j] <= 0) if keeps_all else present:
+            _position(words, j, counts, count_at)
+            kept = _total_at(words, j, counts, count_at, now)
+        if earlier > 0:
+            actions[j] = -present
+            if not keeps_all:
+                counted[j] = -kept
+            continue
+        total = kept + change[j]
+        if found.shape[0]:
+            _position(words, j, found, found_at)
+            total += _total_at(words, j, found, found_at, now)
+        derived = total > 0
+        if not keeps_all:
+            counted[j] = (total if derived else 0) - kept
+            lost[j] = present and not derived
+        if derived and not present:
+            later[j] = _next_time(words, j, rows, row_at, now)
+        elif not derived and keeps_all:
+            later[j] = _next_time(words, j, counts, count_at, now)
+        elif not derived and found.shape[0]:
+            later[j] = _next_time(words, j, found, found_at, now)
+        actions[j] = np.int64(derived) - present
+    return actions, counted, later, lost
+
+
+@njit(cache=True)
+def upcoming(words: Words2, runs: Table, after: Int) -> Times:
+    """The least iteration after `after` at which each row has a positive count: int32[n], NEVER if none."""
+    n = words.shape[1]
+    times = np.full(n, NEVER, np.int32)
+    at = np.zeros(runs.shape[0], np.int64)
+    for j in range(n):
+        _position(words, j, runs, at)
+        times[j] = _next_time(words, j, runs, at, after)
+    return times

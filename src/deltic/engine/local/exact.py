@@ -1,0 +1,95 @@
+"""Exact sums: numbers cut into digits whose sums are added up without rounding, and read as one rounded float.
+
+A number is Σ dᵢ · 2^(24·i − 1080) with digits below 2²⁴, of which 88 reach from the least float to the greatest.
+Sums of digits are linear: they do not depend on any order, and changes can be taken back. A digit's sum stays in
+64 bits as long as the weights of a group add up to less than 2³⁹.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.circuit.types import Type
+
+Digits = npt.NDArray[np.int64]
+Natural = np.ndarray[Any, Any]
+
+WIDTH = 24
+_LIMBS = 88
+_POINT = 1080  # bits behind the point
+_NAN, _UP, _DOWN = _LIMBS, _LIMBS + 1, _LIMBS + 2
+SLOTS = _LIMBS + 3
+
+_MASK = np.uint64((1 << WIDTH) - 1)
+_MANTISSA = np.uint64((1 << 52) - 1)
+
+
+def digits(values: Natural, type_: Type) -> tuple[Digits, Digits]:
+    """The digits of n numbers: positions int64[4, n], where those of NaN and infinities are their own, and values."""
+    if type_ is Type.FLOAT64:
+        return _of_floats(np.ascontiguousarray(values))
+    negative = values < 0
+    magnitude = np.where(negative, np.zeros_like(values) - values, values).view(np.uint64)
+    first = np.full(len(values), _POINT // WIDTH, np.int64)
+    return _cut(magnitude, np.zeros(len(values), np.uint64), first, negative)
+
+
+def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:
+    """The floats nearest to the numbers with the digit sums int64[n, SLOTS], each divided by its divisor."""
+    found = np.zeros(len(sums), np.float64)
+    totals = [0] * len(sums)
+    for row, limb in zip(*(part.tolist() for part in np.nonzero(sums[:, :_LIMBS])), strict=True):
+        totals[row] += int(sums[row, limb]) << (WIDTH * limb)
+    for row, (total, divisor) in enumerate(zip(totals, divisors.tolist(), strict=True)):
+        if total and divisor:
+            found[row] = _quotient(total, divisor << _POINT)
+    up = (sums[:, _UP] > 0) | (sums[:, _DOWN] < 0)
+    down = (sums[:, _UP] < 0) | (sums[:, _DOWN] > 0)
+    found[up], found[down] = np.inf, -np.inf
+    found[(up & down) | (sums[:, _NAN] != 0)] = np.nan
+    return found
+
+
+def _quotient(a: int, b: int) -> float:
+    """a / b, which Python rounds correctly; infinite where it is out of range."""
+    try:
+        return a / b
+    except OverflowError:
+        return float("inf") if (a > 0) == (b > 0) else float("-inf")
+
+
+def _of_floats(values: npt.NDArray[np.float64]) -> tuple[Digits, Digits]:
+    bits = values.view(np.uint64)
+    exponent = ((bits >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.int64)
+    normal = exponent > 0
+    mantissa = (bits & _MANTISSA) | (normal.astype(np.uint64) << np.uint64(52))
+    place = np.maximum(exponent, 1) - 1075 + _POINT
+    shift = (place % WIDTH).astype(np.uint64)
+    high = np.where(shift > 0, mantissa >> (np.uint64(64) - np.maximum(shift, np.uint64(1))), np.uint64(0))
+    positions, found = _cut(mantissa << shift, high, place // WIDTH, np.signbit(values))
+    special = exponent == 0x7FF
+    if special.any():
+        found[:, special] = np.array([[1], [0], [0], [0]])
+        unbounded = np.where(values[special] > 0, _UP, _DOWN)
+        positions[:, special] = np.where(np.isnan(values[special]), _NAN, unbounded)
+    return positions, found
+
+
+def _cut(
+    low: npt.NDArray[np.uint64], high: npt.NDArray[np.uint64], first: Digits, negative: Any
+) -> tuple[Digits, Digits]:
+    """The four digits, from position `first` on, of the numbers high · 2⁶⁴ + low below 2⁷⁶."""
+    width = np.uint64(WIDTH)
+    parts = [
+        low & _MASK,
+        (low >> width) & _MASK,
+        ((low >> np.uint64(48)) | (high << np.uint64(16))) & _MASK,
+        high >> np.uint64(8),
+    ]
+    found = np.stack(parts).view(np.int64)
+    found[:, negative] = -found[:, negative]
+    positions = np.minimum(first + np.arange(4, dtype=np.int64).reshape(4, 1), _LIMBS - 1)
+    return positions, found

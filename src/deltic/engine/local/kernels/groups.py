@@ -1,0 +1,97 @@
+"""Reading the state of groups: their totals, and the first or last of their values that is there.
+
+The rows of both kinds of runs are (key, x) with x in the low bits of the last word, which `mask` selects.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from deltic.engine.local.kernels.memory import load_i64, load_u64
+from deltic.engine.local.kernels.search import ROWS, WEIGHTS, WORDS, compare_rows, find_row
+from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Words1, Words2
+
+
+@njit(cache=True)
+def _in_group(address: Int, rows: Int, i: Int, words: Words2, j: Int, mask: U64) -> bool:
+    """Whether row i of a run has the key of row j of `words`."""
+    last = words.shape[0] - 1
+    for w in range(last):
+        if load_u64(address + w * rows * 8, i) != words[w, j]:
+            return False
+    return (load_u64(address + last * rows * 8, i) | mask) == (words[last, j] | mask)
+
+
+@njit(cache=True)
+def read_totals(words: Words2, mask: U64, runs: Table, slots: Int) -> tuple[Table, Int]:
+    """The weights int64[n, slots] of (key, 0), (key, 1), … for the n rows (key, 0) of `words`, which are sorted.
+
+    The second result is the number of entries looked at.
+    """
+    n = words.shape[1]
+    totals = np.zeros((n, slots), np.int64)
+    visited = 0
+    for r in range(runs.shape[0]):
+        rows = runs[r, ROWS]
+        column = runs[r, WORDS] + (words.shape[0] - 1) * rows * 8
+        i = 0
+        for j in range(n):
+            i = find_row(runs[r, WORDS], rows, i, words, j)
+            visited += 1
+            while i < rows and _in_group(runs[r, WORDS], rows, i, words, j, mask):
+                totals[j, np.int64(load_u64(column, i) & mask)] += (
+                    load_i64(runs[r, WEIGHTS], i) if runs[r, WEIGHTS] else 1
+                )
+                visited += 1
+                i += 1
+    return totals, visited
+
+
+@njit(cache=True)
+def next_present(
+    words: Words2, bounds: Words1, bounded: Words1, mask: U64, forward: Int, runs: Table
+) -> tuple[Words1, Ints, Int]:
+    """For each row (key, start): the nearest value of that key, from start on, with a total weight above zero.
+
+    `forward` is 1 to look upward, 0 downward. Where `bounded` is not zero, only values before the bound count.
+    Returns the values, where one was found (1 or 0), and the number of entries looked at.
+    """
+    n = words.shape[1]
+    values = np.zeros(n, np.uint64)
+    found = np.zeros(n, np.int64)
+    visited = 0
+    at = np.zeros(runs.shape[0], np.int64)
+    for j in range(n):
+        for r in range(runs.shape[0]):
+            at[r] = find_row(runs[r, WORDS], runs[r, ROWS], 0, words, j)
+            here = at[r] < runs[r, ROWS] and compare_rows(runs[r, WORDS], runs[r, ROWS], at[r], words, j) == 0
+            if not forward and not here:
+                at[r] -= 1
+            visited += 1
+        while True:
+            value = np.uint64(0)
+            candidates = 0
+            for r in range(runs.shape[0]):
+                rows = runs[r, ROWS]
+                if 0 <= at[r] < rows and _in_group(runs[r, WORDS], rows, at[r], words, j, mask):
+                    v = load_u64(runs[r, WORDS] + (words.shape[0] - 1) * rows * 8, at[r]) & mask
+                    if candidates == 0 or (v < value) == (forward == 1):
+                        value = v
+                    candidates += 1
+            if candidates == 0 or (bounded[j] and (value >= bounds[j] if forward else value <= bounds[j])):
+                break
+            total = 0
+            for r in range(runs.shape[0]):
+                rows = runs[r, ROWS]
+                if 0 <= at[r] < rows and _in_group(runs[r, WORDS], rows, at[r], words, j, mask):
+                    v = load_u64(runs[r, WORDS] + (words.shape[0] - 1) * rows * 8, at[r]) & mask
+                    if v == value:
+                        total += load_i64(runs[r, WEIGHTS], at[r]) if runs[r, WEIGHTS] else 1
+                        at[r] += 1 if forward else -1
+                        visited += 1
+            if total > 0:
+                values[j] = value
+                found[j] = 1
+                break
+    return values, found, visited

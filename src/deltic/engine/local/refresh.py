@@ -1,0 +1,158 @@
+"""The refresh policy: for each recursive component and epoch, whether to update or to begin anew [ELA §3, §5.2]."""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from deltic.engine.local.recursion import Component, bootstrap, update
+from deltic.engine.local.relation import Snapshot, State
+from deltic.engine.local.strategy import Strategy
+from deltic.engine.protocol import ComponentReport
+
+# How much of an old estimate is left after a new observation, and after an epoch that could not make one.
+_MEMORY = 0.5
+_FADING = 0.8
+
+
+class Policy(enum.Enum):
+    """When a component is computed anew instead of updated."""
+
+    AUTO = "auto"
+    """When an update costs more than a fraction of the last bootstrap, or surely will."""
+    INCREMENTAL = "incremental"
+    """Never."""
+    FULL = "full"
+    """In every epoch that concerns it."""
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """A policy with its switching parameter, the fraction of the last bootstrap's time that an update may take."""
+
+    policy: Policy = Policy.AUTO
+    switch: float = 0.2
+
+
+AUTO = Refresh()
+
+
+class _Abandoned(Exception):
+    """The update has cost more than it may."""
+
+
+@dataclass
+class _History:
+    """What the component's own past says of costs, in seconds: of a bootstrap, and of an update for each changed row.
+
+    Changes are told apart by relation and sign: deletions may cost much more than insertions.
+    """
+
+    bootstrap: float = 0.0
+    rates: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    def predict(self, changes: Mapping[tuple[str, int], int]) -> float:
+        """The expected time of an update; nothing is expected of changes that were not seen yet."""
+        return sum(self.rates.get(kind, 0.0) * rows for kind, rows in changes.items())
+
+    def learn(self, changes: Mapping[tuple[str, int], int], seconds: float) -> None:
+        """Remember what an update of these changes cost."""
+        rows = sum(changes.values())
+        for kind in changes:
+            self.rates[kind] = _MEMORY * self.rates.get(kind, seconds / rows) + (1 - _MEMORY) * seconds / rows
+
+    def fade(self, changes: Mapping[tuple[str, int], int]) -> None:
+        """Trust an estimate less each time that it was believed unseen, so that an update is tried again."""
+        for kind in changes:
+            self.rates[kind] = _FADING * self.rates.get(kind, 0.0)
+
+
+class Recursive:
+    """A recursive component under its policy; `follows` are the relations below it whose changes concern it."""
+
+    def __init__(self, component: Component, lower: Mapping[str, State], refresh: Refresh) -> None:
+        self.component, self.lower, self.refresh = component, lower, refresh
+        self.relations = tuple(component.states)
+        self.follows = frozenset(e.query.delta.relation for e in component.outer)
+        self._history = _History()
+
+    def run(self) -> ComponentReport:
+        """Bring the component up to date; the `delta` of its relations says what changed."""
+        visits = next(iter(self.component.outer)).environment.visits
+        visited, started = visits.rows, time.perf_counter()
+        changes = self._changes()
+        action, reason = self._act(changes)
+        states = self.component.states.values()
+        return ComponentReport(
+            self.relations,
+            self.component.strategy.value,
+            action,
+            reason,
+            sum(changes.values()),
+            sum(len(state.delta) for state in states if state.delta is not None),
+            visits.rows - visited,
+            time.perf_counter() - started,
+            sum(a.nbytes for state in states for a in state.arrangements()),
+        )
+
+    def _changes(self) -> dict[tuple[str, int], int]:
+        """The number of changed rows of each relation below, by sign."""
+        changes: dict[tuple[str, int], int] = {}
+        for name in sorted(self.follows):
+            delta = self.lower[name].delta
+            if delta is not None:
+                removed = int(np.count_nonzero(delta.weights < 0))
+                changes |= {(name, sign): n for sign, n in ((1, len(delta) - removed), (-1, removed)) if n}
+        return changes
+
+    def _act(self, changes: Mapping[tuple[str, int], int]) -> tuple[str, str]:
+        """What is done, and why."""
+        if all(not state.contents.runs for state in self.component.states.values()):
+            return self._update(changes, first=True), "it was empty"
+        if self.component.strategy is Strategy.FULL:
+            return self._bootstrap(), "the strategy keeps no counts"
+        if self.refresh.policy is Policy.FULL:
+            return self._bootstrap(), "the policy is full"
+        if self.refresh.policy is Policy.INCREMENTAL:
+            return self._update(changes), "the policy is incremental"
+        predicted, limit = self._history.predict(changes), self.refresh.switch * self._history.bootstrap
+        if predicted > self._history.bootstrap:
+            self._history.fade(changes)
+            return self._bootstrap(), f"an update was expected to take {predicted:.3g} s, longer than a bootstrap"
+        try:
+            return self._update(changes, limit=limit), f"it took less than {limit:.3g} s"
+        except _Abandoned:
+            self._history.learn(changes, 2 * self._history.bootstrap)
+            return self._bootstrap(), f"an update was abandoned after {limit:.3g} s"
+
+    def _update(self, changes: Mapping[tuple[str, int], int], first: bool = False, limit: float = float("inf")) -> str:
+        started = time.perf_counter()
+        snapshot = Snapshot.of(self.component.states.values())
+
+        def check() -> None:
+            if time.perf_counter() - started > limit:
+                raise _Abandoned
+
+        try:
+            update(self.component, self.lower, check)
+        except _Abandoned:
+            snapshot.restore()
+            for state in self.component.states.values():
+                state.delta = None
+            raise
+        seconds = time.perf_counter() - started
+        if first:
+            self._history.bootstrap = seconds
+            return "bootstrap"
+        self._history.learn(changes, seconds)
+        return "update"
+
+    def _bootstrap(self) -> str:
+        started = time.perf_counter()
+        bootstrap(self.component, self.lower)
+        self._history.bootstrap = time.perf_counter() - started
+        return "bootstrap"

@@ -1,0 +1,16 @@
+"""Strategies of recursion: what is kept of the derivations of a recursive relation, beside its rows."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Strategy(enum.Enum):
+    """How a recursive component is brought up to date."""
+
+    NESTED = "nested"
+    """Counts of derivations at every iteration: the next iteration of a row is known [DBSP §7.2]."""
+    ELASTIC = "elastic"
+    """The count at the first iteration alone; lost rows are searched for again [ELA §3]."""
+    FULL = "full"
+    """No counts: every change is a recomputation, by semi-naive evaluation [ELA Alg. 1]."""

@@ -1,0 +1,72 @@
+"""What the local engine cannot run it refuses when it is made: catches a search without end, or a wrong view."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Schema, Type
+from deltic.engine.local.engine import LocalEngine
+from deltic.errors import UnsupportedError
+
+S = ops.Source("s", Schema.of(x=Type.INT64, y=Type.INT64), is_set=False)
+CLOCK = ops.Source("clock", Schema.of(now=Type.INT64))
+SPAN = ops.FlatMap("z", "range", (column("x"), column("y")))
+
+
+def flat_map(b, s):
+    return b.add(SPAN, s)
+
+
+def window(b, s):
+    return b.add(ops.Window("x", 10), s, b.add(CLOCK))
+
+
+def delay(b, s):
+    return b.add(ops.Delay(), s)
+
+
+def difference(b, s):
+    return b.add(ops.Differentiate(), s)
+
+
+def sum_of_states(b, s):
+    return b.add(ops.Integrate(), s)
+
+
+def both_change(b, s):
+    two = b.add(ops.Map(Schema.of(x=Type.INT64).columns, (column("x"),)), s)
+    return b.add(ops.Integrate(), b.add(ops.Join(), b.add(ops.Differentiate(), s), b.add(ops.Differentiate(), two)))
+
+
+def filtered(make):
+    def below(b, s):
+        return b.add(ops.Filter(exp.LT(this=column("x"), expression=column("y"))), make(b, s))
+
+    below.__name__ = f"{make.__name__} filtered"
+    return below
+
+
+MADE = [flat_map, window, delay, difference, sum_of_states, both_change]
+
+
+@pytest.mark.parametrize("make", [*MADE, *map(filtered, MADE)], ids=lambda make: make.__name__)
+def test_refusals_name_the_operator_and_a_remedy(make):
+    builder = CircuitBuilder()
+    builder.add(ops.Sink("v"), make(builder, builder.add(S)))
+    with pytest.raises(UnsupportedError, match=r"^local engine: %\d+ .*Interpreter"):
+        LocalEngine(builder.build())
+
+
+def test_a_refusal():
+    builder = CircuitBuilder()
+    builder.add(ops.Sink("v"), builder.add(SPAN, builder.add(S)))
+    with pytest.raises(UnsupportedError) as error:
+        LocalEngine(builder.build())
+    assert str(error.value) == (
+        "local engine: %1 flat_map [range(x, y) AS z] is not supported: expand rows before they are inserted, or "
+        "keep the values in a table to join with; deltic.circuit.reference.Interpreter runs it, slowly"
+    )

@@ -1,0 +1,126 @@
+"""Every strategy under every policy against the reference, on random programs; and what the policy promises.
+
+An update that is abandoned half-way must leave no trace, so policies that abandon at random are among them.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+import pytest
+
+from deltic.engine.local import refresh
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.refresh import Policy, Refresh
+from deltic.engine.local.strategy import Strategy
+from tests.conformance.engines import Driver
+from tests.conformance.programs import FOLLOWS
+from tests.differential.cases import Case
+from tests.differential.test_datalog import check_seeds
+
+NEVER_ABANDONED = Refresh(Policy.AUTO, float("inf"))
+ALWAYS_ABANDONED = Refresh(Policy.AUTO, 0.0)
+VARIANTS = {
+    "elastic": (Strategy.ELASTIC, Refresh(Policy.INCREMENTAL)),
+    "full": (Strategy.FULL, Refresh(Policy.INCREMENTAL)),
+    "nested, recomputed": (Strategy.NESTED, Refresh(Policy.FULL)),
+    "elastic, recomputed": (Strategy.ELASTIC, Refresh(Policy.FULL)),
+    "nested, always abandoned": (Strategy.NESTED, ALWAYS_ABANDONED),
+    "elastic, always abandoned": (Strategy.ELASTIC, ALWAYS_ABANDONED),
+}
+
+
+def maker(variant: str) -> Any:
+    strategy, policy = VARIANTS[variant]
+    return functools.partial(LocalEngine, strategy=strategy, refresh=policy)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("batch", range(3))
+def test_random_programs(variant, batch):
+    check_seeds(range(2_000 + batch * 20, 2_020 + batch * 20), maker(variant))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("batch", range(5))
+def test_ten_times_as_many_random_programs(variant, batch):
+    check_seeds(range(30_000 + batch * 120, 30_000 + (batch + 1) * 120), maker(variant))
+
+
+def abandoning(rng: random.Random) -> Any:
+    """`update` of a component whose check gives up sometimes."""
+    original = refresh.update
+
+    def update(component, lower, check):
+        def give_up() -> None:
+            check()
+            if rng.random() < 0.2:
+                raise refresh._Abandoned
+
+        original(component, lower, give_up)
+
+    return update
+
+
+@pytest.mark.parametrize("strategy", [Strategy.NESTED, Strategy.ELASTIC])
+def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
+    """The state after a random abandonment is a bootstrap's; later epochs build on it."""
+    rng = random.Random(1)
+    abandoned = []
+    original = refresh.Recursive._act
+
+    def act(self, changes):
+        first = all(not state.contents.runs for state in self.component.states.values())
+        with monkeypatch.context() as patch:
+            if not first:
+                patch.setattr(refresh, "update", abandoning(rng))
+            found = original(self, changes)
+        abandoned.append("abandoned" in found[1])
+        return found
+
+    monkeypatch.setattr(refresh.Recursive, "_act", act)
+    make = functools.partial(LocalEngine, strategy=strategy, refresh=NEVER_ABANDONED)
+    for seed in range(60):
+        found = Case.random(seed).disagreement(make)
+        assert found is None, f"seed {seed}: {found}"
+    assert sum(abandoned) > 20
+    assert sum(not a for a in abandoned) > 20
+
+
+CHAIN = [((f"a{i}", f"a{i + 1}"), 1) for i in range(30)]
+
+
+def actions(strategy: Strategy, policy: Refresh) -> list[str]:
+    """What is done in the first epoch, a deletion and an insertion."""
+    driver = Driver.of_program("local", FOLLOWS)
+    driver.engine = LocalEngine(driver.circuit, strategy, policy)
+    epochs = [CHAIN, [(("a3", "a4"), -1)], [(("a3", "a4"), 1)]]
+    return [report.action for rows in epochs for report in driver.apply({"follows": rows}).components]
+
+
+@pytest.mark.parametrize("strategy", [Strategy.NESTED, Strategy.ELASTIC])
+def test_the_switching_parameter_spans_full_and_incremental(strategy):
+    """`auto` with 0 does as `full`, with infinity as `incremental`."""
+    recomputed, updated = ["bootstrap"] * 3, ["bootstrap", "update", "update"]
+    assert actions(strategy, ALWAYS_ABANDONED) == actions(strategy, Refresh(Policy.FULL)) == recomputed
+    assert actions(strategy, NEVER_ABANDONED) == actions(strategy, Refresh(Policy.INCREMENTAL)) == updated
+
+
+def test_without_counts_there_is_no_update():
+    assert actions(Strategy.FULL, Refresh(Policy.INCREMENTAL)) == ["bootstrap"] * 3
+
+
+def test_the_history_predicts_from_what_it_saw():
+    """Deletions are told apart from insertions; an unseen change costs nothing; estimates fade until one is tried."""
+    history = refresh._History(bootstrap=1.0)
+    history.learn({("e", -1): 10}, 5.0)
+    assert history.predict({("e", -1): 4}) == pytest.approx(2.0)
+    assert history.predict({("e", 1): 1000}) == 0
+    fades = 0
+    while history.predict({("e", -1): 4}) > history.bootstrap:
+        history.fade({("e", -1): 4})
+        fades += 1
+    assert 0 < fades < 10
