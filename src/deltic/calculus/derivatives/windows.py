@@ -19,4 +19,4 @@ def window_delta(op: ops.Window, node: Node, views: Views) -> int:
     before = builder.add(ops.BackEdge(name, builder.type_of(rows).schema))
     now = builder.add(op, builder.add(ops.Plus(), rows, before), clock)
     builder.add(ops.Close(name), now)
-    return builder.add(ops.Plus(), now, builder.add(ops.Negate(), before))
+    return builder.add(ops.Differentiate(), now)
