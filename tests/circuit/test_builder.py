@@ -12,7 +12,7 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.errors import CircuitError
-from tests.circuit.examples import XY, YZ, X, Y, closure_body, unreachable
+from tests.circuit.examples import XY, YZ, X, Y, closure_body, rename, unreachable
 
 Case = Callable[[CircuitBuilder], object]
 S = Schema.of(s=Type.STRING)
@@ -25,6 +25,28 @@ def body(*sinks: tuple[str, ops.Operator], distinct: bool = True) -> Circuit:
         number = builder.add(operator)
         builder.add(ops.Sink(name), builder.add(ops.Distinct(), number) if distinct else number)
     return builder.build()
+
+
+def identity(index: int, *chain: ops.Operator) -> Circuit:
+    """A body that passes a set on through operators."""
+    builder = CircuitBuilder(1)
+    number = builder.add(ops.Import(index, ZSetType(XY, is_set=True)))
+    for operator in chain:
+        number = builder.add(operator, number)
+    builder.add(ops.Sink("p"), number)
+    return builder.build()
+
+
+def windowed() -> Circuit:
+    """A window, which counts the steps of the whole circuit."""
+    builder = CircuitBuilder()
+    source = xy(builder)
+    builder.add(ops.Sink("v"), builder.add(ops.Window("x", 1), source, rename(builder, source, x="x")))
+    return builder.build()
+
+
+def windowed_body(builder: CircuitBuilder) -> int:
+    return builder.add(ops.Call(windowed()), builder.add(ops.Import(0, ZSetType(XY, is_set=True))))
 
 
 def xy(builder: CircuitBuilder) -> int:
@@ -84,6 +106,25 @@ ILL_FORMED: dict[str, Case] = {
     "feedbacks of one name": lambda b: b.add(
         ops.Fixpoint(body(("q", ops.Feedback("p", X)), ("p", ops.Feedback("p", XY))))
     ),
+    "back-edge that is not closed": lambda b: [b.add(ops.BackEdge("p", XY)), b.build()],
+    "close without a back-edge": lambda b: [b.add(ops.Close("p"), xy(b)), b.build()],
+    "close of another schema": lambda b: [b.add(ops.BackEdge("p", X)), b.add(ops.Close("p"), xy(b)), b.build()],
+    "close of a bag": lambda b: [b.add(ops.BackEdge("p", XY, is_set=True)), b.add(ops.Close("p"), bag(b)), b.build()],
+    "closed twice": lambda b: [b.add(ops.Close("p"), xy(b)), b.add(ops.Close("p"), bag(b))],
+    "two back-edges of one name": lambda b: [b.add(ops.BackEdge("p", X)), b.add(ops.BackEdge("p", XY))],
+    "close of a bundle": lambda b: b.add(ops.Close("p"), bundle(b)),
+    "delay over a time that is not there": lambda b: b.add(ops.Delay(outer=1), xy(b)),
+    "integral over a time inside": lambda b: b.add(ops.Integrate(outer=-1), xy(b)),
+    "bracket in its own depth": lambda b: CircuitBuilder(1).add(ops.Bracket(closure_body())),
+    "bracket without its input": lambda b: b.add(ops.Bracket(identity(1))),
+    "bracket of a bundle": lambda b: b.add(ops.Bracket(identity(0)), xy(b), bundle(b)),
+    "bracket of a fixpoint's body": lambda b: b.add(ops.Bracket(closure_body()), xy(b)),
+    "fixpoint with a past": lambda b: b.add(ops.Fixpoint(identity(0, ops.Delay(outer=1))), xy(b)),
+    "call with too few inputs": lambda b: b.add(ops.Call(unreachable()), xy(b)),
+    "call with another schema": lambda b: b.add(ops.Call(unreachable()), xy(b), strings(b)),
+    "call with a bag for a set": lambda b: b.add(ops.Call(unreachable()), bag(b), b.add(ops.Source("x", X))),
+    "call of a body": lambda b: b.add(ops.Call(identity(0)), xy(b)),
+    "call of a window in a body": lambda b: windowed_body(CircuitBuilder(1)),
     "distinct_delta of two schemas": lambda b: b.add(ops.DistinctDelta(), xy(b), b.add(ops.Source("yz", YZ))),
 }
 
@@ -95,6 +136,7 @@ def message(case: Case) -> str:
     return str(caught.value)
 
 
+@pytest.mark.law("DBSP §9.4.1", "DBSP §9.4.2", "DBSP §9.4.3", "DBSP §9.4.4", "DBSP §9.4.5", "DBSP §9.4.6")
 def test_messages(golden):
     golden("circuit/errors.txt", "\n\n".join(f"{name}\n  {message(case)}" for name, case in ILL_FORMED.items()))
 

@@ -91,6 +91,12 @@ class Circuit:
         end = next(n for n in self.nodes if isinstance(n.operator, Sink) and n.operator.name == sink)
         return Circuit((*nodes, replace(end, inputs=(numbers[feeding],))), self.depth)
 
+    def derivation(self) -> str:
+        """The typing derivation that builds the circuit, rule by rule [DBSP §9.4]."""
+        from deltic.circuit.derivation import derivation
+
+        return derivation(self)
+
     def __str__(self) -> str:
         from deltic.circuit.text import to_text
 
@@ -131,7 +137,9 @@ class CircuitBuilder:
         if isinstance(operator, Sink | Close | BackEdge):
             name = (operator.keyword, operator.name)
             if name in self._names:
-                raise CircuitError(f"{operator.label}: there is another {operator.keyword} of that name")
+                raise CircuitError(
+                    f"{operator.label}: there is another {operator.keyword} of that name [DBSP {operator.rule}]"
+                )
             self._names.add(name)
 
     def node(self, number: int) -> Node:

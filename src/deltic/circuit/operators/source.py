@@ -15,6 +15,7 @@ class Source(Operator):
     """A table from outside; `is_set` when its rows have weight one, as Datalog's and keyed tables have."""
 
     keyword: ClassVar[str] = "source"
+    rule: ClassVar[str] = "§9.2 port"
     name: str
     schema: Schema
     is_set: bool = True
@@ -54,6 +55,7 @@ class Sink(Operator):
     """A view: an output of the circuit under a name."""
 
     keyword: ClassVar[str] = "sink"
+    rule: ClassVar[str] = "§9.2 port"
     name: str
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
