@@ -61,9 +61,9 @@ class Rewriting:
             outer = imports[operator.index] if imports else operator.type
             assert isinstance(outer, ZSetType)
             operator = replace(operator, type=outer)
-        if isinstance(operator, ops.Fixpoint):
+        if isinstance(operator, ops.Fixpoint | ops.Bracket):
             types = tuple(self.builder.node(i).type for i in inputs)
-            operator = ops.Fixpoint(Rewriting(operator.body, self._rule).sweep(types))
+            operator = replace(operator, body=Rewriting(operator.body, self._rule).sweep(types))
         return self.add(operator, *inputs)
 
 
