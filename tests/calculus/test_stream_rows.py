@@ -35,11 +35,20 @@ def back_edge(*applied: ops.Operator, is_set: bool = False) -> Circuit:
     return builder.build()
 
 
+def call(called: Circuit) -> Circuit:
+    """The circuit as an operator."""
+    builder = CircuitBuilder()
+    inputs = [builder.add(op) for op in called.operators if isinstance(op, ops.Source)]
+    builder.add(ops.Sink("v"), builder.add(ops.Component("v"), builder.add(ops.Call(called), *inputs)))
+    return builder.build()
+
+
 STREAM_CASES: dict[type[ops.Operator], list[Circuit]] = {
     ops.Delay: [circuit(ops.Delay(), "x"), circuit(ops.Delay(), "s")],
     ops.Integrate: [circuit(ops.Integrate(), "x")],
     ops.Differentiate: [circuit(ops.Differentiate(), "x")],
     ops.DistinctDelta: [circuit(ops.DistinctDelta(), "x", "x"), circuit(ops.DistinctDelta(), "s", "x")],
+    ops.Call: [call(circuit(ops.Delay(), "x")), call(circuit(ops.Join(), "x", "y")), call(back_edge())],
     ops.BackEdge: [back_edge(), back_edge(ops.Negate()), back_edge(ops.Distinct(), is_set=True)],
 }
 ROWS = [pytest.param(c, id=f"{op.keyword}-{i}") for op, cases in STREAM_CASES.items() for i, c in enumerate(cases)]

@@ -8,9 +8,11 @@ from deltic.calculus.passes import Pass, optimize
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit.graph import Circuit
+from deltic.circuit.inlining import inline
 
-ALGORITHM_6_13: tuple[Pass, ...] = (optimize, lift, surround, push)
-"""Steps 2 to 5; step 1, the translation of a query into a circuit, is a front-end's. After each the circuit runs."""
+ALGORITHM_6_13: tuple[Pass, ...] = (inline, optimize, lift, surround, push)
+"""The five steps, from circuit to circuit. What is left of step 1, after a front-end has translated each query by the
+rules of Table 1, is the row "Composition": the circuits of sub-queries are put where they are called."""
 
 
 def incrementalize(circuit: Circuit, *, strict: bool = False) -> Circuit:

@@ -1,10 +1,11 @@
-"""Recursion."""
+"""Circuits inside circuits: recursion and calls."""
 
 from __future__ import annotations
 
 from deltic.calculus.derivatives.table import Views, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
+from deltic.errors import UnsupportedError
 
 
 @derivative(ops.Fixpoint, "fix(body)^Δ, over Z-sets of (row, iteration)", "DBSP §7.2")
@@ -19,3 +20,11 @@ def bracket_delta(op: ops.Bracket, node: Node, views: Views) -> int:
     """δ₀ and ∫ are linear; the body is a lifted one, and the changes are in the time of the circuit around it."""
     changed = ops.Bracket(views.body(op.body, views.outer + 1))
     return views.builder.add(changed, *map(views.delta, node.inputs))
+
+
+@derivative(ops.Call, "(↑C)^Δ", "DBSP Prop. 4.2 chain")
+def call_delta(op: ops.Call, node: Node, views: Views) -> int:
+    """The change of what is called; few calls are left when calls were put in their places."""
+    if views.outer:
+        raise UnsupportedError("call: a circuit with constants in it cannot be called in the body of a bracket")
+    return views.builder.add(ops.Call(views.body(op.circuit, 0)), *map(views.delta, node.inputs))
