@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.types import Type
+from deltic.circuit.words import is_plain
 from deltic.errors import UnsupportedError
 
 COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -105,6 +106,8 @@ def _show(expression: exp.Expression) -> str:
     copy = expression.copy()
     for node in reversed(list(copy.walk())):
         parent = node.parent
+        if isinstance(node, exp.Identifier) and not is_plain(node.name):
+            node.set("quoted", True)
         if parent is not None and _binds_looser(node, parent):
             node.replace(exp.Paren(this=node.copy()))
     return copy.sql(dialect="duckdb")

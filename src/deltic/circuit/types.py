@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltic.circuit.words import word
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -53,7 +55,7 @@ class Column:
     nullable: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.type.value}{'?' if self.nullable else ''}"
+        return f"{word(self.name)}: {self.type.value}{'?' if self.nullable else ''}"
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class BundleType:
     entries: tuple[tuple[str, ZSetType], ...]
 
     def __str__(self) -> str:
-        return "<" + ", ".join(f"{name}: {type_}" for name, type_ in self.entries) + ">"
+        return "<" + ", ".join(f"{word(name)}: {type_}" for name, type_ in self.entries) + ">"
 
 
 EdgeType = ZSetType | BundleType

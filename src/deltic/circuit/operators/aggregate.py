@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import Column, EdgeType, Schema, Type, ZSetType
+from deltic.circuit.words import word
 
 FUNCTIONS = ("count", "sum", "min", "max", "mean")
 
@@ -24,7 +25,7 @@ class AggregateCall:
     name: str
 
     def __str__(self) -> str:
-        return f"{self.function}({self.column or '*'}) AS {self.name}"
+        return f"{self.function}({word(self.column) if self.column else '*'}) AS {word(self.name)}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Aggregate(Operator):
         return Column(call.name, Type.FLOAT64 if call.function == "mean" else column.type, column.nullable)
 
     def arguments(self) -> str:
-        return "[" + ", ".join((*self.keys, *map(str, self.calls))) + "]"
+        return "[" + ", ".join((*map(word, self.keys), *map(str, self.calls))) + "]"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from deltic.circuit.operators.base import Clocked, Operator
 from deltic.circuit.types import EdgeType, Schema, ZSetType
+from deltic.circuit.words import word
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class BackEdge(Clocked):
         return ZSetType(self.schema, self.is_set, depth)
 
     def arguments(self) -> str:
-        return f"{self.name} {super().arguments()}".rstrip()
+        return f"{word(self.name)} {super().arguments()}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -44,4 +45,4 @@ class Close(Operator):
         return self.zsets(inputs, 1)[0]
 
     def arguments(self) -> str:
-        return self.name
+        return word(self.name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import BundleType, EdgeType, Schema, ZSetType
+from deltic.circuit.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit
@@ -55,7 +56,7 @@ class Feedback(Operator):
         return ZSetType(self.schema, self.is_set, depth)
 
     def arguments(self) -> str:
-        return self.name
+        return word(self.name)
 
 
 @dataclass(frozen=True)
@@ -140,4 +141,4 @@ class Component(Operator):
         return found
 
     def arguments(self) -> str:
-        return self.name
+        return word(self.name)

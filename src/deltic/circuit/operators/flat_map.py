@@ -12,6 +12,7 @@ from deltic.circuit.expressions import columns_of, infer, show
 from deltic.circuit.generators import GENERATORS
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
+from deltic.circuit.words import word
 
 
 @dataclass(frozen=True)
@@ -44,4 +45,4 @@ class FlatMap(Operator):
         return ZSetType(schema, source.is_set and generator.yields_sets, source.depth)
 
     def arguments(self) -> str:
-        return f"[{self.generator}({', '.join(map(show, self.expressions))}) AS {self.column}]"
+        return f"[{self.generator}({', '.join(map(show, self.expressions))}) AS {word(self.column)}]"

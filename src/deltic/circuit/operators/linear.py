@@ -11,6 +11,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import columns_of, infer, show
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import Column, EdgeType, Schema, Type, ZSetType
+from deltic.circuit.words import word
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Map(Operator):
 
     def arguments(self) -> str:
         pairs = zip(self.columns, self.expressions, strict=True)
-        return "[" + ", ".join(c.name if show(e) == c.name else f"{show(e)} AS {c.name}" for c, e in pairs) + "]"
+        shown = [(word(c.name), show(e)) for c, e in pairs]
+        return "[" + ", ".join(name if text == name else f"{text} AS {name}" for name, text in shown) + "]"
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,9 @@ class Bracket(Operator):
         node = self.body.nodes[self.body.sinks[sink]]
         return self.is_set or (node.operator == Differentiate() and self.body.type_of(node.inputs[0]).is_set)
 
+    def arguments(self) -> str:
+        return "sets" if self.is_set else ""
+
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("body", self.body),)
 

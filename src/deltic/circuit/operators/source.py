@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, ClassVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import EdgeType, Schema, ZSetType
+from deltic.circuit.words import word
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Source(Operator):
         return ZSetType(self.schema, self.is_set, depth)
 
     def arguments(self) -> str:
-        return self.name
+        return word(self.name)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,12 @@ class Constant(Operator):
         return ZSetType(self.schema, len(set(self.rows)) == len(self.rows), depth)
 
     def arguments(self) -> str:
-        return "{" + ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in self.rows) + "}"
+        return "{" + ", ".join("(" + ", ".join(map(_written, row)) + ")" for row in self.rows) + "}"
+
+
+def _written(value: Any) -> str:
+    """A value as Python writes it; a date or a timestamp as a text in ISO 8601, as the column's type tells them."""
+    return repr(value.isoformat() if isinstance(value, date) else value)
 
 
 @dataclass(frozen=True)
@@ -62,4 +69,4 @@ class Sink(Operator):
         return self.zsets(inputs, 1)[0]
 
     def arguments(self) -> str:
-        return self.name
+        return word(self.name)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import EdgeType, Type
+from deltic.circuit.words import word
 
 TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP)
 
@@ -43,4 +44,4 @@ class Window(Operator):
         return rows
 
     def arguments(self) -> str:
-        return f"[{self.column}, {self.length}]"
+        return f"[{word(self.column)}, {self.length}]"

@@ -20,12 +20,16 @@ def build_circuit(tree: Tree[Token], places: Places, depth: int) -> Circuit:
     for number, node in enumerate(tree.children):
         assert isinstance(node, Tree)
         _add(builder, node.children, number, places)
-    return builder.build()
+    try:
+        return builder.build()
+    except CircuitError as error:
+        raise places.error((1, 1, 1), str(error)) from None
 
 
 def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Places) -> None:
     """Add the next node; its parts are reference, keyword, arguments, inputs, type and bodies."""
     reference, keyword, arguments, inputs, type_, *bodies = parts
+    first, *rest = arguments.children or [None]
     if reference != f"%{number}":
         raise places.error(reference, f"expected %{number}: nodes are numbered from 0 in their order")
     if keyword not in READERS:
@@ -33,10 +37,11 @@ def _add(builder: CircuitBuilder, parts: Sequence[Any], number: int, places: Pla
     declared = read_type(type_, places)
     numbers = _inputs(inputs, number, places)
     inner = {
-        str(b.children[0]): build_circuit(Tree("start", b.children[1:]), places, builder.depth + 1) for b in bodies
+        str(label): build_circuit(Tree("start", nodes), places, 0 if label == "circuit" else builder.depth + 1)
+        for label, *nodes in (body.children for body in bodies)
     }
     schemas = [builder.node(n).type for n in numbers]
-    line = Line(keyword, arguments, schemas, declared, inner, builder.depth, places)
+    line = Line(keyword, first, rest, schemas, declared, inner, builder.depth, places)
     try:
         added = builder.add(READERS[keyword](line), *numbers)
     except (CircuitError, UnsupportedError) as error:

@@ -14,6 +14,7 @@ from deltic.circuit.reading.places import Places
 _SHOWN = {
     "REF": "a node such as %3",
     "NAME": "a name",
+    "QUOTED": "a quoted name",
     "BRACKETS": "expressions in [brackets]",
     "ROWS": "rows in {braces}",
     "DEPTH": "a depth such as ^1",
@@ -33,7 +34,7 @@ _SHOWN = {
 def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit:
     """The circuit whose text form this is; `depth` is that of the body of a fixpoint when it is one's.
 
-    ``str(parse_circuit(str(c))) == str(c)`` for every circuit whose names are words. Raises
+    ``parse_circuit(str(c), depth=c.depth) == c`` for every circuit c. Raises
     ProgramError at the first place that cannot be read, or where a node, by the rules that build circuits, cannot
     stand or has another type than the text says.
     """

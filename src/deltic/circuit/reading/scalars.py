@@ -9,9 +9,9 @@ import sqlglot
 from sqlglot import exp
 
 from deltic.circuit.expressions import columns_of, show
+from deltic.circuit.words import SYNTAX
 
-_WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\W\d]\w*(?!\w*\s*\()""")
-_SYNTAX = {"AND", "OR", "NOT", "IS", "NULL", "TRUE", "FALSE", "AS"}
+_WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
 _PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr"}
 
 
@@ -48,13 +48,16 @@ def split(text: str) -> Iterator[str]:
 
 
 def _as_column(word: str, columns: Collection[str]) -> str:
-    return f'"{word}"' if word in columns and word not in _SYNTAX else word
+    return f'"{word}"' if word in columns and word not in SYNTAX else word
 
 
 def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
     """The tree with the parts that Deltic's own trees have: no quotes of names, no defaults of the dialect."""
 
     holder = exp.Paren(this=written.copy())
+    for node in list(holder.find_all(exp.Column)):
+        if node.name in ("inf", "nan") and not node.this.quoted:
+            node.replace(exp.Literal.number(node.name))
     for node in reversed(list(holder.this.walk())):
         if isinstance(node, exp.Identifier):
             node.replace(exp.Identifier(this=node.name))

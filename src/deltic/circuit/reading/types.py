@@ -8,6 +8,7 @@ from lark import Token, Tree
 
 from deltic.circuit.reading.places import Places
 from deltic.circuit.types import BundleType, Column, EdgeType, Schema, Type, ZSetType
+from deltic.circuit.words import unquoted
 
 _TYPES = {type_.value: type_ for type_ in Type}
 
@@ -17,7 +18,7 @@ def read_type(tree: Tree[Token], places: Places) -> EdgeType:
     if tree.data == "zset":
         return _zset(tree.children, places)
     entries: list[Any] = [entry.children for entry in tree.children if isinstance(entry, Tree)]
-    return BundleType(tuple((str(name), _zset(zset.children, places)) for name, zset in entries))
+    return BundleType(tuple((unquoted(name), _zset(zset.children, places)) for name, zset in entries))
 
 
 def _zset(parts: list[Any], places: Places) -> ZSetType:
@@ -36,4 +37,4 @@ def _column(parts: list[Any], places: Places) -> Column:
     bare = type_.removesuffix("?")
     if bare not in _TYPES:
         raise places.unknown(type_, "type", _TYPES)
-    return Column(str(name), _TYPES[bare], bare != type_)
+    return Column(unquoted(name), _TYPES[bare], bare != type_)

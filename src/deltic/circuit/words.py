@@ -1,0 +1,38 @@
+"""How names stand in the text of circuits: as they are where they are plain words, else quoted as in SQL."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[^\W\d]\w*")
+SYNTAX = frozenset(
+    (
+        *("AND", "OR", "NOT", "IS", "NULL", "TRUE", "FALSE", "AS", "CASE", "WHEN", "THEN", "ELSE", "END", "TRY_CAST"),
+        *("BIGINT", "UBIGINT", "DOUBLE", "TEXT", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "inf", "nan"),
+        *("outer", "sets"),
+    )
+)
+"""Words that mean something in expressions or after an operator, in this spelling."""
+WRITTEN = r'(?:"(?:[^"]|"")*"|[^\W\d]\w*)'
+"""The pattern of a name as it is written."""
+
+
+def is_plain(name: str) -> bool:
+    """Whether the name is written as it is."""
+    return _PLAIN.fullmatch(name) is not None and name not in SYNTAX
+
+
+def word(name: str) -> str:
+    """The name as it is written.
+
+    Examples
+    --------
+    >>> word("edge"), word("a b"), word('6" pipe')
+    ('edge', '"a b"', '"6"" pipe"')
+    """
+    return name if is_plain(name) else '"' + name.replace('"', '""') + '"'
+
+
+def unquoted(text: str) -> str:
+    """The name that is written so."""
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text
