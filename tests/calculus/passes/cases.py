@@ -58,6 +58,19 @@ CASES = {
         %8 = distinct (%7) : set{{d: int64}}
         %9 = sink positive (%5) : set{{c: int64}}
         %10 = sink signed (%8) : set{{d: int64}}""",
+    "delay_distinct over joins": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{AB}
+        %2 = source u : set{BD}
+        %3 = plus (%0, %1) : zset{AB}
+        %4 = distinct (%3) : set{AB}
+        %5 = map [b] (%0) : zset{{b: int64}}
+        %6 = distinct (%5) : set{{b: int64}}
+        %7 = filter [a < 3] (%4) : set{AB}
+        %8 = join (%7, %6, %2) : set{ABD}
+        %9 = map [d] (%8) : zset{{d: int64}}
+        %10 = distinct (%9) : set{{d: int64}}
+        %11 = sink v (%10) : set{{d: int64}}""",
     "push_filters": f"""
         %0 = source s : set{AB}
         %1 = source t : zset{BD}

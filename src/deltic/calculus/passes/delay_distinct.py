@@ -1,21 +1,26 @@
-"""distinct(Q(distinct(a))) = distinct(Q(a)) for a without negative weights [DBSP Prop 6.11].
+"""distinct(Q(distinct(a))) = distinct(Q(a)) for a without negative weights [DBSP Prop 6.10, 6.11].
 
-Q is a map, a sum or a join; that of a filter is a set already. Whether weights are never negative is known of
-sources, imports and feedbacks that are sets, of constants, and of what those operators and fixpoints make of such.
+Q is composed of maps, filters, sums and joins: by 6.11 the distinct before each is not needed when one comes after it,
+and by 6.10 it may move after a filter or a join first. Below a join it is left out only where it hardly matters, as
+after the sum of two sets: one that makes a row of many, as after a projection, makes the join smaller, too.
+
+Whether weights are never negative is known of sources, imports and feedbacks that are sets, of constants, and of what
+those operators and fixpoints make of such.
 """
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.calculus.passes.rewriting import Rewriting, is_set, rewrite
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.types import ZSetType
 
-_PRESERVING = (ops.Map, ops.Filter, ops.Plus, ops.Join, ops.Sink)
+_PRESERVING = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join, ops.Sink)
+_TERMS = 2
+_ABSORBED = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join)
 
 
 def delay_distinct(circuit: Circuit) -> Circuit:
-    """The circuit with one distinct, the last, where there was one before and one after an operator."""
+    """The circuit with one distinct, the last, where there was one before and one after such operators."""
     return rewrite(circuit, _rule)
 
 
@@ -23,26 +28,53 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Distinct):
         return None
     (number,) = node.inputs
-    inner = rewriting.node(number)
-    inputs = [_before_distinct(rewriting, i) for i in inner.inputs]
-    if not isinstance(inner.operator, ops.Map | ops.Plus | ops.Join) or not rewriting.only_read_here(number):
-        return None
-    if inputs == list(inner.inputs) or not all(is_positive(rewriting.circuit, i) for i in inputs):
-        return None
-    return rewriting.add(ops.Distinct(), rewriting.add(inner.operator, *rewriting.new(*inputs)))
+    absorbed = _without_distinct(rewriting, number, joined=False)
+    return None if absorbed is None else rewriting.add(ops.Distinct(), absorbed)
 
 
-def _before_distinct(rewriting: Rewriting, number: int) -> int:
-    """The input of a distinct that this reader alone reads; the node itself otherwise."""
+def _without_distinct(rewriting: Rewriting, number: int, joined: bool) -> int | None:
+    """The new node for Q without the distincts before it; None when there are none that can be left out."""
+    node, circuit = rewriting.node(number), rewriting.circuit
+    if not (isinstance(node.operator, _ABSORBED) and rewriting.only_read_here(number)):
+        return None
+    if not all(is_positive(circuit, i) for i in node.inputs):
+        return None
+    joined = joined or isinstance(node.operator, ops.Join)
+    found = [_input(rewriting, i, joined) for i in node.inputs]
+    if all(new is None for new in found):
+        return None
+    kept = rewriting.new(*node.inputs)
+    return rewriting.add(node.operator, *(old if new is None else new for old, new in zip(kept, found, strict=True)))
+
+
+def _input(rewriting: Rewriting, number: int, joined: bool) -> int | None:
+    """What takes the place of an input of Q, itself without a distinct; None when it stays."""
     node = rewriting.node(number)
-    drops = isinstance(node.operator, ops.Distinct) and rewriting.only_read_here(number)
-    return node.inputs[0] if drops and is_positive(rewriting.circuit, node.inputs[0]) else number
+    if not isinstance(node.operator, ops.Distinct):
+        return _without_distinct(rewriting, number, joined)
+    (source,) = node.inputs
+    drops = rewriting.only_read_here(number) and is_positive(rewriting.circuit, source)
+    return (
+        rewriting.new(source)[0] if drops and not (joined and not _is_nearly_set(rewriting.circuit, source)) else None
+    )
+
+
+def _is_nearly_set(circuit: Circuit, number: int) -> bool:
+    """Whether no weight is above `_TERMS`, by construction: a sum of so many sets."""
+    node = circuit.nodes[number]
+    if isinstance(node.operator, ops.Filter):
+        return _is_nearly_set(circuit, *node.inputs)
+    return (
+        isinstance(node.operator, ops.Plus)
+        and len(node.inputs) <= _TERMS
+        and all(is_set(circuit.nodes[i].type) for i in node.inputs)
+    )
 
 
 def is_positive(circuit: Circuit, number: int) -> bool:
     """Whether no weight of the node is ever negative, as far as its operators tell."""
     node = circuit.nodes[number]
-    if isinstance(node.type, ZSetType) and node.type.is_set:
+    if is_set(node.type):
         return True
     if isinstance(node.operator, ops.Antijoin):
         return is_positive(circuit, node.inputs[0])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from deltic.calculus.passes.rewriting import rewrite
+from dataclasses import replace
+
+from deltic.calculus.inside import inside
+from deltic.calculus.passes.rewriting import without_unread
 from deltic.circuit.graph import Circuit
 
 
 def drop_unread(circuit: Circuit) -> Circuit:
     """The circuit without the nodes, in bodies too, that no sink depends on; tables stay, read or not."""
-    return rewrite(circuit, lambda rewriting, node: None)
+    return without_unread(inside(circuit, lambda operator: replace(operator, body=without_unread(operator.body))))

@@ -15,7 +15,9 @@ def flatten_sums(circuit: Circuit) -> Circuit:
 def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Plus):
         return None
-    terms = [term for number in node.inputs for term in _terms(rewriting, number)]
+    terms = tuple(term for number in node.inputs for term in _terms(rewriting, number))
+    if terms == node.inputs and len(terms) > 1:
+        return None
     new = rewriting.new(*terms)
     return new[0] if len(new) == 1 else rewriting.add(ops.Plus(), *new)
 

@@ -25,9 +25,10 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(join.operator, ops.Join):
         return None
     live = _live_columns(rewriting.circuit, node.operator, join)
-    inputs = [
-        _narrowed(rewriting, old, new, live) for old, new in zip(join.inputs, rewriting.new(*join.inputs), strict=True)
-    ]
+    whole = rewriting.new(*join.inputs)
+    inputs = [_narrowed(rewriting, old, new, live) for old, new in zip(join.inputs, whole, strict=True)]
+    if inputs == whole:
+        return None
     return rewriting.add(node.operator, rewriting.add(join.operator, *inputs))
 
 

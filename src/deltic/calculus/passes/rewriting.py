@@ -24,6 +24,7 @@ class Rewriting:
     def __init__(self, circuit: Circuit, rule: Rule) -> None:
         self.circuit = circuit
         self.builder = CircuitBuilder(circuit.depth)
+        self.applied = False
         self._rule = rule
         self._numbers: list[int] = []
 
@@ -49,11 +50,12 @@ class Rewriting:
         return self.builder.add(operator, *inputs)
 
     def sweep(self, imports: tuple[EdgeType, ...]) -> Circuit:
-        """The new circuit, whose imports have the types of the outer inputs."""
+        """The new circuit, whose imports have the types of the outer inputs; `applied` says whether the rule was."""
         for node in self.circuit.nodes:
             found = self._rule(self, node)
+            self.applied = self.applied or found is not None
             self._numbers.append(self._same(node, imports) if found is None else found)
-        return without_unread(self.builder.build())
+        return without_unread(self.builder.build()) if self.applied else self.builder.build()
 
     def _same(self, node: Node, imports: tuple[EdgeType, ...]) -> int:
         operator, inputs = node.operator, self.new(*node.inputs)
@@ -63,15 +65,20 @@ class Rewriting:
             operator = replace(operator, type=outer)
         if isinstance(operator, ops.Fixpoint | ops.Bracket):
             types = tuple(self.builder.node(i).type for i in inputs)
-            operator = replace(operator, body=Rewriting(operator.body, self._rule).sweep(types))
+            body = Rewriting(operator.body, self._rule)
+            operator = replace(operator, body=body.sweep(types))
+            self.applied = self.applied or body.applied
         return self.add(operator, *inputs)
 
 
 def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
     """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere any more."""
-    while (found := Rewriting(circuit, rule).sweep(())) != circuit:
+    while True:
+        rewriting = Rewriting(circuit, rule)
+        found = rewriting.sweep(())
+        if not rewriting.applied or found == circuit:
+            return circuit
         circuit = found
-    return circuit
 
 
 def without_unread(circuit: Circuit) -> Circuit:

@@ -15,4 +15,5 @@ def share_sums(circuit: Circuit) -> Circuit:
 def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Plus):
         return None
-    return rewriting.add(ops.Plus(), *sorted(rewriting.new(*node.inputs)))
+    terms = rewriting.new(*node.inputs)
+    return rewriting.add(ops.Plus(), *sorted(terms)) if terms != sorted(terms) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltic.calculus.recursion.inside import inside
+from deltic.calculus.inside import inside
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
@@ -15,7 +15,7 @@ def naive(circuit: Circuit) -> Circuit:
     return inside(circuit, _bracket)
 
 
-def _bracket(operator: ops.Operator) -> ops.Operator:
+def _bracket(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
     return ops.Bracket(_loop(operator.body)) if isinstance(operator, ops.Fixpoint) else operator
 
 

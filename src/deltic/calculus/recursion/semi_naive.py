@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from deltic.calculus.inside import inside
 from deltic.calculus.push import push
-from deltic.calculus.recursion.inside import inside
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 
@@ -19,7 +19,7 @@ def semi_naive(circuit: Circuit) -> Circuit:
     return inside(circuit, _changes)
 
 
-def _changes(operator: ops.Operator) -> ops.Operator:
+def _changes(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
     if not isinstance(operator, ops.Bracket):
         return operator
     return replace(operator, body=push(operator.body), is_set=True)

@@ -9,7 +9,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 
 
-def inside(circuit: Circuit, rewrite: Callable[[ops.Operator], ops.Operator]) -> Circuit:
+def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops.Operator]) -> Circuit:
     """The circuit with every operator rewritten that has a circuit inside it, the innermost first."""
     builder = CircuitBuilder(circuit.depth)
     numbers: list[int] = []
