@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit import reference
@@ -17,7 +18,9 @@ from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Type
-from tests.calculus.streams import check
+from deltic.engine.local.engine import LocalEngine
+from tests.calculus.streams import check, differences, in_one_step
+from tests.conformance.engines import Driver
 from tests.differential.circuits import Shape, random_circuit, random_epochs
 from tests.differential.test_meanings import disagreement, ends
 
@@ -29,21 +32,15 @@ def numbers(builder, node):
     return [c.name for c in builder.type_of(node).schema if c.type is Type.INT64]
 
 
-def with_windows(rng, circuit):
-    """The circuit with windows, flatmaps and delays on some of the edges outside of its fixpoints."""
+def with_windows(rng, circuit, choices):
+    """The circuit with some of the choices on some of the edges outside of its fixpoints."""
     builder, made = CircuitBuilder(), []
     for node in circuit.nodes:
         number = builder.add(node.operator, *(made[i] for i in node.inputs))
         if not isinstance(node.operator, ops.Sink | ops.Fixpoint) and rng.random() < 0.5:
-            number = changed(rng, builder, number, made)
+            number = rng.choice(choices)(rng, builder, number, made)
         made.append(number)
     return builder.build()
-
-
-def changed(rng, builder, number, others):
-    """A node of the same type, of which the node is an input."""
-    choice = rng.choice((window, window, flat_map, delay))
-    return choice(rng, builder, number, others)
 
 
 def window(rng, builder, number, others):
@@ -61,13 +58,14 @@ def is_zset(builder, number):
 
 
 def flat_map(rng, builder, number, others):
-    """Rows as many times as a range is long."""
+    """Rows as many times as a range is long, once each for a set."""
     type_ = builder.type_of(number)
-    if type_.is_set or not numbers(builder, number):
+    if not numbers(builder, number):
         return number
     bounds = column(rng.choice(numbers(builder, number))), literal(rng.randrange(4), Type.INT64)
     longer = builder.add(ops.FlatMap("extra", "range", bounds), number)
-    return builder.add(ops.Map(type_.schema.columns, tuple(column(n) for n in type_.schema.names)), longer)
+    rows = builder.add(ops.Map(type_.schema.columns, tuple(column(n) for n in type_.schema.names)), longer)
+    return builder.add(ops.Distinct(), rows) if type_.is_set else rows
 
 
 def delay(rng, builder, number, others):
@@ -77,7 +75,8 @@ def delay(rng, builder, number, others):
 def case(seed):
     rng = random.Random(seed)
     signed = seed % 2 == 0
-    circuit = with_windows(rng, random_circuit(rng, Shape(operators=6, fixpoints=seed % 3 == 0, signed=signed)))
+    plain = random_circuit(rng, Shape(operators=6, fixpoints=seed % 3 == 0, signed=signed))
+    circuit = with_windows(rng, plain, (window, window, flat_map, delay))
     return circuit, random_epochs(rng, circuit, 5, signed)
 
 
@@ -99,6 +98,41 @@ def test_random_circuits_with_windows(batch):
     for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         met |= check_seed(seed)
     assert met >= {ops.Window, ops.FlatMap, ops.Delay}
+
+
+ENGINE = Shape(operators=6, fixpoints=1, bags=False, plain_bodies=True, aggregates=False)
+
+
+def check_engine(seed):
+    """The local engine's changes of the views are those of the query, in small steps and in a big one."""
+    rng = random.Random(seed)
+    circuit = with_windows(rng, random_circuit(rng, ENGINE), (window, flat_map))
+    epochs = random_epochs(rng, circuit, 5)
+    for stream in (epochs, in_one_step(epochs)):
+        driver = Driver(LocalEngine(circuit), circuit)
+        for epoch, expected in zip(stream, differences(circuit, stream), strict=True):
+            found = driver.changes({name: list(rows) for name, rows in epoch.items()})
+            assert {n: ZSet(c) for n, c in found.items()} == nonzero(expected), f"seed {seed}\n{circuit}\n{stream}"
+    return {type(op) for op in circuit.operators}
+
+
+def nonzero(views):
+    return {name: change for name, change in views.items() if change}
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_circuits_in_the_local_engine(batch):
+    met = set()
+    for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        met |= check_engine(seed)
+    assert met >= {ops.Window, ops.FlatMap}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(10))
+def test_many_random_circuits_in_the_local_engine(batch):
+    for seed in range(100_000 + batch * 50, 100_000 + (batch + 1) * 50):
+        check_engine(seed)
 
 
 @pytest.mark.slow

@@ -33,16 +33,8 @@ class Domains:
 def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) -> Domains:
     """The domains of all columns and variables; those of literals and constants have room for them."""
     union = _Union()
-    for number, query in enumerate(program.queries):
-        for atom in (*query.body.atoms, *query.body.absent, _head(query.head, query.terms)):
-            for index, term in enumerate(atom.terms):
-                if isinstance(term, int):
-                    union.join((atom.relation, index), (number, term))
-    for name, grouping in program.groupings.items():
-        shared = [*range(grouping.keys), *(c if f in ("min", "max") else -1 for f, c in grouping.calls)]
-        for index, column in enumerate(shared):
-            if column >= 0:
-                union.join((name, index), (grouping.source, column))
+    for a, b in _equal(program):
+        union.join(a, b)
     domains = Domains()
     made: dict[Item, Domain] = {}
     for name, relation in program.relations.items():
@@ -58,6 +50,21 @@ def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) 
         domain.include(value, value)
     domains.all = [domains.text, *made.values()]
     return domains
+
+
+def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
+    """Columns and variables that hold the same values."""
+    for number, query in enumerate(program.queries):
+        for atom in (*query.body.atoms, *query.body.absent, _head(query.head, query.terms)):
+            for index, term in enumerate(atom.terms):
+                if isinstance(term, int):
+                    yield (atom.relation, index), (number, term)
+    for name, grouping in program.groupings.items():
+        shared = [*range(grouping.keys), *(c if f in ("min", "max") else -1 for f, c in grouping.calls)]
+        yield from (((name, index), (grouping.source, column)) for index, column in enumerate(shared) if column >= 0)
+    for name, computed in program.computed.items():
+        for index, source, column in computed.shared(len(program.relations[name].schema)):
+            yield (name, index), (source, column)
 
 
 def _head(name: str, terms: tuple[Term, ...]) -> Atom:

@@ -57,9 +57,7 @@ class LocalEngine:
             Evaluation(plan(query), variables, self._environment)
             for query, variables in zip(self.program.queries, self._domains.variables, strict=True)
         ]
-        self._strata = Strata(
-            self.program.strata, self.states, self.evaluations, strategy, refresh, self.program.groupings
-        )
+        self._strata = Strata(self.program, self.states, self.evaluations, strategy, refresh, self._environment)
         self._prepared = [*self.evaluations, *self._strata.evaluations]
         self._components: tuple[ComponentReport, ...] = ()
         self._fitted = -1

@@ -18,7 +18,7 @@ _KEEPS = {
     Kind.SET: "set, by the number of derivations of each row",
     Kind.RECURSIVE: "recursive set, by the number of derivations of each row at each iteration",
     Kind.BAG: "Z-set, by the weight of each row",
-    Kind.GROUPED: "rows to be grouped, of which nothing is kept",
+    Kind.PASSED: "rows that are passed on, of which nothing is kept",
     Kind.AGGREGATE: "aggregate, by the totals of each group",
 }
 
@@ -67,6 +67,8 @@ def _relations(
         yield f"{relation}: {_KEEPS[state.relation.kind]}" + (f"; sorted {orders}" if orders else "")
         if relation in program.groupings:
             yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
+        if relation in program.computed:
+            yield f"  {program.computed[relation].describe(columns)}"
         for evaluation in evaluations:
             if evaluation.query.head == relation:
                 yield from (f"  {line}" for line in _plans(evaluation))
@@ -90,6 +92,9 @@ def _dependencies(name: str, program: Program, evaluations: Sequence[Evaluation]
         if head in program.groupings:
             needed.add(program.groupings[head].source)
             pending.append(program.groupings[head].source)
+        if head in program.computed:
+            needed.update(program.computed[head].sources)
+            pending.extend(program.computed[head].sources)
         for body in (e.query.body for e in evaluations if e.query.head == head):
             fresh = {a.relation for a in (*body.atoms, *body.absent)} - needed
             needed |= fresh

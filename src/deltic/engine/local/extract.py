@@ -18,6 +18,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import is_literal, is_total, operands_of, show
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.types import Schema, Type
+from deltic.engine.local.computed import Expanded, Windowed
 from deltic.engine.local.rules import (
     Atom,
     Body,
@@ -33,7 +34,7 @@ from deltic.engine.local.rules import (
     replace_columns,
     variable_of,
 )
-from deltic.engine.local.unsupported import check_aggregate, mixed_change, refusal
+from deltic.engine.local.unsupported import check_aggregate, in_recursion, mixed_change, refusal
 from deltic.errors import UnsupportedError
 
 
@@ -93,6 +94,8 @@ class _Scope:
 
     def _constant(self, node: Node, number: int, wanted: str) -> str:
         constant = self.circuit.nodes[node.inputs[0]].operator
+        if isinstance(constant, ops.Window):
+            return self._window(node.inputs[0], number, wanted)
         if not isinstance(constant, ops.Constant):
             raise refusal(number, node.operator)
         name = self._declare("", Kind.CONSTANT, number, constant.rows)
@@ -136,13 +139,61 @@ class _Scope:
         columns = tuple(dict.fromkeys((*operator.keys, *(c.column for c in operator.calls if c.column))))
         bodies = self.flatten(change)
         name = self._declare(wanted, Kind.AGGREGATE, number)
-        rows = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
-        source = self.program.relations[f"{name}.rows"] = Relation(f"{name}.rows", Kind.GROUPED, rows)
-        self._enter(source.name, change, bodies, columns)
+        source = self._pass_on(f"{name}.rows", change, bodies, columns)
         calls = tuple((c.function, columns.index(c.column) if c.column else -1) for c in operator.calls)
-        self.program.groupings[name] = Grouping(source.name, len(operator.keys), calls)
-        self.program.strata += [Stratum((source.name,), recursive=False), Stratum((name,), recursive=False)]
+        self.program.groupings[name] = Grouping(source, len(operator.keys), calls)
+        self.program.strata.append(Stratum((name,), recursive=False))
         return name
+
+    def _pass_on(self, name: str, number: int, bodies: list[Body], columns: Sequence[str]) -> str:
+        """A relation for some columns of a change, of which nothing is kept."""
+        schema = self.circuit.type_of(number).schema
+        passed = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
+        self.program.relations[name] = Relation(name, Kind.PASSED, passed)
+        self._enter(name, number, bodies, columns)
+        self.program.strata.append(Stratum((name,), recursive=False))
+        return name
+
+    def _flat_map(self, node: Node, number: int, wanted: str) -> str:
+        """The relation of a flatmap's rows, and below it the rows from which they are generated."""
+        assert isinstance(node.operator, ops.FlatMap)
+        if self._is_recursive(number):
+            raise in_recursion(number, node.operator)
+        (change,) = node.inputs
+        bodies = self.flatten(change)
+        name = self._declare(wanted, Kind.BAG, number)
+        source = self._pass_on(f"{name}.rows", change, bodies, self.circuit.type_of(change).schema.names)
+        self.program.computed[name] = Expanded(source, node.operator)
+        self.program.strata.append(Stratum((name,), recursive=False))
+        return name
+
+    def _window(self, shown: int, number: int, wanted: str) -> str:
+        """The relation of a window, whose change is node `number`: of the cycle that is a window's derivative."""
+        window = self.circuit.nodes[shown].operator
+        assert isinstance(window, ops.Window)
+        rows, clock = self._window_inputs(shown)
+        bodies, ticks = self.flatten(rows), self.flatten(clock)
+        schema = self.circuit.type_of(rows).schema
+        name = self._declare(wanted, Kind.BAG, number)
+        source = self._pass_on(f"{name}.rows", rows, bodies, schema.names)
+        time = self._pass_on(f"{name}.clock", clock, ticks, self.circuit.type_of(clock).schema.names)
+        self.program.computed[name] = Windowed(source, time, schema.index(window.column), window.length)
+        self.program.strata.append(Stratum((name,), recursive=False))
+        return name
+
+    def _window_inputs(self, shown: int) -> tuple[int, int]:
+        """The changes of the rows and of the clock in α = W(Δa + z⁻¹(α), Δθ)."""
+        node = self.circuit.nodes[shown]
+        total, clock = node.inputs
+        parts = self.circuit.nodes[total]
+        if isinstance(parts.operator, ops.Plus) and len(parts.inputs) == 2:
+            rows, before = parts.inputs
+            edge = self.circuit.nodes[before].operator
+            if isinstance(edge, ops.BackEdge):
+                close = self.circuit.nodes[self.circuit.closes[edge.name]]
+                if close.inputs == (shown,):
+                    return rows, clock
+        raise refusal(shown, node.operator)
 
     def _enter(self, name: str, number: int, bodies: list[Body], columns: Sequence[str] | None = None) -> None:
         """The queries that change a relation by `bodies`, whose sum is the node's value, or by some columns of it."""
@@ -306,6 +357,7 @@ _MAKERS: dict[type[ops.Operator], Callable[[_Scope, Node, int, str], str]] = {
     ops.DistinctDelta: _Scope._set,
     ops.Component: _Scope._component,
     ops.AggregateDelta: _Scope._aggregate,
+    ops.FlatMap: _Scope._flat_map,
 }
 _FLATTENERS: dict[type[ops.Operator], Callable[[_Scope, Any], list[Body]]] = {
     ops.Map: _Scope._map,

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import column, show
 from deltic.circuit.types import Schema, Type
+from deltic.engine.local.computed import Computed
 
 
 class Kind(enum.Enum):
@@ -26,7 +27,7 @@ class Kind(enum.Enum):
     SET = "set"
     RECURSIVE = "recursive set"
     BAG = "bag"
-    GROUPED = "rows to be grouped"
+    PASSED = "rows that are passed on"
     AGGREGATE = "aggregate"
 
 
@@ -226,3 +227,4 @@ class Program:
     sinks: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     groupings: dict[str, Grouping] = field(default_factory=dict)
+    computed: dict[str, Computed] = field(default_factory=dict)

@@ -11,14 +11,16 @@ import pyarrow as pa
 from deltic.engine.local.aggregate import Aggregates
 from deltic.engine.local.codec import Interner, encode
 from deltic.engine.local.components import component_of
-from deltic.engine.local.evaluate import DomainOverflow, Evaluation
+from deltic.engine.local.computed import Computed, Expanded
+from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation
+from deltic.engine.local.expansion import Expansion
 from deltic.engine.local.pending import Batch
 from deltic.engine.local.refresh import Recursive, Refresh
 from deltic.engine.local.relation import State
-from deltic.engine.local.rules import Grouping, Kind, Stratum
+from deltic.engine.local.rules import Grouping, Kind, Program
 from deltic.engine.local.run import Run, plain
-from deltic.engine.local.search import Visits
 from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.windowing import Windowing
 from deltic.engine.protocol import ComponentReport
 
 
@@ -27,28 +29,29 @@ class Strata:
 
     def __init__(
         self,
-        strata: Sequence[Stratum],
+        program: Program,
         states: Mapping[str, State],
         evaluations: Sequence[Evaluation],
         strategy: Strategy,
         refresh: Refresh,
-        groupings: Mapping[str, Grouping],
+        environment: Environment,
     ) -> None:
         by_head: dict[str, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
-        derived = [s for s in strata if states[s.relations[0]].relation.kind not in (Kind.TABLE, Kind.CONSTANT)]
-        self._steps: list[_Derived | _Aggregated | Recursive] = []
+        derived = [s for s in program.strata if states[s.relations[0]].relation.kind not in (Kind.TABLE, Kind.CONSTANT)]
+        self._steps: list[_Derived | _Aggregated | _Computed | Recursive] = []
         for stratum in derived:
             found = [e for name in stratum.relations for e in by_head.get(name, ())]
-            kind = states[stratum.relations[0]].relation.kind
-            if kind is Kind.AGGREGATE:
-                name = stratum.relations[0]
-                self._steps.append(_Aggregated(name, groupings[name], states, by_head))
+            name = stratum.relations[0]
+            if name in program.groupings:
+                self._steps.append(_Aggregated(name, program.groupings[name], states, environment))
+            elif name in program.computed:
+                self._steps.append(_Computed(name, program.computed[name], states, environment))
             elif stratum.recursive:
                 self._steps.append(Recursive(component_of(stratum.relations, states, found, strategy), states, refresh))
             else:
-                self._steps.append(_Derived(stratum.relations[0], states, found))
+                self._steps.append(_Derived(name, states, found))
         self._states = states
 
     @property
@@ -95,35 +98,50 @@ class _Derived:
         total = batch.total()
         if total is None:
             return
-        weighted = state.relation.kind in (Kind.BAG, Kind.GROUPED)
+        weighted = state.relation.kind in (Kind.BAG, Kind.PASSED)
         change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
         if len(change):
             state.delta = change
-            if state.relation.kind is not Kind.GROUPED:
+            if state.relation.kind is not Kind.PASSED:
                 state.append(change)
 
 
 class _Aggregated:
     """An aggregate relation; it follows the rows that it groups."""
 
-    def __init__(
-        self,
-        name: str,
-        grouping: Grouping,
-        states: Mapping[str, State],
-        by_head: Mapping[str, Sequence[Evaluation]],
-    ) -> None:
+    def __init__(self, name: str, grouping: Grouping, states: Mapping[str, State], environment: Environment) -> None:
         self.relations = (name,)
         self.follows = frozenset([grouping.source])
         self.source, self.target = states[grouping.source], states[name]
-        visits = by_head[grouping.source][0].environment.visits if by_head.get(grouping.source) else Visits()
-        self.aggregates = Aggregates(grouping, self.source, self.target, visits)
+        self.aggregates = Aggregates(grouping, self.source, self.target, environment.visits)
 
     def run(self) -> None:
         """Replace the rows of the groups that changed."""
         assert self.source.delta is not None
         change = self.aggregates.change(self.source.delta)
         if len(change):
+            self.target.delta = change
+            self.target.append(change)
+
+
+class _Computed:
+    """A flatmap or a window; it follows the rows that are passed on to it, and the clock."""
+
+    def __init__(self, name: str, computed: Computed, states: Mapping[str, State], environment: Environment) -> None:
+        self.relations = (name,)
+        self.follows = frozenset(computed.sources)
+        self.target = states[name]
+        self.kernel: Expansion | Windowing
+        if isinstance(computed, Expanded):
+            self.kernel = Expansion(computed.operator, states[computed.source], self.target, environment)
+        else:
+            rows, clock = states[computed.rows], states[computed.clock]
+            self.kernel = Windowing(computed, rows, clock, self.target, environment.visits)
+
+    def run(self) -> None:
+        """The change of the relation from those of its sources."""
+        change = self.kernel.change()
+        if change is not None and len(change):
             self.target.delta = change
             self.target.append(change)
 

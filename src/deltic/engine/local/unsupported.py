@@ -8,10 +8,9 @@ from deltic.errors import UnsupportedError
 
 _INTERPRETER = "deltic.circuit.reference.Interpreter runs it, slowly"
 _REMEDIES: dict[type[ops.Operator], str] = {
-    ops.FlatMap: f"expand rows before they are inserted, or keep the values in a table to join with; {_INTERPRETER}",
-    ops.Window: f"filter by a fixed time and delete old rows from the table; {_INTERPRETER}",
+    ops.Window: f"it can read how a window changes, not the window; {_INTERPRETER}",
     ops.Delay: f"it can read what an integral was a step ago, not delay a change; {_INTERPRETER}",
-    ops.Differentiate: f"it differentiates constants alone; {_INTERPRETER}",
+    ops.Differentiate: f"it differentiates constants and windows alone; {_INTERPRETER}",
 }
 
 
@@ -27,6 +26,14 @@ def mixed_change(number: int, operator: ops.Operator, changes: int) -> Unsupport
     return UnsupportedError(
         f"local engine: %{number} {operator.label} is computed {found} of the relations, and not from one at a time: "
         f"leave out the integrate or differentiate before it; {_INTERPRETER}"
+    )
+
+
+def in_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
+    """The error about an operator that stands in a recursion and depends on it."""
+    return UnsupportedError(
+        f"local engine: %{number} {operator.label} depends on the recursion in which it stands: compute it before the "
+        f"recursion, as a table or a view of its own; {_INTERPRETER}"
     )
 
 
