@@ -1,4 +1,7 @@
-"""The oracle: the engine protocol over the reference interpreter, everything recomputed in every epoch."""
+"""The oracle: the engine protocol over the reference interpreter, everything recomputed in every epoch.
+
+What depends on the past, such as a window's time, is kept by the interpreter; an epoch is a step of it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.reference import Row, Rows, run
+from deltic.circuit.reference import Interpreter, Row, Rows
 from deltic.circuit.types import Schema
 from deltic.engine.batches import conforming
 from deltic.engine.changes import Changes, ViewChange, count
@@ -26,6 +29,7 @@ class ReferenceEngine:
 
     def __init__(self, circuit: Circuit) -> None:
         self.circuit = circuit
+        self._interpreter = Interpreter(circuit)
         self._schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
         self._tables: dict[str, Rows] = {name: ZSet() for name in self._schemas}
         self._views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
@@ -36,7 +40,7 @@ class ReferenceEngine:
         for name, batch in changes.items():
             delta = from_arrow(conforming(name, batch, self._schemas[name]))
             tables[name] = self._checked(name, tables[name], delta, conflicts)
-        views = run(self.circuit, tables)
+        views = self._interpreter.step(tables)
         deltas = {name: views[name] - self._views[name] for name in views}
         visited = sum(map(len, tables.values())) + sum(map(len, views.values()))
         rows_in = sum(len(tables[name] - self._tables[name]) for name in changes)
