@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.operators import Feedback, Import, Sink
+from deltic.circuit.operators import BackEdge, Feedback, Import, Sink, Source
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ def _frame(id_: str, title: str, circuit: Circuit) -> Frame:
             frame = _frame(f"{id_}_{number}_{label}", f"{label} of %{number}", body)
             frames.append(frame)
             arrows += _crossings(frame.id, body, f"{id_}_{number}", [f"{id_}_{i}" for i in node.inputs])
-    return Frame(id_, title, boxes, tuple(frames), (*arrows, *_feedbacks(id_, circuit)))
+    arrows += [Arrow(f"{id_}_{start}", f"{id_}_{end}", "z⁻¹", dashed=True) for start, end in back_edges(circuit)]
+    return Frame(id_, title, boxes, tuple(frames), tuple(arrows))
 
 
 def _box(id_: str, node: Node) -> Box:
@@ -61,16 +62,21 @@ def _box(id_: str, node: Node) -> Box:
 
 
 def _crossings(frame: str, body: Circuit, outside: str, inputs: list[str]) -> Iterator[Arrow]:
-    """The inputs of a bracketed circuit to its imports, and its sinks to the box that puts them out."""
+    """The inputs of a circuit inside an operator to its ports, and its sinks to the box that puts them out."""
+    ports = [operator.name for operator in body.operators if isinstance(operator, Source)]
     for number, operator in enumerate(body.operators):
-        if isinstance(operator, Import):
-            yield Arrow(inputs[operator.index], f"{frame}_{number}", dashed=True)
+        if isinstance(operator, Import | Source):
+            outer = operator.index if isinstance(operator, Import) else ports.index(operator.name)
+            yield Arrow(inputs[outer], f"{frame}_{number}", dashed=True)
         elif isinstance(operator, Sink):
             yield Arrow(f"{frame}_{number}", outside, dashed=True)
 
 
-def _feedbacks(id_: str, circuit: Circuit) -> Iterator[Arrow]:
+def back_edges(circuit: Circuit) -> Iterator[tuple[int, int]]:
+    """The pairs of nodes that z⁻¹ joins against the order: a `Close` or a sink, and the node that is its past."""
     sinks = {op.name: n for n, op in enumerate(circuit.operators) if isinstance(op, Sink)}
     for number, operator in enumerate(circuit.operators):
         if isinstance(operator, Feedback) and operator.name in sinks:
-            yield Arrow(f"{id_}_{sinks[operator.name]}", f"{id_}_{number}", "z⁻¹", dashed=True)
+            yield sinks[operator.name], number
+        elif isinstance(operator, BackEdge):
+            yield circuit.closes[operator.name], number
