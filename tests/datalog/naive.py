@@ -1,15 +1,18 @@
 """Datalog by its definition: an evaluator over the syntax tree, with nothing of the checks or the lowering in it.
 
-It knows numbers, floats and symbols. Undefined values are None. Formulas are evaluated where they stand,
+It knows numbers, floats, symbols and aggregates. Undefined values are None. Formulas are evaluated where they stand,
 without a normal form; negation inside of a rule is three-valued, as Kleene's, with undefined for unknown.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from fractions import Fraction
 from typing import Any
 
 from deltic.datalog.syntax import expressions as e
@@ -34,7 +37,7 @@ def evaluate_program(program: p.Program, tables: Mapping[str, set[Row]]) -> Data
     """All rows of all declared relations."""
     types = {d.name: [a.type.name for a in d.attributes] for d in program.all(p.Declaration)}
     database: Database = {name: set(tables.get(name, ())) for name in types}
-    clauses = program.all(p.Clause)
+    clauses = [_apart(c, {n: n for n in _plain_names(c)}, itertools.count(1)) for c in program.all(p.Clause)]
     strata = _strata(clauses, types)
     for stratum in sorted(set(strata.values())):
         active = [(head, c.body) for c in clauses for head in c.heads if strata[head.relation] == stratum]
@@ -43,11 +46,76 @@ def evaluate_program(program: p.Program, tables: Mapping[str, set[Row]]) -> Data
     return database
 
 
+def _apart(part: Any, names: Mapping[str, str], numbers: Iterator[int]) -> Any:
+    """A part of a clause with names of their own, `x'3`, for the variables of aggregates, which are numbered.
+
+    `names` are those that are visible where the part stands.
+    """
+    if isinstance(part, tuple):
+        return tuple(_apart(inner, names, numbers) for inner in part)
+    if isinstance(part, e.Variable):
+        return replace(part, name=names[part.name])
+    if isinstance(part, f.Aggregate):
+        number = next(numbers)
+        target = _plain_names(part.target)
+        own = {n: f"{n}'{number}" for n in _plain_names(part.body) | target if n in target or n not in names}
+        part = replace(part, function=f"{part.function}'{number}")
+        names = {**names, **own}
+    if isinstance(part, e.Node):
+        inner = {x.name: getattr(part, x.name) for x in fields(part) if x.name != "span"}
+        return replace(part, **{n: _apart(v, names, numbers) for n, v in inner.items()})
+    return part
+
+
+def _plain_names(part: Any) -> set[str]:
+    """The variables in a part of a clause outside of its aggregates."""
+    if isinstance(part, e.Variable):
+        return {part.name}
+    if isinstance(part, tuple):
+        return set().union(*map(_plain_names, part))
+    if isinstance(part, e.Node) and not isinstance(part, f.Aggregate):
+        return set().union(*(_plain_names(getattr(part, x.name)) for x in fields(part) if x.name != "span"))
+    return set()
+
+
+def _free(part: Any) -> set[str]:
+    """All variables in a part but those of aggregates inside it, whose numbers are greater."""
+    if isinstance(part, f.Aggregate):
+        number = int(part.function.partition("'")[2])
+        inside = _free(part.body) | _free(part.target)
+        return {n for n in inside if not n.partition("'")[2] or int(n.partition("'")[2]) < number}
+    if isinstance(part, e.Variable):
+        return {part.name}
+    if isinstance(part, tuple):
+        return set().union(*map(_free, part))
+    if isinstance(part, e.Node):
+        return set().union(*(_free(getattr(part, x.name)) for x in fields(part) if x.name != "span"))
+    return set()
+
+
+def _aggregate(aggregate: f.Aggregate, binding: Binding, database: Database) -> Any:
+    """The value over all bindings, those of wildcards too: each row that an atom matches is one of its own."""
+    given = {name: binding[name] for name in _free(aggregate)}
+    found = list(_solve([aggregate.body], given, database))
+    function = aggregate.function.partition("'")[0]
+    if function == "count":
+        return len(found)
+    assert aggregate.target
+    values = [v for b in found if (v := _value(aggregate.target, b, database)) is not None]
+    if function == "sum":
+        return (sum(values) + 2**63) % 2**64 - 2**63 if all(isinstance(v, int) for v in values) else math.fsum(values)
+    if not values:
+        return None
+    if function == "mean":
+        return float(sum(map(Fraction, values)) / len(values))
+    return {"min": min, "max": max}[function](values)
+
+
 def _fire(head: f.Atom, body: f.Formula | None, types: Sequence[str], database: Database) -> bool:
     """Add what a rule derives; whether anything was new."""
     rows = set()
     for binding in _solve([body] if body else [], {}, database):
-        row = [_value(argument, binding) for argument in head.arguments]
+        row = [_value(argument, binding, database) for argument in head.arguments]
         if None not in row:
             rows.add(tuple(float(v) if t == "float" else v for v, t in zip(row, types, strict=True)))
     new = rows - database[head.relation]
@@ -63,17 +131,21 @@ def _strata(clauses: Sequence[p.Clause], names: Mapping[str, Any]) -> dict[str, 
         changed = False
         for clause in clauses:
             for head in clause.heads:
-                needed = max((level[r] + n for r, n in _uses(clause.body, False)), default=0)
+                uses = [*_uses(clause.body, False), *(use for use in _uses(head, False) if use[1])]
+                needed = max((level[r] + n for r, n in uses), default=0)
                 if needed > level[head.relation]:
                     level[head.relation], changed = needed, True
     return level
 
 
 def _uses(formula: f.Formula | None, negated: bool) -> Iterator[tuple[str, bool]]:
+    for expression in f.expressions_of(formula) if formula else ():
+        for aggregate in (part for part in e.subexpressions(expression) if isinstance(part, f.Aggregate)):
+            yield from ((name, True) for name, _ in _uses(aggregate.body, True))
     if isinstance(formula, f.Atom):
         yield formula.relation, negated
     elif isinstance(formula, f.Negation):
-        yield from _uses(formula.part, not negated)
+        yield from _uses(formula.part, True)
     elif isinstance(formula, f.Conjunction | f.Disjunction):
         for part in formula.parts:
             yield from _uses(part, negated)
@@ -105,7 +177,7 @@ def _step(part: f.Formula, binding: Binding, database: Database) -> list[Binding
     if isinstance(part, f.Comparison) and part.operator == "=":
         for side, other in ((part.left, part.right), (part.right, part.left)):
             if isinstance(side, e.Variable) and side.name not in binding and _bound(other, binding):
-                value = _value(other, binding)
+                value = _value(other, binding, database)
                 return [] if value is None else [{**binding, side.name: value}]
     inner = part.part if isinstance(part, f.Negation) else part
     if not all(_bound(x, binding) for x in _expressions(inner)):
@@ -122,7 +194,7 @@ def _expressions(formula: f.Formula) -> list[e.Expression]:
 
 
 def _bound(expression: e.Expression, binding: Binding) -> bool:
-    return all(variable.name in binding for variable in e.variables(expression))
+    return _free(expression) <= binding.keys()
 
 
 def _matches(atom: f.Atom, binding: Binding, database: Database) -> list[Binding] | None:
@@ -137,7 +209,7 @@ def _matches(atom: f.Atom, binding: Binding, database: Database) -> list[Binding
         if not all(extended.setdefault(name, value) == value for name, value in named):
             continue
         others = [(a, v) for a, v in zip(atom.arguments, row, strict=True) if a in computed]
-        if all(_value(argument, extended) == value for argument, value in others):
+        if all(_value(argument, extended, database) == value for argument, value in others):
             found.append(extended)
     return found
 
@@ -153,7 +225,7 @@ def _truth(formula: f.Formula, binding: Binding, database: Database) -> bool | N
         return decisive if decisive in values else None if None in values else not decisive
     if isinstance(formula, f.Truth):
         return formula.value
-    values = [_value(x, binding) for x in f.expressions_of(formula) if not isinstance(x, e.Wildcard)]
+    values = [_value(x, binding, database) for x in f.expressions_of(formula) if not isinstance(x, e.Wildcard)]
     if None in values:
         return None
     if isinstance(formula, f.Atom):
@@ -164,13 +236,15 @@ def _truth(formula: f.Formula, binding: Binding, database: Database) -> bool | N
     return values[0] in values[1] if formula.name == "contains" else bool(re.fullmatch(*values))
 
 
-def _value(expression: e.Expression, binding: Binding) -> Any:
+def _value(expression: e.Expression, binding: Binding, database: Database) -> Any:
     if isinstance(expression, e.Variable):
         return binding[expression.name]
     if isinstance(expression, e.Cast):
-        return _value(expression.argument, binding)
+        return _value(expression.argument, binding, database)
+    if isinstance(expression, f.Aggregate):
+        return _aggregate(expression, binding, database)
     if isinstance(expression, e.Apply):
-        arguments = [_value(argument, binding) for argument in expression.arguments]
+        arguments = [_value(argument, binding, database) for argument in expression.arguments]
         return None if None in arguments else _apply(expression.functor, arguments)
     return expression.value
 

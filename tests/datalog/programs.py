@@ -47,10 +47,11 @@ Draw = Callable[[st.SearchStrategy], object]
 
 
 @st.composite
-def programs(draw: Draw) -> str:
-    """The text of a program over `DECLARATIONS`."""
-    heads = draw(st.lists(st.sampled_from(VIEWS), min_size=1, max_size=6))
-    rules = [_rule(draw, head) for head in heads]
+def programs(draw: Draw, aggregates: bool = False) -> str:
+    """The text of a program over `DECLARATIONS`; if asked for, with an aggregate in each of one to three rules."""
+    views = ("a", "b", "d", "h") if aggregates else VIEWS
+    heads = draw(st.lists(st.sampled_from(views), min_size=1, max_size=3 if aggregates else 6))
+    rules = [_rule(draw, head, aggregates) for head in heads]
     return DECLARATIONS + "\n".join(rules) + "\n"
 
 
@@ -135,6 +136,36 @@ class _Rule:
         self.bound["n"].append(variable)
         return f"{variable} = {value}" if self.draw(st.booleans()) else f"{value} = {variable}"
 
+    def aggregate(self) -> str:
+        """A variable, often of the head, that equals an aggregate."""
+        value = self._aggregated(("k", "l"))
+        self.bound["n"] += ["w", "w", "w"]
+        return f"w = {self.one_of('', '1 + ')}{value}"
+
+    def _aggregated(self, own: tuple[str, ...]) -> str:
+        """An aggregate over one to three atoms, with names of its own and of the rule."""
+        atoms = [self._inner_atom(own) for _ in range(self.draw(st.integers(1, 2)))]
+        parts = [self.one_of("t(k, l)", "d(l, k)" if self.level > LEVELS["d"] else "t(l, k)"), *atoms]
+        if self.draw(st.booleans()):
+            limit = self.one_of("l", "2", *([] if self.recursive else self.bound["n"]))
+            parts.append(f"k {self.one_of('<', '!=', '>=')} {limit}")
+        if "m" not in own and self.draw(st.integers(0, 3)) == 0:
+            parts.append(f"l {self.one_of('<=', '=')} {self._aggregated(('k', 'm'))}")
+        function = self.one_of("count", "sum", "min", "max")
+        target = "" if function == "count" else self.one_of("k", "l", "k + l", "k / l", "k * 3", "x + k")
+        parts += ["u(x)"] if "x" in target else []
+        body = ", ".join(self.draw(st.permutations(parts)))
+        return f"{function} {target} : {{ {body} }}"
+
+    def _inner_atom(self, own: tuple[str, ...]) -> str:
+        names = [name for name, level in LEVELS.items() if level < self.level or name in ("t", "u", "s", "flag")]
+        name = self.one_of(*names)
+        outside = {} if self.recursive and "m" in own else self.bound
+        places = {"n": [*own, "_", "1"], "s": ["j", "_", '"a"'], "f": ["i", "_"]}
+        for kind in outside:
+            places[kind] += self.bound[kind]
+        return f"{name}({', '.join(self.one_of(*places[kind]) for kind in TYPES[name])})"
+
     def _either(self) -> str:
         """Alternatives that all bind one new variable, or none."""
         variable = self.one_of(*VARIABLES["n"])
@@ -151,10 +182,11 @@ class _Rule:
         return self.one_of("", "!") + self.one_of(f"contains({p}, {q})", f'match("a.*", {q})')
 
 
-def _rule(draw: Draw, head: str) -> str:
+def _rule(draw: Draw, head: str, aggregates: bool) -> str:
     rule = _Rule(draw, head)
     parts = [rule.atom() for _ in range(draw(st.integers(0, 3)))]
-    parts += [rule.condition() for _ in range(draw(st.integers(0, 2)))]
+    parts += [rule.condition() for _ in range(draw(st.integers(0, 0 if aggregates else 2)))]
+    parts += [rule.aggregate()] if aggregates else []
     heads = f"{head}({', '.join(rule.value(kind) for kind in TYPES[head])})"
     parts = draw(st.permutations(parts))
     return f"{heads} :- {', '.join(parts)}." if parts else f"{heads}."

@@ -21,6 +21,13 @@ def derive(text, tables):
     return {name: {row for row, _ in rows} for name, rows in views.items()}
 
 
+@given(programs(aggregates=True), contents)
+@settings(max_examples=150)
+def test_random_programs_with_aggregates(text, tables):
+    """Catches groups without rows, names that are taken for another scope's, wildcards that do not count."""
+    test_random_programs.hypothesis.inner_test(text, tables)
+
+
 @given(programs(), contents)
 @settings(max_examples=200)
 def test_random_programs(text, tables):

@@ -46,7 +46,16 @@ def _compound(inner: st.SearchStrategy[e.Expression]) -> st.SearchStrategy[e.Exp
         st.builds(_apply, st.sampled_from(["strlen", "to_string", "cat", "other"]), inner),
         st.builds(lambda a, rest: _apply("min", a, *rest), inner, st.lists(inner, min_size=1, max_size=2)),
         st.builds(lambda a, t: e.Cast(a, t, span=NOWHERE), inner, type_names),
+        st.builds(_aggregate, st.sampled_from(["sum", "min", "max", "mean"]), inner, names, inner),
+        st.builds(_aggregate, st.just("count"), st.none(), names, inner),
     )
+
+
+def _aggregate(function: str, target: e.Expression | None, relation: str, argument: e.Expression) -> e.Expression:
+    """An aggregate over an atom and a comparison of it."""
+    atom = f.Atom(relation, (argument,), span=NOWHERE)
+    comparison = f.Comparison("<", argument, argument, span=NOWHERE)
+    return f.Aggregate(function, target, f.Conjunction((atom, comparison), span=NOWHERE), span=NOWHERE)
 
 
 expressions = st.recursive(leaves, _compound, max_leaves=8)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from deltic.datalog.checks.declarations import Signature, Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, Wildcard, subexpressions
-from deltic.datalog.syntax.formulas import Atom, Formula, Negation, expressions_of
+from deltic.datalog.syntax.formulas import Atom, Formula, Negation, expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
 
 
 def check_atoms(head: Atom, body: Sequence[Formula], signatures: Signatures, findings: Findings) -> None:
     """Report unknown relations and wrong numbers of arguments."""
-    for literal in (head, *body):
+    for literal in (head, *with_inner(body)):
         atom = literal.part if isinstance(literal, Negation) else literal
         if isinstance(atom, Atom):
             _check_atom(atom, signatures, findings)
@@ -24,7 +24,7 @@ def check_wildcards(head: Atom, body: Sequence[Formula], findings: Findings) -> 
     """Report wildcards that stand where a value is needed."""
     for argument in head.arguments:
         _refuse_wildcards(argument, "a head needs a value for each attribute", findings)
-    for literal in body:
+    for literal in with_inner(body):
         atom = literal.part if isinstance(literal, Negation) else literal
         for argument in expressions_of(literal):
             if not (isinstance(atom, Atom) and isinstance(argument, Wildcard)):

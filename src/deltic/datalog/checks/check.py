@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deltic.datalog.checks.bindings import check_bindings
 from deltic.datalog.checks.checked import CheckedProgram, Relation
 from deltic.datalog.checks.declarations import Signature, check_declarations
 from deltic.datalog.checks.directives import check_directives
@@ -30,6 +31,7 @@ def check(programs: Sequence[Program]) -> CheckedProgram:
     clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations, signatures)
     rules = RuleChecker(signatures, types, findings).rules(clauses)
     strata = check_stratification(rules, signatures, findings)
+    check_bindings(rules, strata, findings)
     if findings:
         raise ProgramError(in_order(findings))
 

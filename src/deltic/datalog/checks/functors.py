@@ -88,5 +88,12 @@ CONVERSIONS: Mapping[Type, str] = {
     Type.STRING: "to_string",
 }
 
+# Aggregates, which take their target.
+AGGREGATES: Mapping[str, Profile] = {
+    "count": Profile((), _NUMBER),
+    **{function: Profile((SAME,), SAME, NUMERIC) for function in ("sum", "min", "max")},
+    "mean": Profile((SAME,), _FLOAT, NUMERIC),
+}
+
 # Conditions with a name; they have no result.
 TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}

@@ -2,36 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, Variable, variables
-from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, expressions_of
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, expressions_of, with_inner
 from deltic.datalog.syntax.names import did_you_mean
 
 
-def bound_variables(body: Sequence[Formula]) -> set[str]:
-    """The variables with a value: arguments of positive atoms, and what equals an expression of bound variables."""
+def bound_variables(body: Sequence[Formula], given: Iterable[str] = ()) -> set[str]:
+    """The variables with a value: those `given`, arguments of positive atoms, what equals an expression of bound
+    variables, and the results of aggregates all of whose variables from outside are bound.
+    """
     atoms = [literal for literal in body if isinstance(literal, Atom)]
     bound = {argument.name for atom in atoms for argument in atom.arguments if isinstance(argument, Variable)}
+    bound |= set(given)
+    aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
     equations = [literal for literal in body if isinstance(literal, Comparison) and literal.operator == "="]
     size = -1
     while size < len(bound):
         size = len(bound)
         for equation in equations:
             bound |= _bound_by(equation.left, equation.right, bound) | _bound_by(equation.right, equation.left, bound)
+        bound |= {aggregation.result.name for aggregation in aggregations if aggregation.free().keys() <= bound}
     return bound
 
 
 def check_bound(head: Atom, body: Sequence[Formula], alternatives: int, findings: Findings) -> None:
     """Report each variable of a rule that has no value, at its first mention."""
-    bound = bound_variables(body)
+    _check_scope(head.arguments, body, frozenset(), alternatives, findings)
+
+
+def _check_scope(
+    arguments: Sequence[Expression], body: Sequence[Formula], given: Set[str], alternatives: int, findings: Findings
+) -> None:
+    """Report the variables without a value of a head's arguments, or an aggregate's target, and of a body.
+
+    What depends on an aggregate that lacks a value is told only when that aggregate depends on it in turn.
+    """
+    aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
+    plain = [e for literal in body if not isinstance(literal, Aggregation) for e in expressions_of(literal)]
     first_mentions: dict[str, Variable] = {}
-    for mention in (v for literal in (head, *body) for e in expressions_of(literal) for v in variables(e)):
+    for mention in (v for e in (*arguments, *plain) for v in variables(e)):
         first_mentions.setdefault(mention.name, mention)
+    results = {aggregation.result.name for aggregation in aggregations}
+    bound = bound_variables(body, given | results)
+    if first_mentions.keys() <= bound:
+        bound = bound_variables(body, given) | results
+    known = {mention.span.text for name, mention in first_mentions.items() if name in bound - results}
     for name, mention in first_mentions.items():
         if name not in bound:
-            findings.append(mention.span.error(f"`{name}` has no value", _remedy(name, body, bound, alternatives)))
+            remedy = _remedy(mention, body, known, alternatives)
+            findings.append(mention.span.error(f"`{mention.span.text}` has no value", remedy))
+    for inner in aggregations:
+        given_inside = bound | first_mentions.keys()
+        _check_scope([inner.target] if inner.target else [], inner.body, given_inside, 1, findings)
 
 
 def _bound_by(side: Expression, other: Expression, bound: set[str]) -> set[str]:
@@ -40,14 +65,18 @@ def _bound_by(side: Expression, other: Expression, bound: set[str]) -> set[str]:
     return set()
 
 
-def _remedy(name: str, body: Sequence[Formula], bound: set[str], alternatives: int) -> str:
+def _remedy(mention: Variable, body: Sequence[Formula], known: set[str], alternatives: int) -> str:
+    name = mention.span.text
     if not body:
         return f'a fact has no variables; if you mean the word, write "{name}"'
-    if near := did_you_mean(name, bound):
+    if near := did_you_mean(name, known):
         return near
     if alternatives > 1:
         return "use it in an atom of every alternative of `;`"
     negated = [e for literal in body if isinstance(literal, Negation) for e in expressions_of(literal)]
-    if any(name == variable.name for e in negated for variable in variables(e)):
+    aggregated = with_inner([literal for literal in body if isinstance(literal, Aggregation)])
+    if any(name == v.span.text for literal in aggregated for e in expressions_of(literal) for v in variables(e)):
+        return "an aggregate gives values to its own variables only; use it in an atom outside of the aggregate too"
+    if any(mention.name == variable.name for e in negated for variable in variables(e)):
         return "an atom with `!` gives no values; use it in an atom without `!` too"
     return "use it in an atom of the body, or equate it with something that has a value"

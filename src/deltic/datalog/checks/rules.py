@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from deltic.datalog.checks.aggregates import name_aggregates
 from deltic.datalog.checks.atoms import check_atoms, check_wildcards
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
@@ -13,7 +14,7 @@ from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooMa
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
 from deltic.datalog.syntax.expressions import Cast, Expression, rewrite
-from deltic.datalog.syntax.formulas import Atom, Formula, Negation, with_expressions
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 
 
@@ -30,9 +31,10 @@ class RuleChecker:
     def _rules_of(self, clause: Clause) -> Iterator[Rule]:
         bodies = self._bodies(clause)
         for head in clause.heads:
-            for body in bodies:
-                check_bound(head, body, len(bodies), self._findings)
-                yield self._rule(head, body)
+            for alternative in bodies:
+                named, body = name_aggregates(head, alternative, self._findings)
+                check_bound(named, body, len(bodies), self._findings)
+                yield self._rule(named, body)
 
     def _bodies(self, clause: Clause) -> list[Literals]:
         if not clause.body:
@@ -52,7 +54,7 @@ class RuleChecker:
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
         rule = Rule(head, body, typing.variables(), typing.expressions())
-        for literal in (head, *body):
+        for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings)
         bare = tuple(with_expressions(literal, _without_casts) for literal in body)
         return Rule(with_expressions(head, _without_casts), bare, rule.variables, rule.types)
@@ -60,7 +62,7 @@ class RuleChecker:
 
 def _says_little(literal: Formula) -> int:
     """How little a literal says of the types of its variables: less than an atom."""
-    return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation) else 2
+    return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
 def _without_casts(expression: Expression) -> Expression:

@@ -1,4 +1,4 @@
-"""Negation through recursion: a relation may not be defined by its own absence."""
+"""Negation and aggregates through recursion: a relation may not be defined by its own absence or count."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.strata import components
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.formulas import Atom, Negation
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Negation, with_inner
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 
 
 @dataclass(frozen=True)
 class _Use:
-    """A relation's rule mentions a relation."""
+    """A relation's rule mentions a relation, through `!`, an aggregate of that name, or "" for plainly."""
 
     user: str
     used: str
-    negated: bool
+    through: str
     span: Span
 
     def __str__(self) -> str:
-        return f"{'!' if self.negated else ''}{self.used} ({self.span.place})"
+        if self.through in ("", "!"):
+            return f"{self.through}{self.used} ({self.span.place})"
+        return f"{self.through} over {self.used} ({self.span.place})"
 
 
 def check_stratification(
     rules: Sequence[Rule], signatures: Signatures, findings: Findings
 ) -> tuple[tuple[str, ...], ...]:
-    """The strata in an order of evaluation; every cycle through a negation is reported."""
+    """The strata in an order of evaluation; every cycle through a negation or an aggregate is reported."""
     uses = [use for rule in rules for use in _uses(rule) if use.user in signatures]
     graph: dict[str, list[str]] = {name: [] for name in signatures}
     for use in uses:
@@ -41,7 +43,7 @@ def check_stratification(
     inner = [use for use in uses if stratum[use.user] == stratum.get(use.used)]
     told: set[_Use] = set()
     for use in inner:
-        if use.negated and use not in told:
+        if use.through and use not in told:
             cycle = _cycle(use, inner)
             told.update(cycle)
             findings.append(_finding(use, cycle))
@@ -50,9 +52,12 @@ def check_stratification(
 
 def _uses(rule: Rule) -> Iterator[_Use]:
     for literal in rule.body:
-        atom = literal.part if isinstance(literal, Negation) else literal
-        if isinstance(atom, Atom):
-            yield _Use(rule.head.relation, atom.relation, atom is not literal, literal.span)
+        inside = with_inner(literal.body) if isinstance(literal, Aggregation) else [literal]
+        through = literal.function if isinstance(literal, Aggregation) else ""
+        for part in inside:
+            atom = part.part if isinstance(part, Negation) else part
+            if isinstance(atom, Atom):
+                yield _Use(rule.head.relation, atom.relation, through or "!" * (atom is not part), part.span)
 
 
 def _cycle(start: _Use, uses: Sequence[_Use]) -> list[_Use]:
@@ -74,6 +79,9 @@ def _cycle(start: _Use, uses: Sequence[_Use]) -> list[_Use]:
 
 
 def _finding(use: _Use, cycle: Sequence[_Use]) -> Diagnostic:
-    message = f"negation through recursion: `{use.user}` depends on the absence of `{use.used}`"
+    if use.through == "!":
+        message = f"negation through recursion: `{use.user}` depends on the absence of `{use.used}`"
+    else:
+        message = f"aggregate through recursion: `{use.user}` depends on a `{use.through}` over `{use.used}`"
     message += ", which depends on `" + use.user + "`" if use.used != use.user else ""
     return use.span.error(message, "the cycle is " + " -> ".join([use.user, *map(str, cycle)]))

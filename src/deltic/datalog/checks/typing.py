@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.declarations import Signatures
-from deltic.datalog.checks.functors import CALLS, CONVERSIONS, FUNCTORS, SAME, TESTS, Profile
+from deltic.datalog.checks.functors import AGGREGATES, CALLS, CONVERSIONS, FUNCTORS, SAME, TESTS, Profile
 from deltic.datalog.checks.kinds import ANY, NUMERIC, Types, phrase, preferred
 from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -20,7 +20,7 @@ from deltic.datalog.syntax.expressions import (
     UnsignedLiteral,
     Variable,
 )
-from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, Test
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, Test
 from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.source import Span
 
@@ -59,6 +59,16 @@ class Typing:
             self._comparison(literal)
         elif isinstance(literal, Test):
             self._arguments(literal.name, TESTS[literal.name], literal.arguments, literal.span)
+        elif isinstance(literal, Aggregation):
+            self._aggregation(literal)
+
+    def _aggregation(self, aggregation: Aggregation) -> None:
+        """An aggregate takes its target like a functor, after all that its body implies."""
+        for literal in sorted(aggregation.body, key=lambda part: not isinstance(part, Atom)):
+            self.literal(literal)
+        profile, target = AGGREGATES[aggregation.function], aggregation.target
+        found = self._arguments(aggregation.function, profile, (target,) if target else (), aggregation.span)
+        self._slots.merge(self._expression(aggregation.result), found)
 
     def _atom(self, atom: Atom) -> None:
         signature = self._signatures.get(atom.relation)
@@ -158,7 +168,7 @@ class Typing:
         for slot, expression in slots:
             evidence = self._slots.evidence(slot)
             if evidence and isinstance(expression, Variable):
-                reasons.append(f"`{expression.name}` has the type of {evidence.phrase} at {evidence.span.place}")
+                reasons.append(f"`{expression.span.text}` has the type of {evidence.phrase} at {evidence.span.place}")
         return "; ".join(reasons)
 
 

@@ -10,11 +10,12 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.checks.checked import Rule
+from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, project
 from deltic.datalog.lowering.scalars import conjunction, predicate, scalar
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.expressions import Expression, Variable, variables
-from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, expressions_of
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, expressions_of
 
 
 def lower_rule(rule: Rule, schema: Schema, scope: Scope) -> int:
@@ -27,11 +28,13 @@ class _Lowering:
 
     def __init__(self, rule: Rule, scope: Scope) -> None:
         self._rule, self._scope, self._builder = rule, scope, scope.builder
-        self._pending = [literal for literal in rule.body if not _atom_of(literal)]
+        self._pending = [part for part in rule.body if not _atom_of(part) and not isinstance(part, Aggregation)]
+        self._aggregations = [literal for literal in rule.body if isinstance(literal, Aggregation)]
+        self._results = {aggregation.result for aggregation in self._aggregations}
 
     def lower(self, schema: Schema) -> int:
         node = self._join([self._atom(literal) for literal in self._rule.body if isinstance(literal, Atom)])
-        node = self._compute(node)
+        node = self._aggregate(self._compute(node))
         for literal in self._rule.body:
             atom = _atom_of(literal)
             if atom and isinstance(literal, Negation):
@@ -44,6 +47,15 @@ class _Lowering:
         node = lower_atom(atom, self._rule, self._scope)
         elsewhere = {v.name for a in self._rule.body if isinstance(a, Atom) and a is not atom for v in _variables(a)}
         return self._compute(node, elsewhere)
+
+    def _aggregate(self, node: int) -> int:
+        """Add the result of each aggregate, when what it needs from outside is there."""
+        while self._aggregations:
+            names = self._builder.type_of(node).schema.names
+            ready = next(a for a in self._aggregations if a.free().keys() <= set(names))
+            self._aggregations.remove(ready)
+            node = self._compute(lower_aggregation(ready, self._rule, self._scope, node, lower_rule))
+        return node
 
     def _join(self, nodes: Sequence[int]) -> int:
         if not nodes:
@@ -69,6 +81,9 @@ class _Lowering:
             node = self._extend(node, *binding)
 
     def _may(self, variable: Variable, wanted: set[str] | None) -> bool:
+        """Whether an equation may give this variable its value; aggregates bind their results themselves."""
+        if variable in self._results:
+            return False
         if wanted is None:
             return True
         return variable.name in wanted and self._rule.type_of(variable) is not Type.FLOAT64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
@@ -24,6 +24,11 @@ class Scope(ABC):
     def relation(self, name: str) -> int:
         """The node in this circuit that carries a relation, a set."""
 
+    @property
+    @abstractmethod
+    def members(self) -> Collection[str]:
+        """The relations that are being defined by recursion here, none in the whole circuit."""
+
     @abstractmethod
     def bring(self, number: int) -> int:
         """The node in this circuit that carries what node `number` of the whole circuit carries."""
@@ -39,6 +44,10 @@ class Outside(Scope):
     @property
     def outside(self) -> Outside:
         return self
+
+    @property
+    def members(self) -> Collection[str]:
+        return ()
 
     def relation(self, name: str) -> int:
         return self.relations[name]
@@ -58,6 +67,10 @@ class Inside(Scope):
     @property
     def outside(self) -> Outside:
         return self._outside
+
+    @property
+    def members(self) -> Collection[str]:
+        return self._members.keys()
 
     def relation(self, name: str) -> int:
         if name in self._members:

@@ -24,6 +24,7 @@ from deltic.datalog.syntax.expressions import (
     variables,
 )
 from deltic.datalog.syntax.formulas import (
+    Aggregation,
     Atom,
     Comparison,
     Formula,
@@ -45,7 +46,8 @@ def simplify(rule: Rule) -> Rule | None:
     """The rule in plain form, None when its body can never hold.
 
     In plain form the arguments of the body's atoms are variables, literals and wildcards, the other
-    literals have variables, and there are no truth values. The same rows are derived.
+    literals have variables, and there are no truth values. The same rows are derived. What is inside of aggregates
+    is left to their lowering.
     """
     rule = fold_constants(rule)
     while equation := next(_substitutions(rule), None):
@@ -82,7 +84,9 @@ def _value(apply: Apply, rule: Rule) -> Expression:
 def _truth(literal: Formula, rule: Rule) -> Formula:
     """A condition on literals alone is true or false; false when it is undefined."""
     inner = literal.part if isinstance(literal, Negation) else literal
-    if isinstance(inner, Atom | Truth) or any(True for e in expressions_of(literal) for _ in variables(e)):
+    if isinstance(inner, Aggregation | Atom | Truth) or any(
+        True for e in expressions_of(literal) for _ in variables(e)
+    ):
         return literal
     return Truth(evaluate(predicate(literal, rule), {}, {}) is True, span=literal.span)
 
@@ -92,12 +96,16 @@ def _is_literal(expression: Expression) -> TypeGuard[NumberLiteral | UnsignedLit
 
 
 def _substitutions(rule: Rule) -> Iterator[tuple[Variable, Expression, Formula]]:
-    """The equations that make a variable superfluous. Floats are left: equal ones may differ, as 0.0 and -0.0 do."""
+    """The equations that make a variable superfluous.
+
+    Floats are left: equal ones may differ, as 0.0 and -0.0 do. So are results of aggregates, which bind them.
+    """
+    results = [literal.result for literal in rule.body if isinstance(literal, Aggregation)]
     for literal in rule.body:
         if not (isinstance(literal, Comparison) and literal.operator == "="):
             continue
         for side, other in ((literal.right, literal.left), (literal.left, literal.right)):
-            plain = isinstance(other, Variable) or _is_literal(other)
+            plain = (isinstance(other, Variable) or _is_literal(other)) and not {side, other} & {*results}
             if isinstance(side, Variable) and plain and rule.type_of(side) is not Type.FLOAT64:
                 yield side, other, literal
 

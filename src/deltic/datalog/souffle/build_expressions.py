@@ -30,7 +30,7 @@ def build_expression(context: Context, part: Part) -> Expression:
     if part.data in UNSUPPORTED:
         context.reject(part, part.data)
         return Wildcard(span=context.span(part))
-    return _BUILDERS[part.data](context, part, context.span(part))
+    return EXPRESSIONS[part.data](context, part, context.span(part))
 
 
 def build_arguments(context: Context, parent: Parsed) -> tuple[Expression, ...]:
@@ -118,7 +118,8 @@ def _cast(context: Context, parsed: Parsed, span: Span) -> Expression:
     return Cast(build_expression(context, argument), build_type_name(context, type_name), span=span)
 
 
-_BUILDERS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
+# What builds each tree of the grammar; that of aggregates is entered by `build_formulas`, as they have formulas inside.
+EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
     "number": _number,
     "unsigned": _unsigned,
     "float": _float,

@@ -6,9 +6,20 @@ from collections.abc import Callable
 
 from lark import Token
 
-from deltic.datalog.souffle.build_expressions import build_arguments, build_expression
+from deltic.datalog.souffle.build_expressions import EXPRESSIONS, build_arguments, build_expression
 from deltic.datalog.souffle.context import Context, Parsed, Part, tokens
-from deltic.datalog.syntax.formulas import Atom, Comparison, Conjunction, Disjunction, Formula, Negation, Test, Truth
+from deltic.datalog.syntax.expressions import Expression
+from deltic.datalog.syntax.formulas import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Formula,
+    Negation,
+    Test,
+    Truth,
+)
 from deltic.datalog.syntax.source import Span
 
 
@@ -53,6 +64,13 @@ def _disjunction(context: Context, parsed: Parsed, span: Span) -> Formula:
     return Disjunction(tuple(build_formula(context, child) for child in parsed.children), span=span)
 
 
+def _aggregate(context: Context, parsed: Parsed, span: Span) -> Expression:
+    function, *target, body = parsed.children
+    wanted = build_expression(context, target[0]) if target else None
+    return Aggregate(str(function), wanted, build_formula(context, body), span=span)
+
+
+EXPRESSIONS["aggregate"] = _aggregate
 _BUILDERS: dict[str, Callable[[Context, Parsed, Span], Formula]] = {
     "atom": _atom,
     "comparison": _comparison,

@@ -9,7 +9,19 @@ from deltic.datalog.souffle.context import Parsed
 DEEPEST = 100
 
 _LEVELS = frozenset(
-    ("binary", "prefix", "call", "extremum", "cast", "record", "adt_value", "negation", "conjunction", "disjunction")
+    (
+        "aggregate",
+        "binary",
+        "prefix",
+        "call",
+        "extremum",
+        "cast",
+        "record",
+        "adt_value",
+        "negation",
+        "conjunction",
+        "disjunction",
+    )
 )
 
 

@@ -113,6 +113,8 @@ def _print(expression: e.Expression) -> tuple[str, int]:
         return _apply(expression)
     if isinstance(expression, e.Cast):
         return f"as({print_expression(expression.argument)}, {expression.type.name})", _PRIMARY
+    if isinstance(expression, f.Aggregate):
+        return _aggregate(expression), _PRIMARY
     if isinstance(expression, e.NumberLiteral | e.FloatLiteral) and str(expression.value).startswith("-"):
         return _LITERALS[type(expression)](expression), _PREFIX
     return _LITERALS[type(expression)](expression), _PRIMARY
@@ -128,6 +130,11 @@ def _apply(expression: e.Apply) -> tuple[str, int]:
     if len(arguments) == 1 and operator in PREFIX_OPERATORS:
         return _prefix(operator, arguments[0]), _PREFIX
     return f"{operator}({_list(arguments)})", _PRIMARY
+
+
+def _aggregate(expression: f.Aggregate) -> str:
+    target = f" {print_expression(expression.target)}" if expression.target else ""
+    return f"{expression.function}{target} : {{ {print_formula(expression.body)} }}"
 
 
 def _prefix(operator: str, argument: e.Expression) -> str:

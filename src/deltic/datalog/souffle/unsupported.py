@@ -20,7 +20,7 @@ UNSUPPORTED = {
     "subsumption": ("subsumption (a <= b :- ...) is not supported yet", ""),
     "choice": ("choice-domain is not supported yet", ""),
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
-    "aggregate": ("aggregates are not supported yet", ""),
+    "user_aggregate": ("user-defined aggregates (@@...) are not supported yet", ""),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
     "nil": ("records (nil) are not supported yet", ""),
     "record": ("records ([...]) are not supported yet", ""),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from deltic.datalog.syntax.expressions import Expression, Node
+from deltic.datalog.syntax.expressions import Expression, Node, Variable, variables
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,70 @@ class Disjunction(Formula):
     parts: tuple[Formula, ...]
 
 
+@dataclass(frozen=True)
+class Aggregate(Expression):
+    """A function of the values of a target for the bindings of which a body holds; `count` has no target."""
+
+    function: str
+    target: Expression | None
+    body: Formula
+
+
+@dataclass(frozen=True)
+class Aggregation(Formula):
+    """An aggregate taken out of an expression: `result` stands in its place, and is bound by this literal.
+
+    The body is a conjunction. Its variables in `local` are its own, and called like no other variable of the rule;
+    the others have their values from outside.
+    """
+
+    result: Variable
+    function: str
+    target: Expression | None
+    body: tuple[Formula, ...]
+    local: frozenset[str]
+
+    def free(self) -> dict[str, Variable]:
+        """The variables from outside, each as it is first mentioned."""
+        mentions = [v for e in expressions_of(self) for v in variables(e)]
+        for literal in self.body:
+            if isinstance(literal, Aggregation):
+                mentions += literal.free().values()
+            else:
+                mentions += [v for e in expressions_of(literal) for v in variables(e)]
+        return {v.name: v for v in reversed(mentions) if v.name not in self.local}
+
+
+def with_inner(body: Sequence[Formula]) -> Iterator[Formula]:
+    """The literals of a body, and after each aggregation those inside it."""
+    for literal in body:
+        yield literal
+        if isinstance(literal, Aggregation):
+            yield from with_inner(literal.body)
+
+
 def expressions_of(literal: Formula) -> tuple[Expression, ...]:
-    """The outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right."""
+    """The outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right.
+
+    Of an aggregation, its target.
+    """
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Comparison):
         return inner.left, inner.right
+    if isinstance(inner, Aggregation):
+        return (inner.target,) if inner.target else ()
     return inner.arguments if isinstance(inner, Atom | Test) else ()
 
 
 def with_expressions(literal: LiteralT, change: Callable[[Expression], Expression]) -> LiteralT:
-    """The literal with `change` applied to each of its outermost expressions."""
+    """The literal with `change` applied to each of its outermost expressions, and of those inside an aggregation."""
     if isinstance(literal, Negation):
         return replace(literal, part=with_expressions(literal.part, change))
+    if isinstance(literal, Aggregation):
+        result = change(literal.result)
+        assert isinstance(result, Variable)
+        body = tuple(with_expressions(inner, change) for inner in literal.body)
+        return replace(literal, result=result, target=literal.target and change(literal.target), body=body)
     if isinstance(literal, Comparison):
         return replace(literal, left=change(literal.left), right=change(literal.right))
     if isinstance(literal, Atom | Test):

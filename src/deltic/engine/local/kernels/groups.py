@@ -20,7 +20,7 @@ def _in_group(address: Int, rows: Int, i: Int, words: Words2, j: Int, mask: U64)
     for w in range(last):
         if load_u64(address + w * rows * 8, i) != words[w, j]:
             return False
-    return (load_u64(address + last * rows * 8, i) | mask) == (words[last, j] | mask)
+    return bool((load_u64(address + last * rows * 8, i) | mask) == (words[last, j] | mask))
 
 
 @njit(cache=True)
