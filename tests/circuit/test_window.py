@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.calculus import DERIVATIVES
-from deltic.calculus.derivatives import Derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
@@ -102,7 +102,7 @@ def of_yesterday(op, node, views):
 
 @pytest.mark.parametrize("wrong", [without_memory, of_yesterday], ids=lambda rule: rule.__name__)
 def test_wrong_derivatives_are_found(wrong, monkeypatch):
-    monkeypatch.setitem(DERIVATIVES, ops.Window, Derivative(wrong, "wrong", "DBSP §8.5"))
+    monkeypatch.setitem(DERIVATIVES, ops.Window, replace(DERIVATIVES[ops.Window], rule=wrong))
     epochs = [{"s": ZSet.of([(now, 0)]), "clock": ZSet.of([(now,)])} for now in (0, 5, 20)]
     with pytest.raises(AssertionError):
         check(windowed(), epochs)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.constructions import matches
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import generate
 from deltic.circuit.graph import CircuitBuilder
@@ -127,6 +128,21 @@ def test_joins_and_sums_of_windows():
     assert engine.changes({"n": [((1, "a"), 1), ((2, "b"), 1)]}) == {"v": {(1, 5, "a"): 1, (2, 6, "b"): 1}}
     assert engine.changes({"e": [((3, 7), 1)]}) == {"v": {(1, 5, "a"): -1}}
     assert engine.changes({"n": [((1, "a"), -1), ((3, "c"), 1)]}) == {"v": {(3, 7, "c"): 1}}
+
+
+@pytest.mark.law("DBSP §8.2")
+def test_joins_of_streams_with_relations():
+    """Each row of the stream is matched once, with what the relation is then; the relation's changes match nothing."""
+    builder = CircuitBuilder()
+    names = builder.add(ops.Source("n", Schema.of(x=INT, name=Type.STRING)))
+    events = builder.add(ops.Source("e", Schema.of(x=INT, ts=INT)))
+    builder.add(ops.Sink("v"), matches(builder, names, events))
+    engine = driver(builder)
+    assert engine.changes({"n": [((1, "a"), 1)], "e": [((1, 5), 1), ((2, 5), 1)]}) == {"v": {(1, "a", 5): 1}}
+    renamed = engine.apply({"n": [((1, "a"), -1), ((1, "b"), 1), ((2, "c"), 1)]})
+    assert (dict(renamed.changes), renamed.rows_visited) == ({}, 0)
+    assert engine.changes({"e": [((1, 6), 1)]}) == {"v": {(1, "b", 6): 1}}
+    assert engine.rows("v") == {(1, "a", 5), (1, "b", 6)}
 
 
 def test_explanations_say_what_is_kept():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.constructions import while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Schema, Type, ZSetType
@@ -66,6 +69,20 @@ def test_a_refusal():
         "local engine: %1 delay is not supported: it can read what an integral was a step ago, not delay a change; "
         "deltic.circuit.reference.Interpreter runs it, slowly"
     )
+
+
+def follow(b, x, parameters):
+    """What s leads to from x."""
+    return b.add(ops.Map(b.type_of(x).schema.columns, (column("y"),)), b.add(ops.Join(), x, *parameters))
+
+
+def test_while_is_refused():
+    """Its second relation takes the start away after the first iteration."""
+    builder = CircuitBuilder()
+    start, edges = builder.add(ops.Source("start", Schema.of(x=Type.INT64))), builder.add(replace(S, is_set=True))
+    builder.add(ops.Sink("v"), while_changing(builder, start, follow, edges))
+    with pytest.raises(UnsupportedError, match=r"antijoin of a fixpoint's body takes rows away that depend on the rec"):
+        LocalEngine(builder.build())
 
 
 def test_a_flatmap_of_a_recursive_relation_is_refused():

@@ -34,7 +34,7 @@ from deltic.engine.local.rules import (
     replace_columns,
     variable_of,
 )
-from deltic.engine.local.unsupported import check_aggregate, in_recursion, mixed_change, refusal
+from deltic.engine.local.unsupported import check_aggregate, in_recursion, mixed_change, refusal, through_recursion
 from deltic.errors import UnsupportedError
 
 
@@ -459,6 +459,6 @@ def check_monotone(body: Circuit) -> None:
         negated = isinstance(node.operator, ops.Antijoin) and node.inputs[1] in recursive
         aggregated = isinstance(node.operator, ops.Aggregate) and number in recursive
         if isinstance(node.operator, ops.Negate) or negated or aggregated:
-            raise UnsupportedError(f"local engine: {node.operator.keyword} through recursion (%{number} of the body)")
+            raise through_recursion(number, node.operator)
         if isinstance(node.operator, ops.Import) and not node.operator.type.is_set:
             raise UnsupportedError(f"local engine: a fixpoint imports bag %{number}; put a distinct before it")

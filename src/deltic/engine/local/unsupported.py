@@ -37,6 +37,14 @@ def in_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
     )
 
 
+def through_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
+    """The error about an operator of a recursion by which a row can take another one's ground away."""
+    return UnsupportedError(
+        f"local engine: %{number} {operator.label} of a fixpoint's body takes rows away that depend on the recursion "
+        f"itself, whose iterations would not be final; {_INTERPRETER}"
+    )
+
+
 def check_aggregate(number: int, operator: ops.AggregateDelta, schema: Schema) -> None:
     """Raise UnsupportedError for an aggregate of columns that the engine cannot hold or has in no order."""
     for column in (c for c in schema if c.name in operator.keys or any(c.name == a.column for a in operator.calls)):
