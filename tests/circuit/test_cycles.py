@@ -98,7 +98,7 @@ def test_which_time_a_delay_counts(run, operator, expected):
     assert run(bracket(operator), on(bag(1), bag(2))) == [{"v": rows} for rows in expected]
 
 
-@pytest.mark.law("DBSP Def. 5.2")
+@pytest.mark.law("DBSP Def 5.2")
 def test_an_integral_without_end_is_told(run):
     with pytest.raises(UnsupportedError, match=r"∫ of sink v has no end, it rests at ZSet\(\{\(1,\): 1\}\)"):
         run(bracket(ops.Integrate()), on(bag(1)))
