@@ -74,7 +74,7 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
             name += "'"
         return name
 
-    return re.sub("‹(\\d+)›", shown, text)
+    return re.sub('"?‹(\\d+)›"?', shown, text)  # quoted, as no plain word, where an expression has it
 
 
 def as_expression(term: Term) -> exp.Expression:
