@@ -1,8 +1,8 @@
-"""Rewrites of the circuits inside a circuit."""
+"""The circuits inside a circuit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from deltic.circuit import operators as ops
@@ -19,3 +19,11 @@ def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops
             operator = rewrite(replace(operator, body=inside(operator.body, rewrite)))
         numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
     return builder.build()
+
+
+def operators_inside(circuit: Circuit) -> Iterator[ops.Operator]:
+    """The operators of a circuit and of all circuits inside it."""
+    for operator in circuit.operators:
+        yield operator
+        for _, body in operator.bodies():
+            yield from operators_inside(body)

@@ -60,7 +60,7 @@ class _Views:
         node = self.circuit.nodes[number]
         if isinstance(node.operator, ops.BackEdge):
             self._open.append(node.operator.name)
-        return derivative_of(node.operator).rule(node.operator, node, self)
+        return derivative_of(type(node.operator)).rule(node.operator, node, self)
 
     def body(self, circuit: Circuit, outer: int) -> Circuit:
         return push(surround(circuit, outer), outer)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import Cost, Views, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 
-@derivative(ops.Aggregate, "agg(a + Δa)|k − agg(a)|k, k: the groups of Δa", "DBSP §8.1, Def. 4.1")
+@derivative(
+    ops.Aggregate,
+    "agg(a + Δa)|k − agg(a)|k, k: the groups of Δa",
+    "DBSP §8.1, Def. 4.1",
+    "only groups of the change can have another result",
+    "its input, by groups",
+    Cost.MATCHES,
+)
 def aggregate_delta(op: ops.Aggregate, node: Node, views: Views) -> int:
     """Only groups of the change can have another result; grouping, counts and sums are linear, the set of them is not.
 

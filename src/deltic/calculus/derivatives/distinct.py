@@ -7,7 +7,13 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 
-@derivative(ops.Distinct, "H(a, Δa)", "DBSP Prop. 6.12")
+@derivative(
+    ops.Distinct,
+    "H(a, Δa)",
+    "DBSP Prop. 6.12",
+    "only rows of the change can enter or leave the set",
+    "the weight of each row of a",
+)
 def distinct_delta(op: ops.Distinct, node: Node, views: Views) -> int:
     """Only rows of the change can enter or leave the set."""
     (source,) = node.inputs

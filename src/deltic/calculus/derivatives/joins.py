@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from deltic.calculus.derivatives.table import Views, derivative
+from deltic.calculus.derivatives.table import Cost, Views, derivative
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 
-@derivative(ops.Join, "Σᵢ a₁' ⋈ … ⋈ Δaᵢ ⋈ … ⋈ aₙ, new before i and old after", "DBSP Thm 4.5")
+@derivative(
+    ops.Join,
+    "Σᵢ a₁' ⋈ … ⋈ Δaᵢ ⋈ … ⋈ aₙ, new before i and old after",
+    "DBSP Thm 4.5",
+    "linear in each input",
+    "each input, sorted by what the others share with it",
+    Cost.MATCHES,
+)
 def join_delta(op: ops.Join, node: Node, views: Views) -> int:
     """One delta query for each input; nothing is joined in full."""
     terms = []
@@ -18,7 +25,14 @@ def join_delta(op: ops.Join, node: Node, views: Views) -> int:
     return views.builder.add(ops.Plus(), *terms)
 
 
-@derivative(ops.Antijoin, "Δa ▷ b' − a ⋈ Δb", "DBSP Table 1, Thm 4.5")
+@derivative(
+    ops.Antijoin,
+    "Δa ▷ b' − a ⋈ Δb",
+    "DBSP Table 1, Thm 4.5",
+    "a ▷ b is a − a ⋈ b, linear in each input",
+    "both inputs, a sorted by the columns of b",
+    Cost.MATCHES,
+)
 def antijoin_delta(op: ops.Antijoin, node: Node, views: Views) -> int:
     """a ▷ b is a − a ⋈ b for a set b over columns of a, so bilinear up to the term in a alone."""
     left, right = node.inputs

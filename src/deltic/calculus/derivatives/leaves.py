@@ -7,10 +7,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 
-@derivative(ops.Source, "Δa", "DBSP Prop. 4.2 inversion")
-@derivative(ops.Import, "Δa", "DBSP Prop. 4.2 inversion")
-@derivative(ops.Feedback, "Δa", "DBSP Prop. 4.2 cycle, Prop. 5.7")
-@derivative(ops.Constant, "D(c): all of c in the first epoch, then nothing", "DBSP Def. 3.25")
+@derivative(ops.Source, "Δa", "DBSP Prop. 4.2 inversion", "D(I(Δa)) = Δa: changes come in as they are", "the table")
+@derivative(ops.Import, "Δa", "DBSP Prop. 4.2 inversion", "D(I(Δa)) = Δa: changes come in as they are")
+@derivative(ops.Feedback, "Δa", "DBSP Prop. 4.2 cycle, Prop. 5.7", "the change of a fixpoint is a fixpoint of changes")
+@derivative(ops.Constant, "D(c)", "DBSP Def. 3.25", "all of it comes in the first epoch, and nothing later")
 def leaf_delta(op: ops.Operator, node: Node, views: Views) -> int:
     """D of what comes in; where I stands after an input, as `surround` puts it, the two cancel before this row is met.
 

@@ -12,4 +12,4 @@ def _linear(op: ops.Operator, node: Node, views: Views) -> int:
 
 
 for _operator in (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Negate, ops.Component, ops.Sink):
-    DERIVATIVES[_operator] = Derivative(_linear, "f(Δa)", "DBSP Thm 4.4")
+    DERIVATIVES[_operator] = Derivative(_linear, "f(Δa)", "DBSP Thm 4.4", "linear: f(a + Δa) = f(a) + f(Δa)")

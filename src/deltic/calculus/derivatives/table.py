@@ -7,6 +7,7 @@ this package, one for each kind of operator.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -44,24 +45,44 @@ class Views(Protocol):
 Rule = Callable[[Any, Node, Views], int]
 
 
+class Cost(enum.Enum):
+    """How the work for a change grows."""
+
+    CHANGE = "O(change)"
+    MATCHES = "O(change × matches)"
+    STATE = "O(state)"
+
+
 @dataclass(frozen=True)
 class Derivative:
-    """A row of the table: the rule, its formula as a reader knows it, and its source."""
+    """A row of the table: the rule, its formula as a reader knows it, its source, and what `explain` says of it.
+
+    `why` is the reason that the formula is right, `keeps` the state that it needs from one epoch to the next.
+    """
 
     rule: Rule
     formula: str
     source: str
-    is_fallback: bool = False
+    why: str
+    keeps: str = "nothing"
+    cost: Cost = Cost.CHANGE
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether the operator is computed anew."""
+        return self.rule is _minus
 
 
 DERIVATIVES: dict[type[ops.Operator], Derivative] = {}
 
 
-def derivative(operator: type[ops.Operator], formula: str, source: str) -> Callable[[Rule], Rule]:
+def derivative(
+    operator: type[ops.Operator], formula: str, source: str, why: str, keeps: str = "nothing", cost: Cost = Cost.CHANGE
+) -> Callable[[Rule], Rule]:
     """Enter a rule for an operator into the table."""
 
     def enter(rule: Rule) -> Rule:
-        DERIVATIVES[operator] = Derivative(rule, formula, source)
+        DERIVATIVES[operator] = Derivative(rule, formula, source, why, keeps, cost)
         return rule
 
     return enter
@@ -73,9 +94,16 @@ def _minus(op: ops.Operator, node: Node, views: Views) -> int:
     return views.builder.add(ops.Differentiate(outer=views.outer), computed)
 
 
-FALLBACK = Derivative(_minus, "f(a ⊕ Δa) ⊖ f(a), computed anew", "FIX Prop. 7, DBSP Def. 4.1", is_fallback=True)
+FALLBACK = Derivative(
+    _minus,
+    "f(a ⊕ Δa) ⊖ f(a)",
+    "FIX Prop. 7, DBSP Def. 4.1",
+    "the table has no row for it: it is computed anew and compared",
+    "its inputs and its output",
+    Cost.STATE,
+)
 
 
-def derivative_of(operator: ops.Operator) -> Derivative:
-    """The row for an operator, `FALLBACK` when the table has none."""
-    return DERIVATIVES.get(type(operator), FALLBACK)
+def derivative_of(kind: type[ops.Operator]) -> Derivative:
+    """The row for a kind of operator, `FALLBACK` when the table has none."""
+    return DERIVATIVES.get(kind, FALLBACK)

@@ -7,7 +7,13 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 
 
-@derivative(ops.Window, "D(α), α = W(Δa + z⁻¹(α), Δθ)", "DBSP §8.5")
+@derivative(
+    ops.Window,
+    "D(α), α = W(Δa + z⁻¹(α), Δθ)",
+    "DBSP §8.5",
+    "time never goes back, so what left the window never returns",
+    "the window",
+)
 def window_delta(op: ops.Window, node: Node, views: Views) -> int:
     """Only the window is kept, not the relation: time never goes back, so what left the window is never in it again.
 

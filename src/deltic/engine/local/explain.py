@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from deltic.calculus.derivatives import derivative_of
-from deltic.calculus.incrementalize import incrementalize
+from deltic.calculus import incrementalize
+from deltic.calculus.passes import optimize
+from deltic.calculus.report import bounded, operator_lines, recursion_lines, step_lines
 from deltic.circuit.graph import Circuit
-from deltic.circuit.operators import Operator
+from deltic.circuit.inlining import inline
 from deltic.engine.local.evaluate import Evaluation
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Kind, Program
@@ -23,37 +24,30 @@ _KEEPS = {
 }
 
 
-def explain(circuit: Circuit, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> str:
-    """How the one view of `circuit` is computed and kept, in four sections.
+_LINES = 80
 
-    The circuit; the derivative of each of its operators, which make it incremental; the circuit that
-    they make; and what the engine keeps and searches: for each relation its delta queries.
+
+def explain(circuit: Circuit, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> str:
+    """How the one view of `circuit` is computed and kept, in five or six sections.
+
+    The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
+    it costs; for a recursive view the chain from naive evaluation to what is kept fresh; the incremental circuit; and
+    what the engine keeps and searches: for each relation its delta queries. Long circuits are cut.
     """
     (view,) = circuit.sinks
+    optimized = optimize(inline(circuit))
     sections = {
         "circuit": str(circuit).splitlines(),
-        "derivatives, which make every part of it incremental": list(_derivatives(circuit)),
-        "incremental circuit": str(incrementalize(circuit)).splitlines(),
+        "steps to the incremental circuit": list(step_lines(circuit)),
+        "derivatives, by which every part of it is incremental": list(operator_lines(optimized)),
+        "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
+        "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
         "kept relations, the column orders in which they are sorted, and their delta queries "
         "(Δr: the change of r, r': r after it)": list(_relations(program.sinks[view], program, states, evaluations)),
     }
-    return "\n\n".join("\n".join([f"{title}:", *(f"  {line}" for line in lines)]) for title, lines in sections.items())
-
-
-def _derivatives(circuit: Circuit) -> Iterator[str]:
-    """A line for each kind of operator: its derivative and where it is proved."""
-    operators = {type(operator): operator for operator in _operators(circuit)}
-    width = max(len(kind.keyword) for kind in operators)
-    for kind, operator in operators.items():
-        row = derivative_of(operator)
-        yield f"{kind.keyword:{width}}  {row.formula}  [{row.source}]"
-
-
-def _operators(circuit: Circuit) -> Iterator[Operator]:
-    for operator in circuit.operators:
-        yield operator
-        for _, body in operator.bodies():
-            yield from _operators(body)
+    return "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {line}" for line in lines)]) for title, lines in sections.items() if lines
+    )
 
 
 def _relations(
