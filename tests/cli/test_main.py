@@ -52,7 +52,10 @@ def test_explain(workshop, view):
     assert ("adult" in result.out) == (not view)
 
 
-@pytest.mark.parametrize(("form", "start"), [("dot", "digraph deltic {\n"), ("mermaid", "flowchart TD\n")])
+DRAWINGS = {"dot": "digraph deltic {\n", "mermaid": "flowchart TD\n", "svg": "<svg "}
+
+
+@pytest.mark.parametrize(("form", "start"), DRAWINGS.items())
 @pytest.mark.parametrize("view", [["reaches"], []])
 def test_explain_draws(workshop, view, form, start):
     result = command("explain", "reach.dl", *view, "--format", form)
@@ -60,9 +63,10 @@ def test_explain_draws(workshop, view, form, start):
     assert "sink reaches" in result.out
     assert "incremental circuit" in result.out
     assert ("sink adult" in result.out) == (not view)
+    assert ("semi-naive" in result.out) == bool(view)
 
 
-@pytest.mark.parametrize("form", ["text", "dot", "mermaid"])
+@pytest.mark.parametrize("form", ["text", *DRAWINGS])
 def test_explain_of_what_there_is_not(workshop, form):
     result = command("explain", "reach.dl", "reach", "--format", form)
     assert (result.status, result.out) == (1, "")

@@ -5,20 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from deltic.calculus import incrementalize
-from deltic.circuit.drawing import to_dot, to_mermaid
+from deltic.calculus.inside import operators_inside
+from deltic.calculus.recursion import chain
+from deltic.circuit import operators as ops
+from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
+from deltic.circuit.graph import Circuit
 from deltic.cli.options import ExplainFormat
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.pipeline.job import load_program
 from deltic.pipeline.session import Pipeline
 
-_DRAWINGS = {ExplainFormat.dot: to_dot, ExplainFormat.mermaid: to_mermaid}
+_DRAWINGS = {ExplainFormat.dot: to_dot, ExplainFormat.mermaid: to_mermaid, ExplainFormat.svg: to_svg}
 
 
 def explain_command(program: Path, view: str | None, form: ExplainFormat) -> int:
     """Print how one view, or each of them, is computed; the exit status.
 
-    A drawing shows the circuit and its incremental form, of all views together when none is named.
+    A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
+    recursive, naive and semi-naive evaluation between them.
     """
     pipeline = Pipeline()
     try:
@@ -37,4 +42,13 @@ def _text(pipeline: Pipeline, view: str | None) -> str:
 
 def _drawing(pipeline: Pipeline, view: str | None, form: ExplainFormat) -> str:
     circuit = pipeline.circuit(view)
-    return _DRAWINGS[form]({"circuit": circuit, "incremental circuit": incrementalize(circuit)})
+    between = _recursion(circuit) if view else {}
+    return _DRAWINGS[form]({"circuit": circuit, **between, "incremental circuit": incrementalize(circuit)})
+
+
+def _recursion(circuit: Circuit) -> dict[str, Circuit]:
+    """The steps of a recursive circuit on the way to its incremental form."""
+    if not any(isinstance(operator, ops.Fixpoint) for operator in operators_inside(circuit)):
+        return {}
+    steps = chain(circuit)
+    return {"naive": steps["naive"], "semi-naive": steps["semi_naive"]}

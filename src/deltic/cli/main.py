@@ -60,7 +60,7 @@ def explain(
     program: _Program,
     view: Annotated[str | None, typer.Argument(help="One view; all of them when left out.", show_default=False)] = None,
     output_format: Annotated[
-        ExplainFormat, typer.Option("--format", help="Text, or a drawing for Graphviz or Mermaid.")
+        ExplainFormat, typer.Option("--format", help="Text, or a drawing: for Graphviz, for Mermaid, or SVG.")
     ] = ExplainFormat.text,
 ) -> None:
     """Show how views are computed and kept fresh."""

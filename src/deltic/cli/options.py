@@ -29,6 +29,7 @@ class ExplainFormat(StrEnum):
     text = "text"
     dot = "dot"
     mermaid = "mermaid"
+    svg = "svg"
 
 
 class OnError(StrEnum):
