@@ -39,6 +39,17 @@ def test_every_numbered_statement_of_the_paper_is_listed(table):
     assert {"FIX Fig 1", "FIX Fig 2", "FIX Thm 10.1"} <= listed
 
 
+DBSP = {"3": 30, "4": 5, "5": 8, "6": 13, "7": 2, "8": 1, "9": 1, "11": 1, "A": 3}
+"""How many statements the sections of the paper number; all kinds of them are counted together."""
+
+
+def test_every_numbered_statement_of_dbsp_is_listed(table):
+    listed = [line.split("|")[1].split() for line in table.page().splitlines() if line.startswith("| DBSP ")]
+    kinds = ("Def", "Lemma", "Prop", "Thm", "Cor", "Alg")
+    numbers = [law[2] for law in listed if law[1] in kinds]
+    assert sorted(numbers) == sorted(f"{part}.{i}" for part, count in DBSP.items() for i in range(1, count + 1))
+
+
 CATALOGUE = {
     "statements": {"FIX Def 1": ["Change action", "change_action.ChangeAction", "change_action.Missing"]},
     "same": {"CONF Def 1": "FIX Def 9"},
@@ -48,7 +59,7 @@ CATALOGUE = {
 
 
 def test_problems_are_named(table):
-    tests = {"FIX Def 2": ["tests/a.py::test"], "DBSP Thm 3.3": ["tests/b.py::test"]}
+    tests = {"FIX Def 2": ["tests/a.py::test"], "ELA Thm 3.3": ["tests/b.py::test"]}
     assert table.problems(CATALOGUE, tests) == [
         "FIX Def 1: no test has this marker",
         "FIX Def 2: a test has this marker, theory.toml has no such statement",
