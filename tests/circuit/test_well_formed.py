@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit import reference
 from deltic.circuit.machine import compile as compiling
@@ -42,6 +43,31 @@ def test_they_agree_on_brackets_in_brackets():
     for seed in range(100):
         circuit, agreed = agree(seed, nesting=2)
         assert agreed, f"seed {seed}\n{circuit}"
+
+
+def depths(circuit):
+    """Whether all edges of the circuit are as deep as it is, and those of the circuits inside it."""
+    types = [type_ for node in circuit.nodes for _, type_ in getattr(node.type, "entries", [("", node.type)])]
+    bodies = [body for op in circuit.operators for _, body in op.bodies()]
+    return all(type_.depth == circuit.depth for type_ in types) and all(map(depths, bodies))
+
+
+@pytest.mark.law("DBSP Thm 9.1")
+def test_all_streams_are_equally_deep():
+    assert all(depths(random_well_formed(random.Random(seed), nesting=2)) for seed in range(100))
+
+
+@pytest.mark.law("DBSP §9.4 invariants")
+@pytest.mark.parametrize("meaning", [by_interpreter, by_machine, by_denotation])
+def test_they_are_causal_and_time_invariant(meaning):
+    for seed in range(60):
+        rng = random.Random(seed)
+        circuit = random_well_formed(rng)
+        epochs = random_epochs(rng, circuit, 3, signed=True)
+        nothing = {name: ZSet() for name in epochs[0]}
+        outputs = meaning(circuit, epochs)
+        assert meaning(circuit, epochs[:2]) == outputs[:2]
+        assert meaning(circuit, [nothing, *epochs]) == [{name: ZSet() for name in outputs[0]}, *outputs]
 
 
 MUTANTS = {
