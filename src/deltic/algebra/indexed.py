@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -20,9 +20,9 @@ _MAPS: FiniteMaps[Any, ZSet[Any]] = FiniteMaps(Z_SETS)
 class IndexedZSet(Generic[K, T]):
     """A finite map from keys to nonzero Z-sets, the *groups*; every other key has the group zero: ℤ[A][K].
 
-    It never changes after it is built. Grouping is linear, and so are `sum` and `join` in each argument; they are
-    their own derivatives. `aggregate` is not: `aggregate_change` is its derivative and visits only the groups that
-    change.
+    It never changes after it is built. Iteration yields keys and groups in no particular order. Grouping is linear, and
+    so are `sum` and `join` in each argument; they are their own derivatives. `aggregate` is not: `aggregate_change` is
+    its derivative and visits only the groups that change.
 
     Examples
     --------
@@ -113,6 +113,9 @@ class IndexedZSet(Generic[K, T]):
         """
         return ZSet.of(self._groups.items())
 
+    def __iter__(self) -> Iterator[tuple[K, ZSet[T]]]:
+        return iter(self._groups.items())
+
     def __add__(self, other: IndexedZSet[K, T]) -> IndexedZSet[K, T]:
         return IndexedZSet(_MAPS.add(self._groups, other._groups))
 
@@ -129,7 +132,7 @@ class IndexedZSet(Generic[K, T]):
         return hash(frozenset(self._groups.items()))
 
     def __repr__(self) -> str:
-        pairs: Iterable[tuple[K, ZSet[T]]] = (pair for pair, _ in ZSet.of(self._groups.items()).sorted_pairs())
+        pairs = (pair for pair, _ in self.nest().sorted_pairs())
         return "IndexedZSet({" + ", ".join(f"{k!r}: {group!r}" for k, group in pairs) + "})"
 
 

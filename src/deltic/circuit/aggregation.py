@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit.evaluate import in_order, wrap
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
@@ -25,14 +26,12 @@ Totals = Mapping[Any, int]  # the values of a column, NULL left out, with their 
 def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
     """The set of the groups of `rows`, which are of `schema`: their keys and aggregates."""
     positions = [schema.index(key) for key in op.keys]
-    groups: dict[Row, list[tuple[Row, int]]] = defaultdict(list)
-    for row, weight in rows:
-        groups[tuple(row[i] for i in positions)].append((row, weight))
-    there = {key: group for key, group in groups.items() if sum(weight for _, weight in group) > 0}
-    return ZSet.of((*key, *(_value(call, group, schema) for call in op.calls)) for key, group in there.items())
+    groups = IndexedZSet.by(rows, lambda row: tuple(row[i] for i in positions))
+    there = ((key, group) for key, group in groups if sum(weight for _, weight in group) > 0)
+    return ZSet.of((*key, *(_value(call, group, schema) for call in op.calls)) for key, group in there)
 
 
-def _value(call: AggregateCall, group: list[tuple[Row, int]], schema: Schema) -> Any:
+def _value(call: AggregateCall, group: Rows, schema: Schema) -> Any:
     if not call.column:
         return sum(weight for _, weight in group)
     index = schema.index(call.column)

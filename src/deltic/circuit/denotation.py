@@ -33,6 +33,7 @@ from deltic.algebra.streams import (
     nested_stream,
     nested_streams,
 )
+from deltic.algebra.streams.windows import window
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
@@ -40,7 +41,7 @@ from deltic.circuit.memory import Time
 from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE, Rows
 from deltic.circuit.settling import Settling, at
 from deltic.circuit.types import Schema
-from deltic.circuit.windows import latest, recent
+from deltic.circuit.windows import latest, within
 from deltic.errors import UnsupportedError
 
 Streams = Stream[Any]
@@ -183,7 +184,7 @@ def _bracket(op: ops.Bracket, inputs: list[Streams], scope: _Scope) -> _Bundle:
 def _window(op: ops.Window, schema: Schema, rows: Streams, clock: Streams) -> Streams:
     """W(v, θ) for θ the latest that the clock has shown at any time so far."""
     now = Stream(Z_SETS, lambda t: latest(*clock.prefix(t + 1)))
-    return lift(lambda content, time: recent(op, content, time, schema), Z_SETS)(rows, now)
+    return window(within(op, schema), rows, now)
 
 
 def _source(op: ops.Source, scope: _Scope) -> Streams:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from deltic.algebra.relational import antijoin
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.aggregation import aggregate
@@ -226,9 +227,7 @@ def _picker(positions: Sequence[int]) -> Callable[[Row], Row]:
 def _antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     names, right_names = types[0].schema.names, types[1].schema.names
     pick = _picker([names.index(n) for n in right_names])
-    present = inputs[1].distinct()
-    result: Rows = inputs[0].filter(lambda row: not present.weight(pick(row)))
-    return result
+    return antijoin(inputs[0], inputs[1], pick, lambda row: row)
 
 
 def _distinct_delta(op: ops.DistinctDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -18,11 +19,21 @@ def latest(*clocks: Rows) -> Rows:
     return ZSet.of([max(values)] if values else [])
 
 
-def recent(window: Window, rows: Rows, now: Rows, schema: Schema) -> Rows:
-    """The rows in the window when the time is `now`, what `latest` gives."""
+def within(window: Window, schema: Schema) -> Callable[[tuple[Any, ...], Rows], bool]:
+    """Whether a row of the schema is in the window when the time is what `latest` gives; the paper's W by rows."""
     position = schema.index(window.column)
-    start = next((_before(now_, window.length) for (now_,), _ in now), None)
-    return rows.filter(lambda row: row[position] is not None and (start is None or row[position] >= start))
+
+    def is_recent(row: tuple[Any, ...], now: Rows) -> bool:
+        start = next((_before(time, window.length) for (time,), _ in now), None)
+        return row[position] is not None and (start is None or row[position] >= start)
+
+    return is_recent
+
+
+def recent(window: Window, rows: Rows, now: Rows, schema: Schema) -> Rows:
+    """The rows in the window when the time is `now`."""
+    is_recent = within(window, schema)
+    return rows.filter(lambda row: is_recent(row, now))
 
 
 def _before(now: Any, length: int) -> Any:
