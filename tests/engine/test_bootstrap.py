@@ -32,7 +32,7 @@ MANY = {
     UNSIGNED: tuple(range(6)),
     FLOAT: tuple(i * 0.5 for i in range(6)),
 }
-BATCHES, PER_BATCH = 8, 12
+BATCHES, PER_BATCH = 6, 10
 
 
 def large_case(seed: int) -> Case:

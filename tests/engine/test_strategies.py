@@ -115,7 +115,7 @@ def test_without_counts_there_is_no_update():
 
 def test_the_history_predicts_from_what_it_saw():
     """Deletions are told apart from insertions; an unseen change costs nothing; estimates fade until one is tried."""
-    history = refresh._History(bootstrap=1.0)
+    history = refresh._History(0.2, bootstrap=1.0)
     history.learn({("e", -1): 10}, 5.0)
     assert history.predict({("e", -1): 4}) == pytest.approx(2.0)
     assert history.predict({("e", 1): 1000}) == 0
@@ -124,3 +124,18 @@ def test_the_history_predicts_from_what_it_saw():
         history.fade({("e", -1): 4})
         fades += 1
     assert 0 < fades < 10
+
+
+def test_an_update_that_was_abandoned_may_take_longer_the_next_time():
+    """Until it has taken as long as a bootstrap: then its cost is known to be higher."""
+    history = refresh._History(0.2, bootstrap=1.0)
+    changes = {("e", -1): 10}
+    limits = []
+    while history.predict(changes) == 0:
+        limits.append(history.limit(changes))
+        history.abandon(changes)
+    assert limits == [0.2, 0.5, 1.0]
+    assert history.predict(changes) > history.bootstrap
+    history.learn(changes, 0.3)
+    assert history.limit(changes) == 0.6
+    assert history.limit({("e", 1): 5}) == 0.2

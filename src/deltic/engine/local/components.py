@@ -11,6 +11,7 @@ from deltic.engine.local.recursion import Component
 from deltic.engine.local.rederive import base_of, is_rule, search_of
 from deltic.engine.local.relation import State
 from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.thin import Thin, fits
 
 
 def component_of(
@@ -33,4 +34,7 @@ def component_of(
         if strategy is Strategy.ELASTIC:
             search, domains = search_of(query, evaluation.domains, states[query.head].domains)
             searches[query.head].append(Evaluation(plan(search), domains, evaluation.environment))
-    return Component({name: states[name] for name in relations}, outer, inner, searches, bases, strategy)
+    own = {name: states[name] for name in relations}
+    following = [e for found in inner.values() for e in found]
+    thin = Thin(own, inner) if following and fits(following) else None
+    return Component(own, outer, inner, searches, bases, strategy, thin)

@@ -67,6 +67,11 @@ class Evaluation:
         """The arrangement that an access probes."""
         return self.environment.states[access.relation].store(access.order)
 
+    @property
+    def tables(self) -> Tables:
+        """The tables of the first segment, for the present layouts."""
+        return self._bound[0].tables
+
     def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
         """Bind to the present layouts; to be called again when one of them changed."""
         encoding = Encoding(self.domains, value_of)

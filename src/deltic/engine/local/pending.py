@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,9 +19,11 @@ class Batch:
     def __init__(self) -> None:
         self._small: list[tuple[Words, Weights]] = []
         self._large: list[Run] = []
+        self.size = 0
 
     def add(self, words: Words, weights: Weights) -> None:
         """Add rows with weights (empty: all one); large batches are consolidated at once to save memory."""
+        self.size += words.shape[1]
         if words.shape[1] >= _LARGE:
             rows, sums = consolidate(words, weights)
             self._large.append(Run(rows, weights=plain(sums)))
@@ -29,8 +32,14 @@ class Batch:
 
     def add_run(self, run: Run) -> None:
         """Add rows that are sorted and distinct already."""
+        self.size += len(run)
         if len(run):
             self._large.append(run)
+
+    def parts(self) -> Iterator[tuple[Words, Weights]]:
+        """All that was added and not yet summed up, with weights (empty: all one)."""
+        yield from self._small
+        yield from ((run.words, run.weights) for run in self._large)
 
     def total(self) -> tuple[Words, Weights] | None:
         """The rows whose sum is not zero, sorted, with their sums; None when nothing was added."""
@@ -56,12 +65,13 @@ def _concatenate(parts: list[tuple[Words, Weights]]) -> tuple[Words, Weights]:
 
 
 class Agenda:
-    """What has to be looked at, by iteration: changed counts, and rows to reconsider."""
+    """What has to be looked at, by iteration: changed counts, and rows to reconsider; `waiting` entries in all."""
 
     def __init__(self) -> None:
         self.counts: dict[int, Batch] = {}
         self.again: dict[int, list[Words]] = {}
         self._times: list[int] = []
+        self.waiting = 0
 
     def _at(self, time: int) -> Batch:
         """The batch of an iteration."""
@@ -72,6 +82,7 @@ class Agenda:
 
     def derive(self, derived: Derived, time: int) -> None:
         """Add derivations; those without times of their own are of iteration `time`."""
+        self.waiting += len(derived)
         if not derived.times.size:
             self._at(time).add(derived.words, derived.weights)
             return
@@ -86,10 +97,12 @@ class Agenda:
     def add(self, run: Run, time: int) -> None:
         """Add derivations of one iteration that are summed up already."""
         if len(run):
+            self.waiting += len(run)
             self._at(time).add_run(run)
 
     def reconsider(self, words: Words, times: Times) -> None:
         """Look at rows again at their iterations."""
+        self.waiting += len(times)
         for time in np.unique(times).tolist():
             self.again.setdefault(time, []).append(words[:, times == time])
             heapq.heappush(self._times, time)
@@ -100,8 +113,24 @@ class Agenda:
             heapq.heappop(self._times)
         return self._times[0] if self._times else None
 
+    def width(self, time: int) -> int:
+        """The entries of one iteration."""
+        counted = self.counts[time].size if time in self.counts else 0
+        return counted + sum(int(words.shape[1]) for words in self.again.get(time, ()))
+
+    def drain(self) -> Iterator[tuple[int, Words, Weights]]:
+        """Remove all entries, by iteration; rows to reconsider have weight zero."""
+        for time, batch in self.counts.items():
+            for words, weights in batch.parts():
+                yield time, words, weights if weights.size else np.ones(words.shape[1], np.int64)
+        for time, parts in self.again.items():
+            for words in parts:
+                yield time, words, np.zeros(words.shape[1], np.int64)
+        self.counts, self.again, self._times, self.waiting = {}, {}, [], 0
+
     def take(self, time: int) -> tuple[Words, Weights] | None:
         """The rows of one iteration, sorted and distinct, with the changes of their counts, 0 if only reconsidered."""
+        self.waiting -= self.width(time)
         batch = self.counts.pop(time, None)
         again = self.again.pop(time, [])
         total = batch.total() if batch is not None else None

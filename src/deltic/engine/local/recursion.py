@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from deltic.engine.local.evaluate import Evaluation
+from deltic.engine.local.kernels.iterate import MOST_ROWS
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
 from deltic.engine.local.pending import Agenda, Batch
 from deltic.engine.local.relation import Snapshot, State
@@ -27,6 +28,7 @@ from deltic.engine.local.run import Run, Words, add_runs, consolidate, plain
 from deltic.engine.local.search import Derived
 from deltic.engine.local.store import Arrangement, descriptors, time_array
 from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.thin import MOST_WAITING, Thin
 from deltic.errors import UnsupportedError
 
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -35,6 +37,8 @@ Values = np.ndarray[Any, np.dtype[Any]]
 ITERATION_LIMIT = 1 << 30
 # Derivations of one batch from which on it pays to drop those of known rows before they are gathered.
 _MANY = 1 << 16
+# Iterations that compiled code should do at a time, and those that it is not asked for after it did fewer.
+_WORTHWHILE, _PATIENCE = 8, 8
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Component:
 
     `outer` follow relations of lower strata, `inner` those of the component; both by the relation followed.
     `searches` find the derivations of given rows, by the relation of the rows; `bases` those of rules without
-    recursive atoms, from one of their relations.
+    recursive atoms, from one of their relations. `thin` runs iterations in compiled code, where it can.
     """
 
     states: Mapping[str, State]
@@ -52,6 +56,7 @@ class Component:
     searches: Mapping[str, Sequence[Evaluation]]
     bases: Sequence[Evaluation]
     strategy: Strategy
+    thin: Thin | None
 
 
 def update(component: Component, lower: Mapping[str, State], check: Callable[[], None]) -> None:
@@ -106,6 +111,7 @@ class _Epoch:
         self.changes = {name: Batch() for name in component.states}
         self.found: dict[str, tuple[Run, ...]] = dict.fromkeys(component.states, ())
         self.started = Snapshot.of(component.states.values()).runs()
+        self.patience = 0
 
     def first(self) -> int | None:
         return min((t for a in self.agendas.values() if (t := a.first()) is not None), default=None)
@@ -113,9 +119,35 @@ class _Epoch:
     def run(self) -> None:
         """Go through all iterations."""
         while (now := self.first()) is not None:
-            if now > ITERATION_LIMIT:
-                raise UnsupportedError(f"the recursion through {', '.join(self.component.states)} does not end")
-            self.iterate(now)
+            if self._is_thin(now):
+                self._run_thin()
+            if (now := self.first()) is not None:
+                self._check_end(now)
+                self.iterate(now)
+
+    def _is_thin(self, now: int) -> bool:
+        """Whether so little waits that compiled code should go on."""
+        if self.component.thin is None or self.patience > 0:
+            self.patience -= 1
+            return False
+        agendas = self.agendas.values()
+        return sum(a.waiting for a in agendas) <= MOST_WAITING and max(a.width(now) for a in agendas) <= MOST_ROWS
+
+    def _run_thin(self) -> None:
+        """Go through thin iterations; where that did not pay, the next ones are left to vectorised code."""
+        assert self.component.thin is not None
+
+        def check(now: int) -> None:
+            self._check_end(now)
+            self.check()
+
+        keeps = self.keeps_all, self.component.strategy is not Strategy.FULL
+        done = self.component.thin.run(self.agendas, self.changes, self.found, keeps, check)
+        self.patience = 0 if done > _WORTHWHILE else _PATIENCE
+
+    def _check_end(self, now: int) -> None:
+        if now > ITERATION_LIMIT:
+            raise UnsupportedError(f"the recursion through {', '.join(self.component.states)} does not end")
 
     def derive(
         self,

@@ -14,9 +14,15 @@ from deltic.engine.local.relation import Snapshot, State
 from deltic.engine.local.strategy import Strategy
 from deltic.engine.protocol import ComponentReport
 
-# How much of an old estimate is left after a new observation, and after an epoch that could not make one.
+# How much of an old estimate is left after a new observation, and after an epoch that could not make one; by how much
+# the limit of an update grows after it was abandoned.
 _MEMORY = 0.5
 _FADING = 0.8
+_LONGER = 2.5
+
+# A followed relation and the sign of its changes; the number of changed rows of each such kind.
+Kind = tuple[str, int]
+Changes = Mapping[Kind, int]
 
 
 class Policy(enum.Enum):
@@ -49,23 +55,39 @@ class _Abandoned(Exception):
 class _History:
     """What the component's own past says of costs, in seconds: of a bootstrap, and of an update for each changed row.
 
-    Changes are told apart by relation and sign: deletions may cost much more than insertions.
+    Changes are told apart by relation and sign: deletions may cost much more than insertions. `fractions` are those of
+    a bootstrap that an update of such changes may take: after an abandoned update the next one may take more, until
+    one has shown what they cost.
     """
 
+    switch: float
     bootstrap: float = 0.0
-    rates: dict[tuple[str, int], float] = field(default_factory=dict)
+    rates: dict[Kind, float] = field(default_factory=dict)
+    fractions: dict[Kind, float] = field(default_factory=dict)
 
-    def predict(self, changes: Mapping[tuple[str, int], int]) -> float:
+    def predict(self, changes: Changes) -> float:
         """The expected time of an update; nothing is expected of changes that were not seen yet."""
         return sum(self.rates.get(kind, 0.0) * rows for kind, rows in changes.items())
 
-    def learn(self, changes: Mapping[tuple[str, int], int], seconds: float) -> None:
-        """Remember what an update of these changes cost."""
+    def limit(self, changes: Changes) -> float:
+        """The time after which an update is abandoned."""
+        return self.bootstrap * max(self.fractions.get(kind, self.switch) for kind in changes)
+
+    def learn(self, changes: Changes, seconds: float) -> None:
+        """Remember what an update of these changes cost; the next one may take twice as long."""
         rows = sum(changes.values())
         for kind in changes:
             self.rates[kind] = _MEMORY * self.rates.get(kind, seconds / rows) + (1 - _MEMORY) * seconds / rows
+            self.fractions[kind] = min(1.0, max(self.switch, 2 * seconds / self.bootstrap)) if self.bootstrap else 1.0
 
-    def fade(self, changes: Mapping[tuple[str, int], int]) -> None:
+    def abandon(self, changes: Changes) -> None:
+        """Remember that an update took longer than its limit: the next one may go on for longer, up to a bootstrap's."""
+        if self.limit(changes) >= self.bootstrap:
+            self.learn(changes, 2 * self.bootstrap)
+        for kind in changes:
+            self.fractions[kind] = min(1.0, _LONGER * self.fractions.get(kind, self.switch))
+
+    def fade(self, changes: Changes) -> None:
         """Trust an estimate less each time that it was believed unseen, so that an update is tried again."""
         for kind in changes:
             self.rates[kind] = _FADING * self.rates.get(kind, 0.0)
@@ -78,7 +100,7 @@ class Recursive:
         self.component, self.lower, self.refresh = component, lower, refresh
         self.relations = tuple(component.states)
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
-        self._history = _History()
+        self._history = _History(refresh.switch)
 
     def run(self) -> ComponentReport:
         """Bring the component up to date; the `delta` of its relations says what changed."""
@@ -99,9 +121,9 @@ class Recursive:
             sum(a.nbytes for state in states for a in state.arrangements()),
         )
 
-    def _changes(self) -> dict[tuple[str, int], int]:
+    def _changes(self) -> dict[Kind, int]:
         """The number of changed rows of each relation below, by sign."""
-        changes: dict[tuple[str, int], int] = {}
+        changes: dict[Kind, int] = {}
         for name in sorted(self.follows):
             delta = self.lower[name].delta
             if delta is not None:
@@ -109,7 +131,7 @@ class Recursive:
                 changes |= {(name, sign): n for sign, n in ((1, len(delta) - removed), (-1, removed)) if n}
         return changes
 
-    def _act(self, changes: Mapping[tuple[str, int], int]) -> tuple[str, str]:
+    def _act(self, changes: Changes) -> tuple[str, str]:
         """What is done, and why."""
         if all(not state.contents.runs for state in self.component.states.values()):
             return self._update(changes, first=True), "it was empty"
@@ -119,17 +141,17 @@ class Recursive:
             return self._bootstrap(), "the policy is full"
         if self.refresh.policy is Policy.INCREMENTAL:
             return self._update(changes), "the policy is incremental"
-        predicted, limit = self._history.predict(changes), self.refresh.switch * self._history.bootstrap
+        predicted, limit = self._history.predict(changes), self._history.limit(changes)
         if predicted > self._history.bootstrap:
             self._history.fade(changes)
             return self._bootstrap(), f"an update was expected to take {predicted:.3g} s, longer than a bootstrap"
         try:
             return self._update(changes, limit=limit), f"it took less than {limit:.3g} s"
         except _Abandoned:
-            self._history.learn(changes, 2 * self._history.bootstrap)
+            self._history.abandon(changes)
             return self._bootstrap(), f"an update was abandoned after {limit:.3g} s"
 
-    def _update(self, changes: Mapping[tuple[str, int], int], first: bool = False, limit: float = float("inf")) -> str:
+    def _update(self, changes: Changes, first: bool = False, limit: float = float("inf")) -> str:
         started = time.perf_counter()
         snapshot = Snapshot.of(self.component.states.values())
 

@@ -9,6 +9,7 @@ from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.search import describe
 
 Words = npt.NDArray[np.uint64]
+Words1 = npt.NDArray[np.uint64]
 Times = npt.NDArray[np.int32]
 Weights = npt.NDArray[np.int64]
 

@@ -1,0 +1,225 @@
+"""Running the thin iterations of a component in compiled code: its tables for `kernels.iterate`, there and back.
+
+Entered when few rows wait; left when an iteration is too large for it, when lost rows must be searched for, or when
+nothing waits any more. In between the kernel returns now and then, so that what it gathered becomes part of the
+arrangements' runs and the caller can abandon the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.local.bind import Tables
+from deltic.engine.local.evaluate import Environment, Evaluation
+from deltic.engine.local.kernels import iterate as kernel
+from deltic.engine.local.levels import LevelBuffers
+from deltic.engine.local.pending import Agenda, Batch
+from deltic.engine.local.relation import State
+from deltic.engine.local.rules import When
+from deltic.engine.local.run import Run, add_runs
+from deltic.engine.local.store import Arrangement, descriptors
+from deltic.engine.local.waiting import Waiting
+
+Table = npt.NDArray[np.int64]
+
+# Entries that may wait when the loop is entered, and iterations until it returns for a moment.
+MOST_WAITING = 1 << 15
+_ALLOWANCE = 2048
+_MOST_ATOMS = 64
+
+
+def fits(evaluations: Sequence[Evaluation]) -> bool:
+    """Whether compiled code can run the queries: searches alone, nothing computed between them or in the head."""
+    segments = [e.plan.segments for e in evaluations]
+    return all(len(s) == 1 and s[0].compute is None and len(s[0].accesses) <= _MOST_ATOMS for s in segments)
+
+
+class Thin:
+    """The tables of a component; they are made anew when one of its arrangements was packed anew."""
+
+    def __init__(self, states: Mapping[str, State], inner: Mapping[str, Sequence[Evaluation]]) -> None:
+        self.states = states
+        self.names = list(states)
+        self.evaluations = [e for name in self.names for e in inner.get(name, ())]
+        self.environment: Environment = self.evaluations[0].environment
+        self._following = [len(inner.get(name, ())) for name in self.names]
+        self.own: list[Arrangement] = []
+        self._bound_for: Tables | None = None
+
+    def _build(self) -> None:
+        """Everything that depends on layouts."""
+        own = [list(_own(state)) for state in self.states.values()]
+        self.own = [a for arrangements in own for a in arrangements]
+        accesses = ((e, access) for e in self.evaluations for access in e.plan.segments[0].accesses[1:])
+        lower = {id(a): a for e, access in accesses if access.relation not in self.states for a in [e.stores(access)]}
+        self.arrangements = [*self.own, *lower.values()]
+        self._numbers = {id(a): i for i, a in enumerate(self.arrangements)}
+        self.relations = np.zeros((len(own), 7), np.int64)
+        first_arrangement = first_query = 0
+        for r, (state, found) in enumerate(zip(self.states.values(), own, strict=True)):
+            queries = self._following[r]
+            self.relations[r, :5] = (state.layout.words, first_arrangement, len(found) - 1, first_query, queries)
+            first_arrangement += len(found)
+            first_query += queries
+        self._arrange()
+        self._bind()
+        self.levels = LevelBuffers([a.layout.words for a in self.own], len(self.arrangements))
+        width = max(state.layout.words for state in self.states.values())
+        self.waiting = Waiting(width)
+        self._log = (
+            np.empty(kernel.LOG_ROWS, np.int64),
+            np.empty((kernel.LOG_ROWS, width), np.uint64),
+            np.empty(kernel.LOG_ROWS, np.int64),
+        )
+
+    def _arrange(self) -> None:
+        """How the rows of each arrangement are made from canonical ones."""
+        self.table = np.zeros((len(self.arrangements), 6), np.int64)
+        moves: list[tuple[int, int, int, int, int]] = []
+        for i, arrangement in enumerate(self.arrangements):
+            self.table[i, kernel.A_WIDTH] = arrangement.layout.words
+        for state in self.states.values():
+            for order, arrangement in state.stores.items():
+                if order != state.canonical:
+                    row = self.table[self._numbers[id(arrangement)]]
+                    row[kernel.A_MOVES], row[kernel.A_MOVE_COUNT] = len(moves), len(order)
+                    for column, to in zip(order, arrangement.layout.places, strict=True):
+                        source = state.layout.places[column]
+                        moves.append((source.word, source.shift, source.mask, to.word, to.shift))
+        self.moves = np.array(moves, np.int64).reshape(-1, 5)
+
+    def _bind(self) -> None:
+        """The queries' tables by address, and their atoms."""
+        atoms: list[tuple[int, bool, bool]] = []
+        self.queries = np.zeros((len(self.evaluations), kernel.Q_TABLES + 24), np.int64)
+        self._atoms_of: list[list[int]] = []
+        for row, evaluation in zip(self.queries, self.evaluations, strict=True):
+            accesses, tables = evaluation.plan.segments[0].accesses[1:], evaluation.tables
+            head = self.names.index(evaluation.query.head)
+            row[: kernel.Q_TABLES] = (head, evaluation.query.body.sign, len(atoms), len(accesses))
+            numbers = [self._numbers[id(evaluation.stores(access))] for access in accesses]
+            self._atoms_of.append(numbers)
+            for access, number in zip(accesses, numbers, strict=True):
+                own = access.relation in self.states
+                atoms.append((number, access.when is When.NEW, own))
+            described: list[int] = []
+            for array in (tables.steps, tables.groups, tables.keys, tables.binds, tables.parts):
+                described += [array.ctypes.data, len(array)]
+            for array in (tables.tests, tables.head, tables.moves):
+                described += [array.ctypes.data, len(array)]
+            described += [tables.slots.ctypes.data, len(tables.slots), 0, 0]
+            described += [a.ctypes.data for a in (tables.ranges, tables.cursors, tables.path, tables.state)]
+            row[kernel.Q_TABLES :] = described
+        self.atoms = np.array(atoms, np.int64).reshape(-1, 3)
+        self._fingers = np.zeros((len(self.queries), 0), np.int64)
+
+    def _attach(self, found: Mapping[str, Sequence[Run]]) -> int:
+        """Read the runs of all arrangements; the most runs that a query or a decision looks at."""
+        runs: list[Run] = []
+        for row, arrangement in zip(self.table, self.arrangements, strict=True):
+            row[kernel.A_BASE], row[kernel.A_BASE_COUNT] = len(runs), len(arrangement.runs)
+            row[kernel.A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
+            runs += arrangement.runs
+        for row, name in zip(self.relations, self.names, strict=True):
+            row[kernel.R_FOUND], row[kernel.R_FOUND_COUNT] = len(runs), len(found[name])
+            runs += found[name]
+        self._alive = runs
+        self.base = descriptors(runs)
+        counts = (self.table[:, kernel.A_BASE_COUNT] + 3).tolist()
+        most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
+        most = max(most, 2 * max(counts) + 1)
+        if self._fingers.shape[1] <= most:
+            self._fingers = np.zeros((len(self.queries), 2 * most), np.int64)
+            for row, fingers in zip(self.queries, self._fingers, strict=True):
+                row[kernel.Q_TABLES + 18 : kernel.Q_TABLES + 20] = fingers.ctypes.data, fingers.size
+        return most
+
+    def run(
+        self,
+        agendas: Mapping[str, Agenda],
+        changes: Mapping[str, Batch],
+        found: Mapping[str, Sequence[Run]],
+        keeps: tuple[bool, bool],
+        check: Callable[[int], None],
+    ) -> int:
+        """Go through iterations as long as they are thin; the number of those done.
+
+        `keeps` says whether counts are kept at every iteration, and whether at all; `check` is called with the
+        iteration reached, and may raise.
+        """
+        if self._bound_for is not self.evaluations[0].tables or len(self.own) != self._count():
+            self._build()
+            self._bound_for = self.evaluations[0].tables
+        self.levels.clear()
+        waiting = [agendas[name] for name in self.names]
+        self.waiting.fill(waiting)
+        most = self._attach(found)
+        progress = np.zeros(5, np.int64)
+        status = kernel.PAUSED
+        while status in (kernel.PAUSED, kernel.LARGE):
+            status = self._iterate(progress, most, keeps)
+            self._report(progress, changes)
+            if status != kernel.PAUSED:
+                self._flush()
+            if status == kernel.LARGE:
+                most = self._attach(found)
+            check(int(progress[kernel.P_NOW]))
+        self.waiting.hand_back(waiting, self.relations[:, kernel.R_WIDTH].tolist())
+        self.environment.visits.rows += int(progress[kernel.P_VISITED])
+        return int(progress[kernel.P_DONE])
+
+    def _count(self) -> int:
+        """The number of the component's arrangements: queries for large changes may have wanted more."""
+        return sum(1 for state in self.states.values() for _ in _own(state))
+
+    def _iterate(self, progress: Table, most: int, keeps: tuple[bool, bool]) -> int:
+        progress[kernel.P_HEAP] = self.waiting.size
+        waiting = self.waiting
+        status, waiting.keys, waiting.rows, waiting.weights = kernel.iterate(
+            self.relations,
+            self.table,
+            self.base,
+            self.moves,
+            self.queries,
+            self.atoms,
+            self.levels.levels,
+            self.levels.spares,
+            waiting.keys,
+            waiting.rows,
+            waiting.weights,
+            *self._log,
+            progress,
+            _ALLOWANCE,
+            most,
+            *keeps,
+        )
+        waiting.size = int(progress[kernel.P_HEAP])
+        return int(status)
+
+    def _report(self, progress: Table, changes: Mapping[str, Batch]) -> None:
+        """Hand over the rows that were asserted and retracted."""
+        count = progress[kernel.P_LOG]
+        relations, rows, signs = self._log[0][:count], self._log[1][:count], self._log[2][:count]
+        for number, name in enumerate(self.names):
+            mine = relations == number
+            if mine.any():
+                changes[name].add(rows[mine, : self.relations[number, kernel.R_WIDTH]].T, signs[mine])
+        progress[kernel.P_LOG] = 0
+
+    def _flush(self) -> None:
+        """Let what changed be part of the arrangements' runs."""
+        for a, arrangement in enumerate(self.own):
+            for run in self.levels.take(a):
+                arrangement.runs = add_runs(arrangement.runs, run)
+            arrangement.before = arrangement.runs
+
+
+def _own(state: State) -> Iterator[Arrangement]:
+    """The arrangements of a relation of the component: its contents, other orders, and its counts last."""
+    assert state.counts is not None
+    yield state.contents
+    yield from (a for a in state.stores.values() if a is not state.contents)
+    yield state.counts
