@@ -1,0 +1,13 @@
+"""docs/circuits.md: its examples run."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+
+def test_the_examples_run():
+    page = Path(__file__).parents[2] / "docs" / "circuits.md"
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.attempted > 15
+    assert results.failed == 0
