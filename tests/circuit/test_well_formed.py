@@ -10,7 +10,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit import reference
 from deltic.circuit.machine import compile as compiling
-from deltic.circuit.machine.nodes import WatchingExit
+from deltic.circuit.machine.loops import WatchingExit
 from deltic.circuit.reference import Interpreter
 from deltic.errors import UnsupportedError
 from tests.circuit.test_cycles import by_denotation, by_interpreter, by_machine

@@ -15,30 +15,12 @@ from xml.sax.saxutils import escape, quoteattr
 from deltic.circuit import operators as ops
 from deltic.circuit.drawing.layers import GAP, Layout, layered
 from deltic.circuit.drawing.shapes import back_edges
+from deltic.circuit.drawing.style import MARKERS, STYLE
 from deltic.circuit.graph import Circuit, Node
 
 _CHARACTER, _LINE, _PAD = 6.7, 15.0, 8.0
 _COLUMNS, _LINES = 46, 4
 _ASIDE = 14.0
-
-_STYLE = """
-  text { font: 11px "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1f2933; }
-  .title { font-weight: bold; }
-  .type { fill: #52606d; }
-  .box { fill: #ffffff; stroke: #7b8794; }
-  .end { fill: #e3f0ff; stroke: #2f6fb0; }
-  .past { fill: #fff3d6; stroke: #b07a12; }
-  .nest { fill: #f5f7fa; stroke: #7b8794; }
-  .inner { fill: #fbfcfd; stroke: #cbd2d9; stroke-dasharray: 2 3; }
-  .edge { fill: none; stroke: #52606d; }
-  .back { fill: none; stroke: #b0323a; stroke-dasharray: 5 4; }
-"""
-_MARKERS = """
-  <marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-    <path d="M0 0L8 4L0 8z" fill="#52606d"/></marker>
-  <marker id="back" viewBox="0 0 8 8" refX="0" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-    <path d="M8 0L0 4L8 8z" fill="#b0323a"/></marker>
-"""
 
 
 def to_svg(circuits: Mapping[str, Circuit]) -> str:
@@ -47,7 +29,7 @@ def to_svg(circuits: Mapping[str, Circuit]) -> str:
     width = sum(panel.width for panel in panels) + GAP * (len(panels) + 1)
     height = max((panel.height for panel in panels), default=0.0) + 2 * GAP
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"']
-    lines += [f' viewBox="0 0 {width:.0f} {height:.0f}">', f"<style>{_STYLE}</style>", f"<defs>{_MARKERS}</defs>"]
+    lines += [f' viewBox="0 0 {width:.0f} {height:.0f}">', f"<style>{STYLE}</style>", f"<defs>{MARKERS}</defs>"]
     lines.append(f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>')
     left = GAP
     for panel in panels:

@@ -11,7 +11,8 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.machine.events import Queue
-from deltic.circuit.machine.nodes import Bundle, Controller, Delay, Entry, Exit, Machine, Primitive, WatchingExit
+from deltic.circuit.machine.loops import Bundle, Entry, Exit, WatchingExit
+from deltic.circuit.machine.nodes import Controller, Delay, Machine, Primitive
 from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE
 from deltic.circuit.types import EdgeType, ZSetType
 from deltic.circuit.windows import latest, recent

@@ -8,7 +8,8 @@ from typing import Any
 from lark import Token, Tree
 
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.reading.operators import READERS, Line
+from deltic.circuit.reading.line import Line
+from deltic.circuit.reading.operators import READERS
 from deltic.circuit.reading.places import Places
 from deltic.circuit.reading.types import read_type
 from deltic.errors import CircuitError, UnsupportedError

@@ -2,84 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any
+from collections.abc import Callable
 
-from lark import Token
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
-from deltic.circuit.graph import Circuit
-from deltic.circuit.reading.places import Places
-from deltic.circuit.reading.scalars import parse_expression, split
+from deltic.circuit.reading.constants import read_constant
+from deltic.circuit.reading.line import Line
+from deltic.circuit.reading.scalars import split
 from deltic.circuit.reading.streaming import read_flat_map, read_window
-from deltic.circuit.types import Column, EdgeType, Schema, Type, ZSetType
+from deltic.circuit.types import Column, ZSetType
 from deltic.circuit.words import WRITTEN, unquoted, word
-
-
-@dataclass(frozen=True)
-class Line:
-    """What the text says about a node."""
-
-    keyword: Token
-    arguments: Token | None
-    rest: Sequence[Token]
-    inputs: Sequence[EdgeType]
-    type: EdgeType
-    bodies: dict[str, Circuit]
-    depth: int
-    places: Places
-
-    @property
-    def zset(self) -> ZSetType:
-        """Its type, which has to be that of a Z-set."""
-        if not isinstance(self.type, ZSetType):
-            raise self.places.error(self.keyword, f"{self.keyword} puts out a Z-set, not {self.type}")
-        return self.type
-
-    @property
-    def input_columns(self) -> tuple[str, ...]:
-        """The columns that its expressions read."""
-        return self.inputs[0].schema.names if self.inputs and isinstance(self.inputs[0], ZSetType) else ()
-
-    def argument(self, kind: str, more: bool = False) -> str:
-        """Its argument, which has to be a NAME, BRACKETS or ROWS; nothing stands after it unless there is `more`."""
-        if self.rest and not more:
-            raise self.places.error(self.rest[0], f"{self.keyword} takes one argument")
-        if self.arguments is None or (
-            self.arguments.type != kind and (kind, self.arguments.type) != ("NAME", "QUOTED")
-        ):
-            wanted = {"NAME": "a name", "BRACKETS": "expressions in [brackets]", "ROWS": "rows in {braces}"}[kind]
-            raise self.places.error(self.arguments or self.keyword, f"{self.keyword} takes {wanted}")
-        return unquoted(self.arguments) if kind == "NAME" else str(self.arguments)
-
-    def outer(self, words: Sequence[Token | None]) -> int:
-        """What stands after `outer` in these words, 0 where there are none."""
-        match [str(word) for word in words if word is not None]:
-            case []:
-                return 0
-            case ["outer", number] if number.isdecimal():
-                return int(number)
-        raise self.places.error(words[0] or self.keyword, f"{self.keyword} takes `outer` and a number here, or nothing")
-
-    def body(self, label: str) -> Circuit:
-        """The circuit inside it under that label."""
-        if label not in self.bodies:
-            raise self.places.error(self.keyword, f"{self.keyword} needs a {label} {{ ... }} after its line")
-        return self.bodies[label]
-
-    def expression(self, text: str) -> exp.Expression:
-        """An expression over the columns of the input."""
-        try:
-            return parse_expression(text, self.input_columns)
-        except ValueError as error:
-            raise self.places.error(self.arguments or self.keyword, f"{self.keyword}: {error}") from None
-
 
 Reader = Callable[[Line], ops.Operator]
 _CALL = re.compile(rf"(\w+)\((\*|{WRITTEN})\) AS ({WRITTEN})")
@@ -118,35 +53,6 @@ def _aggregate(kind: type[ops.Aggregate]) -> Reader:
     return read
 
 
-def _constant(line: Line) -> ops.Constant:
-    text = line.argument("ROWS")
-    try:
-        rows = ast.parse(f"[{text[1:-1]}]", mode="eval").body
-        assert isinstance(rows, ast.List)
-        return ops.Constant(line.zset.schema, tuple(_row(row, line.zset.schema) for row in rows.elts))
-    except (ValueError, SyntaxError):
-        raise line.places.error(line.arguments or line.keyword, "these are not rows of numbers and texts") from None
-
-
-def _row(written: ast.expr, schema: Schema) -> tuple[Any, ...]:
-    values = written.elts if isinstance(written, ast.Tuple) else [written]
-    types = [column.type for column in schema] if len(schema) == len(values) else [Type.STRING] * len(values)
-    return tuple(_value(ast.literal_eval(_Infinite().visit(v)), type_) for v, type_ in zip(values, types, strict=True))
-
-
-def _value(value: Any, type_: Type) -> Any:
-    """A constant of a column; dates and timestamps are written as texts."""
-    times = {Type.DATE: date.fromisoformat, Type.TIMESTAMP: datetime.fromisoformat}
-    return times[type_](value) if type_ in times and isinstance(value, str) else value
-
-
-class _Infinite(ast.NodeTransformer):
-    """inf and nan, as Python prints them, to the numbers."""
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
-
-
 def _import(line: Line) -> ops.Import:
     if not (number := line.argument("NAME")).isdecimal():
         raise line.places.error(line.arguments or line.keyword, "import takes the number of an input")
@@ -182,7 +88,7 @@ def _bracket(line: Line) -> ops.Bracket:
 
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
-    "constant": _constant,
+    "constant": read_constant,
     "sink": lambda line: ops.Sink(line.argument("NAME")),
     "map": _map,
     "flat_map": read_flat_map,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from deltic.circuit import operators as ops
+from deltic.circuit.reading.line import Line
 from deltic.circuit.reading.scalars import split
 from deltic.circuit.words import WRITTEN, unquoted
-
-if TYPE_CHECKING:
-    from deltic.circuit.reading.operators import Line
 
 
 def read_flat_map(line: Line) -> ops.FlatMap:

@@ -1,0 +1,74 @@
+"""What the text says about one node, for the reader of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lark import Token
+from sqlglot import exp
+
+from deltic.circuit.graph import Circuit
+from deltic.circuit.reading.places import Places
+from deltic.circuit.reading.scalars import parse_expression
+from deltic.circuit.types import EdgeType, ZSetType
+from deltic.circuit.words import unquoted
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the text says about a node."""
+
+    keyword: Token
+    arguments: Token | None
+    rest: Sequence[Token]
+    inputs: Sequence[EdgeType]
+    type: EdgeType
+    bodies: dict[str, Circuit]
+    depth: int
+    places: Places
+
+    @property
+    def zset(self) -> ZSetType:
+        """Its type, which has to be that of a Z-set."""
+        if not isinstance(self.type, ZSetType):
+            raise self.places.error(self.keyword, f"{self.keyword} puts out a Z-set, not {self.type}")
+        return self.type
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """The columns that its expressions read."""
+        return self.inputs[0].schema.names if self.inputs and isinstance(self.inputs[0], ZSetType) else ()
+
+    def argument(self, kind: str, more: bool = False) -> str:
+        """Its argument, which has to be a NAME, BRACKETS or ROWS; nothing stands after it unless there is `more`."""
+        if self.rest and not more:
+            raise self.places.error(self.rest[0], f"{self.keyword} takes one argument")
+        if self.arguments is None or (
+            self.arguments.type != kind and (kind, self.arguments.type) != ("NAME", "QUOTED")
+        ):
+            wanted = {"NAME": "a name", "BRACKETS": "expressions in [brackets]", "ROWS": "rows in {braces}"}[kind]
+            raise self.places.error(self.arguments or self.keyword, f"{self.keyword} takes {wanted}")
+        return unquoted(self.arguments) if kind == "NAME" else str(self.arguments)
+
+    def outer(self, words: Sequence[Token | None]) -> int:
+        """What stands after `outer` in these words, 0 where there are none."""
+        match [str(word) for word in words if word is not None]:
+            case []:
+                return 0
+            case ["outer", number] if number.isdecimal():
+                return int(number)
+        raise self.places.error(words[0] or self.keyword, f"{self.keyword} takes `outer` and a number here, or nothing")
+
+    def body(self, label: str) -> Circuit:
+        """The circuit inside it under that label."""
+        if label not in self.bodies:
+            raise self.places.error(self.keyword, f"{self.keyword} needs a {label} {{ ... }} after its line")
+        return self.bodies[label]
+
+    def expression(self, text: str) -> exp.Expression:
+        """An expression over the columns of the input."""
+        try:
+            return parse_expression(text, self.input_columns)
+        except ValueError as error:
+            raise self.places.error(self.arguments or self.keyword, f"{self.keyword}: {error}") from None
