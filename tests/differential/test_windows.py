@@ -22,7 +22,7 @@ from deltic.engine.local.engine import LocalEngine
 from tests.calculus.streams import check, differences, in_one_step
 from tests.conformance.engines import Driver
 from tests.differential.circuits import Shape, random_circuit, random_epochs
-from tests.differential.test_meanings import disagreement, ends
+from tests.differential.test_meanings import by_interpreter, disagreement, ends
 
 BATCHES, PER_BATCH = 4, 15
 
@@ -86,11 +86,22 @@ def check_seed(seed):
     for of in (circuit, incrementalize(circuit)):
         assert parse_circuit(str(of)) == of
         assert not disagreement(of, epochs), f"seed {seed}\n{of}\n{epochs}"
+        assert is_causal_and_time_invariant(of, epochs), f"seed {seed}\n{of}\n{epochs}"
     check(circuit, epochs)
     return {type(op) for op in circuit.operators}
 
 
-@pytest.mark.law("DBSP §8.3", "DBSP §8.5 time-driven windows", "DBSP Prop 8.1", "DBSP Def 4.1")
+def is_causal_and_time_invariant(circuit, epochs):
+    """What comes does not change what was; and where there are no constants, nothing comes of nothing."""
+    outputs = by_interpreter(circuit, epochs)
+    causal = by_interpreter(circuit, epochs[:3]) == outputs[:3]
+    if any(isinstance(op, ops.Constant) for op in circuit.operators):
+        return causal
+    nothing, zero = dict.fromkeys(epochs[0], ZSet()), dict.fromkeys(outputs[0], ZSet())
+    return causal and by_interpreter(circuit, [nothing, *epochs]) == [zero, *outputs]
+
+
+@pytest.mark.law("DBSP §8.3", "DBSP §8.5 time-driven windows", "DBSP Prop 8.1", "DBSP Def 4.1", "DBSP §9.4 invariants")
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_circuits_with_windows(batch):
     met = set()
