@@ -21,19 +21,21 @@ def _bracket(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
 
 def _loop(body: Circuit) -> Circuit:
     builder = CircuitBuilder(body.depth)
+    cycles = {operator.name for operator in body.operators if isinstance(operator, ops.Feedback)}
     numbers: list[int] = []
     for node in body.nodes:
-        numbers.append(_looped(builder, node, [numbers[i] for i in node.inputs]))
+        numbers.append(_looped(builder, node, [numbers[i] for i in node.inputs], cycles))
     return builder.build()
 
 
-def _looped(builder: CircuitBuilder, node: Node, inputs: list[int]) -> int:
+def _looped(builder: CircuitBuilder, node: Node, inputs: list[int], cycles: set[str]) -> int:
     operator = node.operator
     if isinstance(operator, ops.Import):
         return builder.add(ops.Integrate(operator.type.is_set), builder.add(operator))
     if isinstance(operator, ops.Feedback):
         return builder.add(ops.BackEdge(operator.name, operator.schema, is_set=True))
     if isinstance(operator, ops.Sink):
-        builder.add(ops.Close(operator.name), *inputs)
+        if operator.name in cycles:
+            builder.add(ops.Close(operator.name), *inputs)
         return builder.add(operator, builder.add(ops.Differentiate(), *inputs))
     return builder.add(operator, *inputs)
