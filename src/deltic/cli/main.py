@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from deltic.cli.options import ConflictPolicy, EngineChoice, ExplainFormat, OnError, OutputFormat, RunOptions
+from deltic.cli.options import (
+    ConflictPolicy,
+    EngineChoice,
+    ExplainFormat,
+    OnError,
+    OutputFormat,
+    RefreshChoice,
+    RunOptions,
+    StrategyChoice,
+)
 
 app = typer.Typer(
     name="deltic",
@@ -43,6 +52,15 @@ def run(
     conflicts: Annotated[
         ConflictPolicy, typer.Option(help="Insertion of a present row, deletion of an absent one.")
     ] = ConflictPolicy.error,
+    strategy: Annotated[
+        StrategyChoice, typer.Option(help="Counts kept of recursive views: at all iterations, the first, or none.")
+    ] = StrategyChoice.nested,
+    refresh: Annotated[
+        RefreshChoice, typer.Option(help="When recursive views are computed anew instead of updated.")
+    ] = RefreshChoice.auto,
+    switch: Annotated[
+        float, typer.Option(min=0, help="With --refresh auto: the fraction of a bootstrap that an update may take.")
+    ] = 0.2,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
 ) -> None:
@@ -50,7 +68,21 @@ def run(
     from deltic.cli.run import run_command
 
     options = RunOptions(
-        program, facts, changes, out, engine, master, driver_memory, output_format, on_error, conflicts, as_json, quiet
+        program,
+        facts,
+        changes,
+        out,
+        engine,
+        master,
+        driver_memory,
+        output_format,
+        on_error,
+        conflicts,
+        strategy,
+        refresh,
+        switch,
+        as_json,
+        quiet,
     )
     raise typer.Exit(run_command(options))
 

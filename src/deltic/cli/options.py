@@ -15,6 +15,23 @@ class EngineChoice(StrEnum):
     reference = "reference"
 
 
+class StrategyChoice(StrEnum):
+    """What is kept of recursive views beside their rows."""
+
+    nested = "nested"
+    elastic = "elastic"
+    full = "full"
+
+
+class RefreshChoice(StrEnum):
+    """When recursive views are computed anew."""
+
+    auto = "auto"
+    incremental = "incremental"
+    strict = "incremental strict"
+    full = "full"
+
+
 class OutputFormat(StrEnum):
     """The form of the views that are written."""
 
@@ -61,5 +78,8 @@ class RunOptions:
     format: OutputFormat | None
     on_error: OnError
     conflicts: ConflictPolicy
+    strategy: StrategyChoice
+    refresh: RefreshChoice
+    switch: float
     as_json: bool
     quiet: bool

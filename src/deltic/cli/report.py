@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 
 from deltic.cli.options import RunOptions
-from deltic.cli.table import epochs_table, seconds
+from deltic.cli.table import epochs_table, recomputed, seconds
 from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError
 from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome
 
@@ -30,6 +31,8 @@ def print_outcome(outcome: Outcome) -> None:
     if not console.is_terminal:
         console.width = _WIDE
     console.print(epochs_table(outcome.epochs, outcome.watched))
+    for line in recomputed(outcome.epochs):
+        print(line)
     for name, rows in outcome.sizes.items():
         print(f"{name}\t{rows}")
     for written in outcome.written:
@@ -78,6 +81,7 @@ def _epoch(done: EpochDone) -> dict[str, Any]:
         "read_seconds": round(done.read_seconds, 6),
         "write_seconds": round(done.write_seconds, 6),
         "rejected_rows": done.rejected,
+        "recursions": [asdict(component) for component in done.report.components],
     }
 
 

@@ -22,7 +22,12 @@ from deltic.pipeline.session import Pipeline
 def run_command(options: RunOptions) -> int:
     """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
     _check(options)
-    pipeline = Pipeline(engine="reference" if options.engine is EngineChoice.reference else "auto")
+    pipeline = Pipeline(
+        engine="reference" if options.engine is EngineChoice.reference else "auto",
+        strategy=options.strategy.value,
+        refresh=options.refresh.value,
+        switch=options.switch,
+    )
     outcome: Outcome | None = None
     error: DelticError | None = None
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.table import Table
@@ -25,6 +25,14 @@ def epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
         report = done.report
         table.add_row(done.name, f"{report.rows_in:,}", *cells, seconds(report.seconds), f"{report.rows_visited:,}")
     return table
+
+
+def recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
+    """A line for each recursion that an epoch computed anew instead of updating it."""
+    for done in epochs[1:]:
+        for component in done.report.components:
+            if component.action == "bootstrap":
+                yield f"{done.name}: {', '.join(component.relations)} computed anew: {component.reason}"
 
 
 def seconds(value: float) -> str:

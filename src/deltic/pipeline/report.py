@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deltic.engine.protocol import EpochResult
+from deltic.engine.protocol import ComponentReport, EpochResult
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class EpochReport:
     """What the engine took; not the reading and writing of files and DataFrames."""
     rows_visited: int = 0
     """Rows and index entries that the engine looked at: what the cost is made of."""
+    components: tuple[ComponentReport, ...] = ()
+    """What was done to each recursion that the epoch concerned, and why."""
 
     def __str__(self) -> str:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
@@ -41,4 +43,4 @@ class EpochReport:
 def report_of(result: EpochResult) -> EpochReport:
     """The numbers of an engine's result."""
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
-    return EpochReport(result.rows_in, changed, result.seconds, result.rows_visited)
+    return EpochReport(result.rows_in, changed, result.seconds, result.rows_visited, result.components)

@@ -9,7 +9,7 @@ from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import DelticError
-from deltic.pipeline.engines import EngineName, new_engine
+from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, new_engine
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.program import Compiled, compiled
 from deltic.pipeline.transaction import Batches, Transaction, with_weight
@@ -27,11 +27,25 @@ class Pipeline:
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
     "normalize" makes it a no-op, "trust" does not look.
 
+    The rest is about recursive views. `strategy` says what is kept beside their rows: "nested" counts derivations at
+    every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone, which takes
+    less memory, and searches again for what deletions take away; "full" counts nothing and computes the views anew
+    in every epoch. `refresh` is "auto": an update that takes longer than the fraction `switch` of the last bootstrap is
+    abandoned, and the recursion computed anew, a little later each time until it is known what such updates take;
+    "incremental": never computed anew; "incremental strict": moreover a program with an operator that has no
+    derivative is refused; or "full": always computed anew.
+
     A pipeline belongs to one thread.
     """
 
     def __init__(
-        self, spark: SparkSession | None = None, engine: EngineName = "auto", conflicts: Conflicts = "error"
+        self,
+        spark: SparkSession | None = None,
+        engine: EngineName = "auto",
+        conflicts: Conflicts = "error",
+        strategy: StrategyName = "nested",
+        refresh: RefreshName = "auto",
+        switch: float = 0.2,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -39,7 +53,8 @@ class Pipeline:
         self.conflicts: Conflicts = conflicts
         self._engine_name: EngineName = engine
         self._compiled = compiled([])
-        self._engine: Engine = new_engine(engine, self._compiled.circuit)
+        self._maintenance = Maintenance(strategy, refresh, switch)
+        self._engine: Engine = new_engine(engine, self._compiled.circuit, self._maintenance)
         self._has_begun = False
         self._transaction: Transaction | None = None
 
@@ -52,7 +67,7 @@ class Pipeline:
         """
         self._refuse_inside_transaction("a program is added before or after it")
         program = compiled([*self._compiled.programs, parse(text, file)])
-        engine = new_engine(self._engine_name, program.circuit)
+        engine = new_engine(self._engine_name, program.circuit, self._maintenance)
         if self._has_begun:
             engine.apply(self._contents(program), "trust")
         self._compiled, self._engine = program, engine

@@ -47,7 +47,7 @@ class LocalEngine:
 
     def __init__(self, circuit: Circuit, strategy: Strategy = Strategy.NESTED, refresh: Refresh = AUTO) -> None:
         self.circuit = circuit
-        self.program = extract(incrementalize(circuit))
+        self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self._interner = Interner()
         self._domains = assign_domains(self.program, self._value_of)
         columns = self._domains.columns

@@ -19,6 +19,8 @@ from deltic.engine.protocol import ComponentReport
 _MEMORY = 0.5
 _FADING = 0.8
 _LONGER = 2.5
+# Seconds below which it does not matter what is done.
+_QUICK = 0.02
 
 # A followed relation and the sign of its changes; the number of changed rows of each such kind.
 Kind = tuple[str, int]
@@ -38,10 +40,14 @@ class Policy(enum.Enum):
 
 @dataclass(frozen=True)
 class Refresh:
-    """A policy with its switching parameter, the fraction of the last bootstrap's time that an update may take."""
+    """A policy with its switching parameter, the fraction of the last bootstrap's time that an update may take.
+
+    `strict` refuses circuits with an operator that is not incremental.
+    """
 
     policy: Policy = Policy.AUTO
     switch: float = 0.2
+    strict: bool = False
 
 
 AUTO = Refresh()
@@ -70,8 +76,10 @@ class _History:
         return sum(self.rates.get(kind, 0.0) * rows for kind, rows in changes.items())
 
     def limit(self, changes: Changes) -> float:
-        """The time after which an update is abandoned."""
-        return self.bootstrap * max(self.fractions.get(kind, self.switch) for kind in changes)
+        """The time after which an update is abandoned; what is quick in any case is left alone."""
+        if self.switch == 0:
+            return 0.0
+        return max(_QUICK, self.bootstrap * max(self.fractions.get(kind, self.switch) for kind in changes))
 
     def learn(self, changes: Changes, seconds: float) -> None:
         """Remember what an update of these changes cost; the next one may take twice as long."""
@@ -81,7 +89,7 @@ class _History:
             self.fractions[kind] = min(1.0, max(self.switch, 2 * seconds / self.bootstrap)) if self.bootstrap else 1.0
 
     def abandon(self, changes: Changes) -> None:
-        """Remember that an update took longer than its limit: the next one may go on for longer, up to a bootstrap's."""
+        """Remember that an update took longer than its limit: the next one may go on for longer."""
         if self.limit(changes) >= self.bootstrap:
             self.learn(changes, 2 * self.bootstrap)
         for kind in changes:
