@@ -13,7 +13,8 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.reference import Inputs, Interpreter, Rows, Value
+from deltic.circuit.pointwise import Inputs, Rows, Value
+from deltic.circuit.reference import Interpreter
 
 ITERATIONS = 500
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit.graph import Circuit
-from deltic.circuit.reference import Interpreter, Rows
+from deltic.circuit.pointwise import Rows
+from deltic.circuit.reference import Interpreter
 from tests.differential.circuits import integrals
 
 Epoch = Mapping[str, Rows]

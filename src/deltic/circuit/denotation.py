@@ -38,7 +38,8 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.memory import Time
-from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE, Rows
+from deltic.circuit.pointwise import POINTWISE, Rows
+from deltic.circuit.reference import ITERATION_LIMIT
 from deltic.circuit.settling import Settling, at
 from deltic.circuit.types import Schema
 from deltic.circuit.windows import latest, within

@@ -1,29 +1,18 @@
-"""The reference interpreter: the papers' definitions over Python Z-sets, slow, short and obviously right.
-
-Rows are tuples of Python values in the order of the schema.
-"""
+"""The reference interpreter: the papers' definitions over Python Z-sets, slow, short and obviously right."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from deltic.algebra.relational import antijoin
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit.aggregation import aggregate
-from deltic.circuit.evaluate import evaluate
-from deltic.circuit.generators import generate
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.memory import Memory, Time
-from deltic.circuit.types import Schema, ZSetType
+from deltic.circuit.pointwise import POINTWISE, Inputs, Rows, Value
+from deltic.circuit.types import ZSetType
 from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
-
-Row = tuple[Any, ...]
-Rows = ZSet[Row]
-Value = Any  # Rows, or a dict of them for a bundle
-Inputs = Sequence[Value]
 
 ITERATION_LIMIT = 1_000_000
 
@@ -100,8 +89,8 @@ class Interpreter:
             return inner.step(op.named(inputs), time=environment.time)
         if type(op) in LEAVES:
             return LEAVES[type(op)](op, environment)
-        if type(op) in POINTWISE:
-            return POINTWISE[type(op)](op, inputs, types)
+        if type(op) in FUNCTIONS:
+            return FUNCTIONS[type(op)](op, inputs, types)
         if type(op) in STATEFUL:
             memory = self._memories[number]
             value, kept = STATEFUL[type(op)](op, inputs, types, memory.before())
@@ -164,78 +153,6 @@ class _Environment:
         self.sources, self.imports, self.feedback, self.time = sources, imports, feedback, time
 
 
-def _map(op: ops.Map, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    schema = types[0].schema
-    pairs = ((_project(op, row, schema), weight) for row, weight in inputs[0])
-    return ZSet((row, weight) for row, weight in pairs if row is not None)
-
-
-def _project(op: ops.Map, row: Row, schema: Schema) -> Row | None:
-    named = dict(zip(schema.names, row, strict=True))
-    values = tuple(evaluate(e, named, schema.types) for e in op.expressions)
-    undefined = any(v is None and not c.nullable for v, c in zip(values, op.columns, strict=True))
-    return None if undefined else values
-
-
-def _flat_map(op: ops.FlatMap, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    schema = types[0].schema
-
-    def extended(row: Row) -> list[Row]:
-        named = dict(zip(schema.names, row, strict=True))
-        arguments = [evaluate(e, named, schema.types) for e in op.expressions]
-        return [(*row, value) for value in generate(op.generator, arguments)]
-
-    result: Rows = inputs[0].flat_map(extended)
-    return result
-
-
-def _filter(op: ops.Filter, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    schema = types[0].schema
-    result: Rows = inputs[0].filter(
-        lambda row: evaluate(op.predicate, dict(zip(schema.names, row, strict=True)), schema.types) is True
-    )
-    return result
-
-
-def _join(op: ops.Join, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    result: Rows = inputs[0]
-    names = types[0].schema.names
-    for rows, type_ in zip(inputs[1:], types[1:], strict=True):
-        result, names = _natural_join(result, names, rows, type_.schema.names)
-    return result
-
-
-Names = tuple[str, ...]
-
-
-def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names) -> tuple[Rows, Names]:
-    shared = [n for n in left_names if n in right_names]
-    extra = [i for i, n in enumerate(right_names) if n not in left_names]
-    joined = left.join(
-        right,
-        _picker([left_names.index(n) for n in shared]),
-        _picker([right_names.index(n) for n in shared]),
-        lambda row, other: row + tuple(other[i] for i in extra),
-    )
-    return joined, left_names + tuple(right_names[i] for i in extra)
-
-
-def _picker(positions: Sequence[int]) -> Callable[[Row], Row]:
-    return lambda row: tuple(row[i] for i in positions)
-
-
-def _antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    names, right_names = types[0].schema.names, types[1].schema.names
-    pick = _picker([names.index(n) for n in right_names])
-    return antijoin(inputs[0], inputs[1], pick, lambda row: row)
-
-
-def _distinct_delta(op: ops.DistinctDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    old, delta = inputs
-    result: Rows = (old + delta).distinct() - old.distinct()
-    return result
-
-
 def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, types: Sequence[ZSetType]) -> dict[str, Rows]:
     """Iterate the body from the empty relations until nothing changes."""
     body = Interpreter(op.body)
@@ -258,22 +175,10 @@ def _fixpoint_delta(
     return {name: new[name] - old[name] for name in new}, (new_inputs, new)
 
 
-def _aggregate_delta(op: ops.AggregateDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    old, delta = inputs
-    return aggregate(op, old + delta, types[0].schema) - aggregate(op, old, types[0].schema)
-
-
 def _window(op: ops.Window, inputs: Inputs, types: Sequence[ZSetType], state: Rows | None) -> tuple[Rows, Rows]:
     rows, clock = inputs
     now = latest(clock, state or ZSet())
     return recent(op, rows, now, types[0].schema), now
-
-
-def _plus(op: ops.Plus, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
-    total: Rows = ZSet()
-    for rows in inputs:
-        total = total + rows
-    return total
 
 
 LEAVES: dict[type[ops.Operator], Callable[[Any, _Environment], Rows]] = {
@@ -282,23 +187,7 @@ LEAVES: dict[type[ops.Operator], Callable[[Any, _Environment], Rows]] = {
     ops.Import: lambda op, env: env.imports[op.index],
     ops.Feedback: lambda op, env: env.feedback.get(op.name, ZSet()),
 }
-POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
-    ops.Map: _map,
-    ops.FlatMap: _flat_map,
-    ops.Filter: _filter,
-    ops.Join: _join,
-    ops.Antijoin: _antijoin,
-    ops.Plus: _plus,
-    ops.Negate: lambda op, inputs, types: -inputs[0],
-    ops.Distinct: lambda op, inputs, types: inputs[0].distinct(),
-    ops.DistinctDelta: _distinct_delta,
-    ops.Aggregate: lambda op, inputs, types: aggregate(op, inputs[0], types[0].schema),
-    ops.AggregateDelta: _aggregate_delta,
-    ops.Fixpoint: _fixpoint,
-    ops.Component: lambda op, inputs, types: inputs[0][op.name],
-    ops.Sink: lambda op, inputs, types: inputs[0],
-    ops.Close: lambda op, inputs, types: inputs[0],
-}
+FUNCTIONS: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {**POINTWISE, ops.Fixpoint: _fixpoint}
 STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value, Any]]] = {
     ops.Integrate: lambda op, inputs, types, state: (total := (state or ZSet()) + inputs[0], total),
     ops.Differentiate: lambda op, inputs, types, state: (inputs[0] - (state or ZSet()), inputs[0]),

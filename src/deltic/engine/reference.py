@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.reference import Interpreter, Row, Rows
+from deltic.circuit.pointwise import Row, Rows
+from deltic.circuit.reference import Interpreter
 from deltic.circuit.types import Schema
 from deltic.engine.batches import conforming
 from deltic.engine.changes import Changes, ViewChange, count

@@ -13,7 +13,8 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.machine.events import Queue
 from deltic.circuit.machine.loops import Bundle, Entry, Exit, WatchingExit
 from deltic.circuit.machine.nodes import Controller, Delay, Machine, Primitive
-from deltic.circuit.reference import ITERATION_LIMIT, POINTWISE
+from deltic.circuit.pointwise import POINTWISE
+from deltic.circuit.reference import ITERATION_LIMIT
 from deltic.circuit.types import EdgeType, ZSetType
 from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
