@@ -57,7 +57,24 @@ class Op:
         return f"{self.functor}({', '.join(shown)})"
 
 
-Term = Var | Const | Wild | Op
+@dataclass(frozen=True)
+class Aggregate:
+    """A function of a target, None for `count`, over a conjunction of atoms and comparisons.
+
+    `given` are the variables in it that have their values outside.
+    """
+
+    function: str
+    target: Term | None
+    body: tuple[Literal, ...]
+    given: frozenset[str]
+
+    def __str__(self) -> str:
+        target = f" {self.target}" if self.target else ""
+        return f"{self.function}{target} : {{ {', '.join(map(str, self.body))} }}"
+
+
+Term = Var | Const | Wild | Op | Aggregate
 
 
 @dataclass(frozen=True)
@@ -148,4 +165,6 @@ def variables(term: Term) -> set[str]:
     """The names of the variables in a term."""
     if isinstance(term, Var):
         return {term.name}
+    if isinstance(term, Aggregate):
+        return set(term.given)
     return set().union(*map(variables, term.arguments)) if isinstance(term, Op) else set()

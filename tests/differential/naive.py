@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from tests.differential.datalog import (
+    Aggregate,
     Atom,
     Comparison,
     Const,
@@ -99,10 +103,19 @@ def _layers(program: Program) -> list[set[str]]:
     level = {r.name: 0 for r in program.relations}
     for _ in range(len(level) ** 2 + 1):
         for rule in program.rules:
-            for atom in (a for body in _conjunctions(rule.body) for a in body if isinstance(a, Atom)):
+            for name, above in (use for body in _conjunctions(rule.body) for use in _uses(body)):
                 for head in rule.heads:
-                    level[head.relation] = max(level[head.relation], level[atom.relation] + atom.negated)
+                    level[head.relation] = max(level[head.relation], level[name] + above)
     return [{name for name, at in level.items() if at == wanted} for wanted in range(max(level.values()) + 1)]
+
+
+def _uses(body: tuple[Literal, ...]) -> Iterator[tuple[str, bool]]:
+    """The relations that a conjunction reads, and whether they have to be complete."""
+    for literal in body:
+        if isinstance(literal, Atom):
+            yield literal.relation, literal.negated
+        elif isinstance(literal, Comparison) and isinstance(literal.right, Aggregate):
+            yield from ((name, True) for name, _ in _uses(literal.right.body))
 
 
 def _conjunctions(body: tuple[Literal, ...]) -> list[tuple[Literal, ...]]:
@@ -143,6 +156,8 @@ def _extend(literal: Literal, env: Env, relations: Mapping[str, set[Row]]) -> It
         return
     if isinstance(literal, Comparison):
         with contextlib.suppress(_Undefined):
+            if isinstance(literal.right, Aggregate):
+                literal = replace(literal, right=_aggregated(literal.right, env, relations))
             yield from _compare(literal, env)
         return
     assert isinstance(literal, Atom)
@@ -153,6 +168,32 @@ def _extend(literal: Literal, env: Env, relations: Mapping[str, set[Row]]) -> It
         yield from found
     elif not found:
         yield env
+
+
+def _aggregated(aggregate: Aggregate, env: Env, relations: Mapping[str, set[Row]]) -> Const:
+    """The value as a constant, whose type nothing asks for."""
+    found = list(_solutions(aggregate.body, {name: env[name] for name in aggregate.given}, relations))
+    if aggregate.target is None:
+        return Const(len(found), "")
+    target = aggregate.target
+    values = [_value(target, e) for e in found if not _is_undefined(target, e)]
+    total = sum(map(Fraction, values))
+    if aggregate.function == "sum":
+        return Const(_float(total) if any(isinstance(v, float) for v in values) else _in_64_bits(int(total)), "")
+    if not values:
+        raise _Undefined
+    if aggregate.function == "mean":
+        return Const(_float(total / len(values)), "")
+    return Const(min(values) if aggregate.function == "min" else max(values), "")
+
+
+def _float(value: Fraction | int) -> float:
+    return float(value) if abs(value) < 2**1024 - 2**970 else math.copysign(math.inf, value)
+
+
+def _in_64_bits(value: int) -> int:
+    """Random programs add up numbers only."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def _is_undefined(term: Term, env: Env) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.differential.datalog import (
@@ -16,6 +16,7 @@ from tests.differential.datalog import (
     NUMBER,
     SYMBOL,
     UNSIGNED,
+    Aggregate,
     Atom,
     Comparison,
     Const,
@@ -29,6 +30,7 @@ from tests.differential.datalog import (
     Term,
     Var,
     Wild,
+    variables,
 )
 
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -88,7 +90,7 @@ def _constant(rng: random.Random, type_: str) -> Const:
 
 @dataclass
 class _Maker:
-    """Makes one rule; `bound` are the variables that its positive atoms and equations bind."""
+    """Makes one rule; `bound` are the variables that its positive atoms and equations bind, `results` of aggregates."""
 
     rng: random.Random
     relations: Sequence[Relation]
@@ -97,6 +99,7 @@ class _Maker:
     bound: list[Var] = field(default_factory=list)
     body: list[Literal] = field(default_factory=list)
     fresh: int = 0
+    results: list[Var] = field(default_factory=list)
 
     def rule(self) -> Rule:
         layer = self.layers[self.head.name]
@@ -108,6 +111,8 @@ class _Maker:
             self.rng.choice((self._compare, self._compute, self._compute, self._disjoin))()
         for _ in range(self.rng.choice((0, 0, 1)) if below else 0):
             self.body.append(self._negated(self.rng.choice(below)))
+        for _ in range(self.rng.choice((0, 0, 0, 1, 1, 2)) if below else 0):
+            self._aggregate(below)
         heads = [self.head] + [r for r in same if r is not self.head and self.rng.random() < 0.08]
         atoms = tuple(Atom(h.name, tuple(self._result(t) for t in h.types)) for h in heads)
         self.rng.shuffle(self.body)
@@ -152,8 +157,42 @@ class _Maker:
         return self.rng.choice(known) if known and self.rng.random() < 0.85 else _constant(self.rng, type_)
 
     def _result(self, type_: str) -> Term:
-        """A term of a head."""
+        """A term of a head: often the result of an aggregate."""
+        aggregated = [v for v in self.results if v.name.startswith(LETTERS[type_])]
+        if aggregated and self.rng.random() < 0.6:
+            return self.rng.choice(aggregated)
         return self._expression(type_) if self._of(type_) and self.rng.random() < 0.12 else self._read(type_)
+
+    def _aggregate(self, below: Sequence[Relation]) -> None:
+        """Bind a new number or float to an aggregate over one or two atoms, which may share variables with the rule."""
+        inner = replace(self, bound=[], body=[], fresh=self.fresh + 1)
+        given: set[str] = set()
+        for relation in self.rng.choices(below, k=self.rng.choice((1, 1, 2))):
+            inner._positive(relation)
+            inner.body[-1] = self._shared(inner.body[-1], relation, given)
+        if self.rng.random() < 0.3:
+            inner.body.append(inner._comparison())
+        self.fresh = inner.fresh
+        atoms = [_computable(literal, inner.body) for literal in inner.body if isinstance(literal, Atom)]
+        conditions = [c for c in inner.body if not isinstance(c, Atom) and _is_about(c, atoms)]
+        numbers = [v for v in inner.bound if v.name[0] in (LETTERS[NUMBER], LETTERS[FLOAT]) and _mentions(atoms, v)]
+        function = self.rng.choice(("count", "sum", "sum", "min", "max", "mean"))
+        target = self.rng.choice(numbers) if numbers and function != "count" else None
+        function = function if target else "count"
+        is_float = function == "mean" or (target is not None and target.name.startswith(LETTERS[FLOAT]))
+        result = self._new(FLOAT if is_float else NUMBER)
+        self.results.append(result)
+        self.body.append(Comparison("=", result, Aggregate(function, target, (*atoms, *conditions), frozenset(given))))
+
+    def _shared(self, atom: Literal, relation: Relation, given: set[str]) -> Atom:
+        """The atom with a variable of the rule in some places; `given` collects them."""
+        assert isinstance(atom, Atom)
+        terms = list(atom.terms)
+        for i, type_ in enumerate(relation.types):
+            if self._of(type_) and self.rng.random() < 0.4:
+                terms[i] = shared = self.rng.choice(self._of(type_))
+                given.add(shared.name)
+        return Atom(atom.relation, tuple(terms))
 
     # Conditions and values
 
@@ -219,6 +258,23 @@ class _Maker:
     def guard(self, low: Const, term: Term, high: Const) -> None:
         """Ask that a term lie between two constants."""
         self.body += [Comparison("<=", low, term), Comparison("<", term, high)]
+
+
+def _mentions(body: Sequence[Literal], variable: Var) -> bool:
+    """Whether an atom binds the variable."""
+    return any(variable in literal.terms for literal in body if isinstance(literal, Atom))
+
+
+def _computable(atom: Atom, body: Sequence[Literal]) -> Atom:
+    """The atom with `_` in place of what is computed from variables that no atom binds."""
+    terms = [t if all(_mentions(body, Var(name)) for name in variables(t)) else Wild() for t in atom.terms]
+    return replace(atom, terms=tuple(terms))
+
+
+def _is_about(literal: Literal, body: Sequence[Literal]) -> bool:
+    """Whether atoms of the body bind all variables of a comparison."""
+    assert isinstance(literal, Comparison)
+    return all(_mentions(body, Var(name)) for name in variables(literal.left) | variables(literal.right))
 
 
 def _number(value: int) -> Const:

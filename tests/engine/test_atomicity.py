@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
+from deltic.engine.local import aggregate, evaluate, recursion, refresh, relation, store
 from deltic.engine.local import engine as engine_module
-from deltic.engine.local import evaluate, recursion, refresh, relation, store
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.reference import ReferenceEngine, from_arrow
@@ -28,6 +28,7 @@ PLACES = {
     "adding a change to a relation": (relation.State, "append"),
     "adding a change of counts": (relation.State, "count"),
     "merging runs": (store, "add_runs"),
+    "the totals of groups": (aggregate, "add_runs"),
     "a fixpoint": (refresh, "update"),
     "the changes of tables": (engine_module, "table_change"),
     "the changes of views": (engine_module, "view_change"),

@@ -20,6 +20,9 @@ VIEWS = {
     "computed key": ".decl v(x: number, z: number)\nv(x, z) :- a(x, y), b(y + 1, z).",
     "union": ".decl v(x: number, y: number)\nv(x, y) :- a(x, y).\nv(x, y) :- b(x, y).",
     "short chains": ".decl v(x: number, z: number)\nv(x, y) :- a(x, y).\nv(x, z) :- v(x, y), b(y, z).",
+    "totals": ".decl v(c: number, s: number)\nv(c, s) :- c = count : { a(_, _) }, s = sum y : { b(_, y) }.",
+    "least and greatest": ".decl v(l: number, g: number)\nv(l, g) :- l = min x : { a(x, _) }, g = max y : { b(_, y) }.",
+    "groups": ".decl v(x: number, n: number)\nv(x, n) :- a(x, y), n = count : { b(y, _) }.",
     "constant": ".decl v(z: number)\nv(z) :- a(5, y), b(y, z).",
 }
 FEW = 60

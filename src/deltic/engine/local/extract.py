@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.evaluate import evaluate
 from deltic.circuit.expressions import is_literal, is_total, operands_of, show
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.types import Schema, Type
@@ -403,8 +404,8 @@ def _names(body: Body) -> dict[int, str]:
 def _restrict(body: Body, condition: Term) -> list[Body]:
     """The body with one more condition; nothing when it can never hold."""
     predicate = as_expression(condition)
-    if isinstance(predicate, exp.Boolean):
-        return [body] if predicate.this else []
+    if not any(predicate.find_all(exp.Column)):
+        return [body] if evaluate(predicate, {}, {}) is True else []
     if isinstance(predicate, exp.EQ):
         left, right = (_term_of(side) for side in (predicate.this, predicate.expression))
         return _equate(body, left, right)
