@@ -5,16 +5,16 @@ each fixpoint adds the time of its iterations. Operators without state are lifte
 
     ↑X ∘ (fix α. body(↑E(imports), ↑z⁻¹(α)))
 
-with the body lifted as a whole, which by [DBSP Prop. 5.7] is to lift what it consists of. Delays, I and D belong to
-one of the times, their *clock*: that of the circuit they stand in, or of one `outer` to it. In the derivative of a
-fixpoint's body this is counted from the circuit around it, as the body's changes are those from one of its steps to
-the next.
+with the body lifted as a whole, which by [DBSP Prop. 5.7] is to lift what it consists of. A bracket is ↑∫ ∘ body ∘ ↑δ₀,
+and back-edges carry the only streams that solve their equations. Delays, I and D belong to one of the times, their
+*clock*: that of the circuit they stand in, or of one `outer` to it. In the derivative of a fixpoint's body this is
+counted from the circuit around it, as the body's changes are those from one of its steps to the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -40,13 +40,12 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.memory import Time
 from deltic.circuit.pointwise import POINTWISE, Rows
 from deltic.circuit.reference import ITERATION_LIMIT
-from deltic.circuit.settling import Settling, at
+from deltic.circuit.scopes import Meaning, Scope, StreamBundle, Streams, Value
+from deltic.circuit.settling import Settling
 from deltic.circuit.types import Schema
 from deltic.circuit.windows import latest, within
 from deltic.errors import UnsupportedError
 
-Streams = Stream[Any]
-Value = Any  # a stream, or a dict of them for a bundle
 Bundle = Mapping[str, Rows]
 
 BUNDLES: FiniteMaps[str, Rows] = FiniteMaps(Z_SETS)
@@ -60,63 +59,16 @@ STREAM_OPERATORS: dict[type[ops.Operator], Callable[[Streams], Streams]] = {
 
 def denote(circuit: Circuit, sources: Mapping[str, Stream[Rows]]) -> dict[str, Stream[Rows]]:
     """The streams of the sinks for these streams of the sources; a source that is absent is zero at all times."""
-    return _denote(circuit, _Scope(depth=1, clock=0, sources=sources)).sinks
+    return _denote(circuit, Scope(depth=1, clock=0, sources=sources)).sinks
 
 
-@dataclass(frozen=True)
-class _Scope:
-    """Where a circuit stands: how deep its streams are nested, which time its delays count, what its leaves read."""
-
-    depth: int
-    clock: int
-    sources: Mapping[str, Streams] = field(default_factory=dict)
-    imports: Sequence[Streams] = ()
-    feedback: Mapping[str, Streams] = field(default_factory=dict)
-
-    def lift(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of Z-sets at all times of the scope."""
-        return lift_repeatedly(function, Z_SETS, self.depth)
-
-    def raised(self, operator: Callable[[Any], Any], time: int) -> Callable[..., Any]:
-        """An operator at one of the times; it maps streams to streams as deeply nested."""
-        return lift_repeatedly(operator, nested_streams(Z_SETS, self.depth - time), time)
-
-
-@dataclass(frozen=True)
-class _Meaning:
-    """The streams of all nodes of a circuit, in order, those of its sinks and of its back-edges' beginnings by name.
-
-    `observed` gives the values of all nodes at a time, also of those in circuits inside it.
-    """
-
-    nodes: Sequence[Value]
-    sinks: dict[str, Streams]
-    closes: dict[str, Streams]
-
-    def observed(self, time: Time) -> list[Any]:
-        return [_observed(value, time) for value in self.nodes]
-
-
-class _Bundle(dict[str, Streams]):
-    """The streams of a circuit inside a circuit by name, and what is observed of its nodes."""
-
-    inside: Callable[[Time], Any]
-
-
-def _observed(value: Value, time: Time) -> Any:
-    if isinstance(value, dict):
-        relations = {name: at(stream, time) for name, stream in value.items()}
-        return (relations, value.inside(time)) if isinstance(value, _Bundle) else relations
-    return at(value, time)
-
-
-def _denote(circuit: Circuit, scope: _Scope) -> _Meaning:
+def _denote(circuit: Circuit, scope: Scope) -> Meaning:
     """The meaning of a circuit: its back-edges carry the only streams that solve their equations [DBSP §9.4.4]."""
     if not circuit.closes:
         return _acyclic(circuit, scope, {})
 
     @cache
-    def closed(*cycles: Streams) -> _Meaning:
+    def closed(*cycles: Streams) -> Meaning:
         return _acyclic(circuit, scope, dict(zip(circuit.closes, cycles, strict=True)))
 
     def output(name: str) -> Callable[..., Streams]:
@@ -126,7 +78,7 @@ def _denote(circuit: Circuit, scope: _Scope) -> _Meaning:
     return closed(*fix_together([output(name) for name in circuit.closes], groups))
 
 
-def _acyclic(circuit: Circuit, scope: _Scope, cycles: Mapping[str, Streams]) -> _Meaning:
+def _acyclic(circuit: Circuit, scope: Scope, cycles: Mapping[str, Streams]) -> Meaning:
     """The streams of the nodes for given streams at the beginnings of the back-edges."""
     values: list[Value] = []
     for node in circuit.nodes:
@@ -135,17 +87,17 @@ def _acyclic(circuit: Circuit, scope: _Scope, cycles: Mapping[str, Streams]) -> 
         else:
             values.append(_node(circuit, node, [values[i] for i in node.inputs], scope))
     sinks = {name: values[number] for name, number in circuit.sinks.items()}
-    return _Meaning(values, sinks, {name: values[number] for name, number in circuit.closes.items()})
+    return Meaning(values, sinks, {name: values[number] for name, number in circuit.closes.items()})
 
 
-def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: _Scope) -> Value:
+def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: Scope) -> Value:
     op = node.operator
     if isinstance(op, ops.Fixpoint | ops.FixpointDelta):
         return _fixpoint(op, inputs, scope)
     if isinstance(op, ops.Bracket):
         return _bracket(op, inputs, scope)
     if isinstance(op, ops.Call):
-        meaning = _denote(op.circuit, _Scope(scope.depth, scope.clock, op.named(inputs)))
+        meaning = _denote(op.circuit, Scope(scope.depth, scope.clock, op.named(inputs)))
         return _bundle(meaning.sinks, meaning.observed)
     if isinstance(op, ops.Component):
         return inputs[0][op.name]
@@ -161,16 +113,16 @@ def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: _Scope) -> V
     return scope.lift(lambda *rows: POINTWISE[type(op)](op, rows, types))(*inputs)
 
 
-def _bundle(streams: Mapping[str, Streams], inside: Callable[[Time], Any]) -> _Bundle:
-    bundle = _Bundle(streams)
+def _bundle(streams: Mapping[str, Streams], inside: Callable[[Time], Any]) -> StreamBundle:
+    bundle = StreamBundle(streams)
     bundle.inside = inside
     return bundle
 
 
-def _bracket(op: ops.Bracket, inputs: list[Streams], scope: _Scope) -> _Bundle:
+def _bracket(op: ops.Bracket, inputs: list[Streams], scope: Scope) -> StreamBundle:
     """∫ of the body's sinks for δ₀ of the inputs, at all times of the circuit around it."""
     once = lift_repeatedly(lambda rows: impulse(Z_SETS, rows), nested_streams(Z_SETS, 1), scope.depth)
-    meaning = _denote(op.body, _Scope(scope.depth + 1, scope.depth, imports=[once(stream) for stream in inputs]))
+    meaning = _denote(op.body, Scope(scope.depth + 1, scope.depth, imports=[once(stream) for stream in inputs]))
     settling = Settling(meaning.observed, tuple(range(scope.depth - op.body.reach, scope.depth)), ITERATION_LIMIT)
 
     def total(name: str, stream: Streams) -> Streams:
@@ -188,11 +140,11 @@ def _window(op: ops.Window, schema: Schema, rows: Streams, clock: Streams) -> St
     return window(within(op, schema), rows, now)
 
 
-def _source(op: ops.Source, scope: _Scope) -> Streams:
+def _source(op: ops.Source, scope: Scope) -> Streams:
     return scope.sources.get(op.name, Stream.of(Z_SETS, []))
 
 
-LEAVES: dict[type[ops.Operator], Callable[[Any, _Scope], Streams]] = {
+LEAVES: dict[type[ops.Operator], Callable[[Any, Scope], Streams]] = {
     ops.Source: _source,
     ops.Constant: lambda op, scope: nested_stream(Z_SETS, scope.depth, lambda *time: ZSet.of(op.rows)),
     ops.Import: lambda op, scope: scope.imports[op.index],
@@ -200,14 +152,14 @@ LEAVES: dict[type[ops.Operator], Callable[[Any, _Scope], Streams]] = {
 }
 
 
-def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Streams], scope: _Scope) -> dict[str, Streams]:
+def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Streams], scope: Scope) -> dict[str, Streams]:
     """The last values of the body's iterations.
 
     A derivative's changes may be zero at an iteration and not at a later one, but their sum over the clock is an
     iteration that settles where it first repeats: X is taken of ↑I, and D of the result.
     """
     clock = scope.depth if isinstance(op, ops.Fixpoint) else scope.clock
-    inside = _Scope(scope.depth + 1, clock)
+    inside = Scope(scope.depth + 1, clock)
     if isinstance(op, ops.Fixpoint):
         return _settled(_iterations(op.body, inputs, inside), scope)
     changes = _iterations(op.derivative, inputs, inside)
@@ -216,7 +168,7 @@ def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Streams], scope
     return {name: differences(stream) for name, stream in settled.items()}
 
 
-def _settled(iterations: dict[str, Streams], scope: _Scope) -> dict[str, Streams]:
+def _settled(iterations: dict[str, Streams], scope: Scope) -> dict[str, Streams]:
     """↑X of all relations together: one may rest while another still changes."""
     names = list(iterations)
 
@@ -231,7 +183,7 @@ def _settled(iterations: dict[str, Streams], scope: _Scope) -> dict[str, Streams
     return {name: scope.lift(component(name))(bundles) for name in names}
 
 
-def _iterations(body: Circuit, inputs: Sequence[Streams], inside: _Scope) -> dict[str, Streams]:
+def _iterations(body: Circuit, inputs: Sequence[Streams], inside: Scope) -> dict[str, Streams]:
     """The streams, one nesting deeper than the inputs, of the values of the body's sinks at each iteration."""
     times = inside.depth - 1
     repeat = lift_repeatedly(lambda rows: constant(Z_SETS, rows), nested_streams(Z_SETS, 1), times)
