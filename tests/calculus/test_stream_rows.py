@@ -81,3 +81,7 @@ def test_a_back_edge_that_is_read_as_it_is_too():
         one, other = Interpreter(both), Interpreter(pushed)
         for epoch in random_epochs(random.Random(seed), looped, 5, signed=True):
             assert one.step(epoch) == other.step(epoch)
+
+
+def test_a_back_edge_that_no_difference_reaches_stays():
+    assert push(back_edge(ops.Distinct(), is_set=True)) == back_edge(ops.Distinct(), is_set=True)

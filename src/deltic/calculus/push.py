@@ -18,27 +18,46 @@ def push(circuit: Circuit, outer: int = 0) -> Circuit:
     of its inputs' changes; by inversion D(I(a)) is a; by the cycle rule a back-edge carries changes. A source that
     nothing reads stays, as the table that it is.
     """
-    views = _Views(circuit, outer)
-    for number, node in enumerate(circuit.nodes):
-        if isinstance(node.operator, ops.Source | ops.Sink):
-            views.value(number)
-    views.close()
-    return views.builder.build()
+    changing: frozenset[str] = frozenset()
+    while True:
+        try:
+            return _Views(circuit, outer, changing).build()
+        except _BackEdgeReached as reached:
+            changing |= {reached.name}
+
+
+class _BackEdgeReached(Exception):
+    """D has been taken of a back-edge that does not carry changes yet: everything has to be done anew."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class _Views:
-    """The views of the old circuit's nodes in the new one, made when they are first asked for."""
+    """The views of the old circuit's nodes in the new one, made when they are first asked for.
 
-    def __init__(self, circuit: Circuit, outer: int) -> None:
+    `changing` are the names of the back-edges that carry changes.
+    """
+
+    def __init__(self, circuit: Circuit, outer: int, changing: frozenset[str]) -> None:
         self.circuit = circuit
         self.outer = outer
+        self.changing = changing
         self.builder = CircuitBuilder(circuit.depth)
         self._deltas: dict[int, int] = {}
         self._values: dict[int, int] = {}
         self._open: list[str] = []
 
+    def build(self) -> Circuit:
+        """The new circuit, of all sources and sinks."""
+        for number, node in enumerate(self.circuit.nodes):
+            if isinstance(node.operator, ops.Source | ops.Sink):
+                self.value(number)
+        self._close()
+        return self.builder.build()
+
     def value(self, number: int) -> int:
-        """The stream of the node itself, not differentiated; I of its changes for a back-edge, which carries them."""
+        """The stream of the node itself, not differentiated; I of its changes for a back-edge that carries them."""
         if number not in self._values:
             self._values[number] = self._value(number)
         return self._values[number]
@@ -48,7 +67,9 @@ class _Views:
         if node.operator == ops.Differentiate(outer=self.outer):
             return self.delta(node.inputs[0])
         if isinstance(node.operator, ops.BackEdge):
-            return self.kept(number)
+            if node.operator.name in self.changing:
+                return self.kept(number)
+            self._open.append(node.operator.name)
         return self.builder.add(node.operator, *map(self.value, node.inputs))
 
     def delta(self, number: int) -> int:
@@ -59,17 +80,21 @@ class _Views:
     def _delta(self, number: int) -> int:
         node = self.circuit.nodes[number]
         if isinstance(node.operator, ops.BackEdge):
+            if node.operator.name not in self.changing:
+                raise _BackEdgeReached(node.operator.name)
             self._open.append(node.operator.name)
         return derivative_of(type(node.operator)).rule(node.operator, node, self)
 
     def body(self, circuit: Circuit, outer: int) -> Circuit:
         return push(surround(circuit, outer), outer)
 
-    def close(self) -> None:
-        """Give the back-edges that were reached the changes that they carry."""
+    def _close(self) -> None:
+        """Give the back-edges that were read what they carry: changes, or what they carried before."""
         while self._open:
-            end = self.circuit.nodes[self.circuit.closes[self._open.pop()]]
-            self.builder.add(end.operator, self.delta(end.inputs[0]))
+            name = self._open.pop()
+            end = self.circuit.nodes[self.circuit.closes[name]]
+            carried = self.delta if name in self.changing else self.value
+            self.builder.add(end.operator, *map(carried, end.inputs))
 
     def new(self, number: int) -> int:
         node = self.circuit.nodes[number]
