@@ -24,5 +24,6 @@ def test_fixpoints_and_calls_show_what_is_inside():
     builder.add(ops.Call(unreachable()), *sources)
     text = builder.build().derivation()
     assert "§9.4.5 lifting       call : S set{x: int64, y: int64} × S set{x: int64} → S <path" in text
+    assert "§9.4.3 bundling      ⟨%0, %1⟩ : ⟨S set{x: int64, y: int64}, S set{x: int64}⟩" in text
     assert "        body:\n" in text
     assert "§9.4.4 back-edge     feedback : SS set{x: int64, y: int64}" in text

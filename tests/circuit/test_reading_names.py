@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit import words
 from deltic.circuit.expressions import column, literal
@@ -23,6 +24,7 @@ from deltic.circuit.reading import parse_circuit
 from deltic.circuit.reading.operators import READERS
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import ProgramError
+from tests.circuit.examples import XY, closure_body, reached, within
 from tests.circuit.well_formed import random_well_formed
 
 ODD = st.sampled_from(
@@ -99,6 +101,14 @@ def test_any_names_and_constants(circuit):
 def test_random_well_formed_circuits(nesting):
     for seed in range(150):
         circuit = random_well_formed(random.Random(seed), nesting=nesting)
+        assert parse_circuit(str(circuit)) == circuit
+
+
+@pytest.mark.parametrize(
+    "query", [within(ops.Fixpoint(closure_body()), edge=XY), reached()], ids=["closure", "reached"]
+)
+def test_the_steps_of_a_recursion(query):
+    for circuit in chain(query).values():
         assert parse_circuit(str(circuit)) == circuit
 
 

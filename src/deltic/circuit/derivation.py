@@ -45,6 +45,9 @@ def _node(circuit: Circuit, node: Node) -> Iterator[tuple[str, str]]:
     if isinstance(operator, ops.Import):
         yield operator.rule, f"import : {_streams(operator.type, circuit.depth)} → {_streams(node.type, nesting)}"
         return
+    if operator.bodies() and len(inputs) > 1:
+        bundled = ", ".join(f"%{i}" for i in node.inputs)
+        yield "§9.4.3 bundling", f"⟨{bundled}⟩ : ⟨{', '.join(_streams(type_, nesting) for type_ in inputs)}⟩"
     if isinstance(operator, _STREAM_OPERATORS) or operator.bodies():
         yield operator.rule, _judgement(operator.keyword, inputs, node.type, nesting)
     else:
