@@ -72,11 +72,15 @@ def delay(rng, builder, number, others):
     return number if builder.type_of(number).is_set else builder.add(ops.Delay(), number)
 
 
+def difference(rng, builder, number, others):
+    return number if builder.type_of(number).is_set else builder.add(ops.Differentiate(), number)
+
+
 def case(seed):
     rng = random.Random(seed)
     signed = seed % 2 == 0
     plain = random_circuit(rng, Shape(operators=6, fixpoints=seed % 3 == 0, signed=signed))
-    circuit = with_windows(rng, plain, (window, window, flat_map, delay))
+    circuit = with_windows(rng, plain, (window, window, flat_map, delay, difference))
     return circuit, random_epochs(rng, circuit, 5, signed)
 
 
@@ -107,7 +111,7 @@ def test_random_circuits_with_windows(batch):
     met = set()
     for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         met |= check_seed(seed)
-    assert met >= {ops.Window, ops.FlatMap, ops.Delay}
+    assert met >= {ops.Window, ops.FlatMap, ops.Delay, ops.Differentiate}
 
 
 ENGINE = Shape(operators=6, fixpoints=1, bags=False, plain_bodies=True, aggregates=False)
@@ -116,7 +120,7 @@ ENGINE = Shape(operators=6, fixpoints=1, bags=False, plain_bodies=True, aggregat
 def check_engine(seed):
     """The local engine's changes of the views are those of the query, in small steps and in a big one."""
     rng = random.Random(seed)
-    circuit = with_windows(rng, random_circuit(rng, ENGINE), (window, flat_map))
+    circuit = with_windows(rng, random_circuit(rng, ENGINE), (window, window, flat_map, delay, difference))
     epochs = random_epochs(rng, circuit, 5)
     for stream in (epochs, in_one_step(epochs)):
         driver = Driver(LocalEngine(circuit), circuit)
@@ -135,7 +139,7 @@ def test_random_circuits_in_the_local_engine(batch):
     met = set()
     for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         met |= check_engine(seed)
-    assert met >= {ops.Window, ops.FlatMap}
+    assert met >= {ops.Window, ops.FlatMap, ops.Delay, ops.Differentiate}
 
 
 @pytest.mark.slow

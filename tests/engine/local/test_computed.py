@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.constructions import matches
+from deltic.circuit.constructions import last_steps, matches
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import generate
 from deltic.circuit.graph import CircuitBuilder
@@ -23,6 +23,7 @@ from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local import windowing
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.expansion import ranges
+from deltic.engine.local.relation import State
 from deltic.engine.reference import ReferenceEngine
 from tests.conformance.engines import Driver
 
@@ -128,6 +129,44 @@ def test_joins_and_sums_of_windows():
     assert engine.changes({"n": [((1, "a"), 1), ((2, "b"), 1)]}) == {"v": {(1, 5, "a"): 1, (2, 6, "b"): 1}}
     assert engine.changes({"e": [((3, 7), 1)]}) == {"v": {(1, 5, "a"): -1}}
     assert engine.changes({"n": [((1, "a"), -1), ((3, "c"), 1)]}) == {"v": {(3, 7, "c"): 1}}
+
+
+# Delays
+
+
+def steps(make):
+    builder = CircuitBuilder()
+    builder.add(ops.Sink("v"), make(builder, builder.add(ops.Source("e", Schema.of(x=INT, ts=INT)))))
+    return driver(builder)
+
+
+@pytest.mark.law("DBSP §8.3", "DBSP §8.5 fixed windows")
+def test_a_window_of_steps():
+    """What leaves it leaves in an epoch in which nothing else changes, too."""
+    engine = steps(lambda builder, events: last_steps(builder, events, 2))
+    assert engine.changes({"e": [((1, 1), 1)]}) == {"v": {(1, 1): 1}}
+    assert engine.changes({}) == {}
+    assert engine.changes({"e": [((2, 2), 1)]}) == {"v": {(1, 1): -1, (2, 2): 1}}
+    assert engine.changes({"e": [((3, 3), 1)]}) == {"v": {(3, 3): 1}}
+    assert [engine.changes({}) for _ in range(3)] == [{"v": {(2, 2): -1}}, {"v": {(3, 3): -1}}, {}]
+    assert engine.apply({}).rows_visited == 0
+
+
+def test_an_epoch_that_fails_is_no_step(monkeypatch):
+    engine, append = steps(lambda builder, events: builder.add(ops.Delay(), events)), State.append
+    engine.insert(e=[(1, 1)])
+
+    def failing(self, run):
+        append(self, run)
+        if self.relation.name == "v":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(State, "append", failing)
+    with pytest.raises(KeyboardInterrupt):
+        engine.insert(e=[(2, 2)])
+    monkeypatch.setattr(State, "append", append)
+    assert engine.changes({"e": [((3, 2**40), 1)]}) == {"v": {(1, 1): 1}}
+    assert engine.changes({}) == {"v": {(3, 2**40): 1}}
 
 
 @pytest.mark.law("DBSP §8.2")

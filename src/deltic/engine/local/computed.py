@@ -1,4 +1,4 @@
-"""Relations whose change is no sum of conjunctions, but computed from the changes of others: flatmaps and windows."""
+"""Relations whose change is no sum of conjunctions, but computed from the changes of others."""
 
 from __future__ import annotations
 
@@ -56,4 +56,24 @@ class Windowed:
         )
 
 
-Computed: TypeAlias = Expanded | Windowed
+@dataclass(frozen=True)
+class Delayed:
+    """What relation `source` was an epoch ago."""
+
+    source: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The relations whose changes it follows."""
+        return (self.source,)
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        """Which of its columns hold the values of a column of another relation: (own, relation, its column)."""
+        return ((i, self.source, i) for i in range(columns))
+
+    def describe(self, names: Sequence[str]) -> str:
+        """A line for a reader."""
+        return f"the change of {self.source} in the epoch before; keeps one change"
+
+
+Computed: TypeAlias = Expanded | Windowed | Delayed

@@ -19,7 +19,7 @@ from deltic.circuit.evaluate import evaluate
 from deltic.circuit.expressions import is_literal, is_total, operands_of, show
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.types import Schema, Type
-from deltic.engine.local.computed import Expanded, Windowed
+from deltic.engine.local.computed import Delayed, Expanded, Windowed
 from deltic.engine.local.rules import (
     Atom,
     Body,
@@ -66,6 +66,7 @@ class _Scope:
         self.names: dict[int, str] = {}
         self.feedback: dict[str, str] = {}
         self.bundles: dict[int, dict[str, str]] = {}
+        self.delayed: dict[int, str] = {}
         self.fresh = fresh or itertools.count()
 
     # Relations
@@ -98,7 +99,7 @@ class _Scope:
         if isinstance(constant, ops.Window):
             return self._window(node.inputs[0], number, wanted)
         if not isinstance(constant, ops.Constant):
-            raise refusal(number, node.operator)
+            return self._bag(node, number, wanted)
         name = self._declare("", Kind.CONSTANT, number, constant.rows)
         self.program.strata.append(Stratum((name,), recursive=False))
         return name
@@ -286,9 +287,31 @@ class _Scope:
 
     def _delay(self, node: Node) -> list[Body]:
         source = self.circuit.nodes[node.inputs[0]]
-        if not isinstance(source.operator, ops.Integrate):
-            raise refusal(self.circuit.nodes.index(node), node.operator)
-        return self._integral(source, When.OLD)
+        if isinstance(source.operator, ops.Integrate):
+            return self._integral(source, When.OLD)
+        return [self._before(node)]
+
+    def _difference(self, node: Node) -> list[Body]:
+        """The change less that of the epoch before; D of a constant or a window is the change of a relation."""
+        (number,) = node.inputs
+        if isinstance(self.circuit.nodes[number].operator, ops.Constant | ops.Window):
+            shown = self.circuit.nodes.index(node)
+            return [self._atom(self.leaf(shown), When.DELTA, shown)]
+        before = self._before(node)
+        return [*self.flatten(number), replace(before, sign=-before.sign)]
+
+    def _before(self, node: Node) -> Body:
+        """The change that enters the node, one epoch ago; as a relation of its own."""
+        (number,) = node.inputs
+        if self.component is not None:
+            raise in_recursion(self.circuit.nodes.index(node), node.operator)
+        if number not in self.delayed:
+            bodies = self.flatten(number)
+            name = self.delayed[number] = self._declare("", Kind.BAG, number)
+            now = self._pass_on(f"{name}.rows", number, bodies, self.circuit.type_of(number).schema.names)
+            self.program.computed[name] = Delayed(now)
+            self.program.strata.append(Stratum((name,), recursive=False))
+        return self._atom(self.delayed[number], When.DELTA, number)
 
     def _map(self, node: Node) -> list[Body]:
         operator = node.operator
@@ -369,6 +392,7 @@ _FLATTENERS: dict[type[ops.Operator], Callable[[_Scope, Any], list[Body]]] = {
     ops.Antijoin: _Scope._antijoin,
     ops.Integrate: _Scope._integral,
     ops.Delay: _Scope._delay,
+    ops.Differentiate: _Scope._difference,
 }
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from deltic.engine.local.aggregate import Aggregates
 from deltic.engine.local.codec import Interner, encode
 from deltic.engine.local.components import component_of
-from deltic.engine.local.computed import Computed, Expanded
+from deltic.engine.local.computed import Computed, Delayed, Expanded
+from deltic.engine.local.delaying import Delaying
 from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation
 from deltic.engine.local.expansion import Expansion
 from deltic.engine.local.pending import Batch
@@ -67,7 +68,7 @@ class Strata:
         changed = {name for name, state in self._states.items() if state.delta is not None}
         reports = []
         for step in self._steps:
-            if not step.follows.isdisjoint(changed):
+            if not step.follows.isdisjoint(changed) or (isinstance(step, _Computed) and step.is_due):
                 report = step.run()
                 changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:
@@ -125,18 +126,25 @@ class _Aggregated:
 
 
 class _Computed:
-    """A flatmap or a window; it follows the rows that are passed on to it, and the clock."""
+    """A flatmap, a window or a delay; it follows the rows that are passed on to it, and the clock."""
 
     def __init__(self, name: str, computed: Computed, states: Mapping[str, State], environment: Environment) -> None:
         self.relations = (name,)
         self.follows = frozenset(computed.sources)
         self.target = states[name]
-        self.kernel: Expansion | Windowing
+        self.kernel: Expansion | Windowing | Delaying
         if isinstance(computed, Expanded):
             self.kernel = Expansion(computed.operator, states[computed.source], self.target, environment)
+        elif isinstance(computed, Delayed):
+            self.kernel = Delaying(states[computed.source], self.target, environment.visits)
         else:
             rows, clock = states[computed.rows], states[computed.clock]
             self.kernel = Windowing(computed, rows, clock, self.target, environment.visits)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it changes in the coming epoch even if nothing that it follows does."""
+        return isinstance(self.kernel, Delaying) and self.kernel.is_due
 
     def run(self) -> None:
         """The change of the relation from those of its sources."""

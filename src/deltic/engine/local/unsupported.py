@@ -9,8 +9,6 @@ from deltic.errors import UnsupportedError
 _INTERPRETER = "deltic.circuit.reference.Interpreter runs it, slowly"
 _REMEDIES: dict[type[ops.Operator], str] = {
     ops.Window: f"it can read how a window changes, not the window; {_INTERPRETER}",
-    ops.Delay: f"it can read what an integral was a step ago, not delay a change; {_INTERPRETER}",
-    ops.Differentiate: f"it differentiates constants and windows alone; {_INTERPRETER}",
 }
 
 
