@@ -112,3 +112,16 @@ def test_a_circuit_is_an_operator(run):
     builder.add(ops.Sink("v"), difference)
     circuit = within(ops.Bracket(builder.build()), s=X)
     assert run(circuit, on(bag(1), bag(2))) == [{"v": bag(1)}, {"v": bag(2)}]
+
+
+def test_the_part_of_a_sink_has_the_cycles_that_it_depends_on():
+    builder = CircuitBuilder()
+    source = builder.add(ops.Source("s", X, is_set=False))
+    for name in ("v", "w"):
+        total = builder.add(ops.Plus(), source, builder.add(ops.BackEdge(name, X)))
+        builder.add(ops.Close(name), builder.add(ops.Negate(), total))
+        builder.add(ops.Sink(name), total)
+    part = builder.build().part("w")
+    assert set(part.closes) == set(part.sinks) == {"w"}
+    both, alone = by_interpreter(builder.build(), on(bag(1), bag(2))), by_interpreter(part, on(bag(1), bag(2)))
+    assert [step["w"] for step in both] == [step["w"] for step in alone] == [bag(1), bag(2) - bag(1)]

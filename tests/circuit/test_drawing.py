@@ -13,7 +13,8 @@ from deltic.circuit.drawing import to_dot, to_mermaid
 from deltic.circuit.expressions import literal
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column, Schema, Type
-from tests.circuit.examples import X, arithmetic, unreachable
+from tests.circuit.examples import X, arithmetic, naive_closure, unreachable
+from tests.circuit.well_formed import random_well_formed
 from tests.differential.circuits import random_circuit
 
 PRINTERS = {"dot": to_dot, "mmd": to_mermaid}
@@ -42,12 +43,18 @@ def test_equal_circuits_have_one_drawing_with_balanced_frames(printer):
 @pytest.mark.parametrize("printer", PRINTERS.values())
 def test_every_arrow_joins_boxes_that_are_drawn(printer):
     for seed in range(30):
-        text = printer(both_forms(random_circuit(random.Random(seed))))
+        rng = random.Random(seed)
+        text = printer({**both_forms(random_circuit(rng)), "with cycles": random_well_formed(rng, nesting=2)})
         boxes = re.findall(r'^ *(c\w+) ?\[(?:label=)?"', text, re.MULTILINE)
         ends = re.findall(r"^ *(c\w+) -.*?(c\w+)(?: \[.*\])?;?$", text, re.MULTILINE)
         assert len(set(boxes)) == len(boxes)
         assert {end for arrow in ends for end in arrow} <= set(boxes)
         assert ends
+
+
+@pytest.mark.parametrize(("printer", "arrow"), [(to_dot, '[style=dashed, label="z⁻¹"]'), (to_mermaid, '-.->|"z⁻¹"|')])
+def test_back_edges_are_dashed(printer, arrow):
+    assert printer({"closure": naive_closure()}).count(arrow) == 1
 
 
 def test_labels_are_escaped():
