@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from deltic.engine.local.evaluate import Evaluation
+from deltic.engine.local.frugal import plan_frugally
 from deltic.engine.local.planner import plan
 from deltic.engine.local.recursion import Component
 from deltic.engine.local.rederive import base_of, is_rule, search_of
@@ -33,7 +34,9 @@ def component_of(
             bases.append(Evaluation(plan(base), evaluation.domains, evaluation.environment))
         if strategy is Strategy.ELASTIC:
             search, domains = search_of(query, evaluation.domains, states[query.head].domains)
-            searches[query.head].append(Evaluation(plan(search), domains, evaluation.environment))
+            orders = {name: tuple(states[name].stores) for name in relations}
+            found = plan_frugally(search, orders)
+            searches[query.head].append(Evaluation(found, domains, evaluation.environment))
     own = {name: states[name] for name in relations}
     following = [e for found in inner.values() for e in found]
     thin = Thin(own, inner) if following and fits(following) else None

@@ -120,7 +120,7 @@ class Planner:
         return set(variables_of(term)) <= self.bound
 
     def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
-        """The order in which the atom's next columns, all of them to be consumed now, follow one another."""
+        """The order in which the atom's next columns are consumed now: all of them, here."""
         return columns
 
     def open(self, probe: Probe) -> None:
@@ -151,11 +151,16 @@ class Planner:
         sharing: dict[int, list[Probe]] = {}
         for probe in self._reachable():
             for variable in sorted(probe.free(self.bound)):
-                sharing.setdefault(variable, []).append(probe)
+                if self.can_meet(probe, variable):
+                    sharing.setdefault(variable, []).append(probe)
         variable = max(sharing, key=lambda v: (len(sharing[v]), -v), default=-1)
         if variable < 0 or len(sharing[variable]) < 2:
             return False
         self.intersect(variable, sharing[variable])
+        return True
+
+    def can_meet(self, probe: Probe, variable: int) -> bool:
+        """Whether the atom may be sorted by this variable next."""
         return True
 
     def intersect(self, variable: int, probes: list[Probe]) -> None:
