@@ -8,9 +8,10 @@ from deltic.calculus import DERIVATIVES
 from deltic.calculus.passes import OPTIMIZATIONS, optimize
 from deltic.calculus.report import bounded, operator_lines, recursion_lines, step_lines
 from deltic.circuit import operators as ops
+from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from tests.calculus.passes.cases import CASES
-from tests.calculus.test_derivatives import circuit, closure
+from tests.calculus.test_derivatives import AB, circuit, closure, paths
 from tests.circuit.examples import unreachable
 
 
@@ -58,3 +59,14 @@ def test_the_chain_of_a_recursive_view_is_of_bounded_length():
     assert len(lines) == 3 * 11
     assert sum(line.startswith("  … ") for line in lines) == 3
     assert list(recursion_lines(circuit(ops.Distinct(), "x"))) == []
+
+
+def test_of_several_fixpoints_the_last_is_shown_and_the_others_are_named():
+    builder = CircuitBuilder()
+    edges = builder.add(ops.Source("s", AB))
+    first = builder.add(ops.Component("p"), builder.add(ops.Fixpoint(paths()), edges))
+    second = builder.add(ops.Component("p"), builder.add(ops.Fixpoint(paths()), first))
+    builder.add(ops.Sink("v"), second)
+    lines = list(recursion_lines(builder.build()))
+    assert lines[0] == "naive, every iteration from all rows (%3: p):"
+    assert lines[-1] == "the others likewise: %1: p"

@@ -32,12 +32,13 @@ def explain(circuit: Circuit, program: Program, states: Mapping[str, State], eva
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
     it costs; for a recursive view the chain from naive evaluation to what is kept fresh; the incremental circuit; and
-    what the engine keeps and searches: for each relation its delta queries. Long circuits are cut.
+    what the engine keeps and searches: for each relation its delta queries. Long circuits are cut, and other views are
+    only named.
     """
     (view,) = circuit.sinks
     optimized = optimize(inline(circuit))
     sections = {
-        "circuit": str(circuit).splitlines(),
+        "circuit": bounded(str(circuit).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
         "derivatives, by which every part of it is incremental": list(operator_lines(optimized)),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
@@ -53,7 +54,7 @@ def explain(circuit: Circuit, program: Program, states: Mapping[str, State], eva
 def _relations(
     name: str, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]
 ) -> Iterator[str]:
-    needed = _dependencies(name, program, evaluations)
+    needed, views = _dependencies(name, program, evaluations), set(program.sinks.values())
     for relation in (r for stratum in program.strata for r in stratum.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
@@ -63,9 +64,12 @@ def _relations(
             yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
         if relation in program.computed:
             yield f"  {program.computed[relation].describe(columns)}"
-        for evaluation in evaluations:
-            if evaluation.query.head == relation:
-                yield from (f"  {line}" for line in _plans(evaluation))
+        queries = [evaluation for evaluation in evaluations if evaluation.query.head == relation]
+        if relation in views and relation != name:
+            yield f"  {len(queries)} delta queries: explain {relation}"
+            continue
+        for evaluation in queries:
+            yield from (f"  {line}" for line in _plans(evaluation))
 
 
 def _plans(evaluation: Evaluation) -> Iterator[str]:
