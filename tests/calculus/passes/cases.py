@@ -106,4 +106,15 @@ CASES = {
         %2 = join (%0, %1) : zset{ABD}
         %3 = map [d + 1 AS x] (%2) : zset{{x: int64}}
         %4 = sink v (%3) : zset{{x: int64}}""",
+    "project_early through others": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = source u : zset{ABD}
+        %3 = source w : set{{d: int64}}
+        %4 = join (%0, %1) : zset{ABD}
+        %5 = antijoin (%4, %3) : zset{ABD}
+        %6 = plus (%5, %2) : zset{ABD}
+        %7 = filter [b < d] (%6) : zset{ABD}
+        %8 = aggregate [b, max(d) AS most] (%7) : set{{b: int64, most: int64}}
+        %9 = sink v (%8) : set{{b: int64, most: int64}}""",
 }

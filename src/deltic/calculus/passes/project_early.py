@@ -1,6 +1,8 @@
-"""π(a ⋈ b) = π(π′(a) ⋈ π′(b)): columns that neither the map after a join nor another input reads are dropped before.
+"""π(a ⋈ b) = π(π′(a) ⋈ π′(b)): columns that nothing reads are dropped before a join, not after it.
 
-Projection and join are linear in each input, and a column that is read by neither only multiplies weights.
+Projection and join are linear in each input, and a column that is read by neither only multiplies weights. So are
+filters, sums and the left side of an antijoin, which may stand between the join and the map or the aggregate that does
+not read the column.
 """
 
 from __future__ import annotations
@@ -14,33 +16,73 @@ from deltic.circuit.graph import Circuit, Node
 
 
 def project_early(circuit: Circuit) -> Circuit:
-    """The circuit without dead columns in joins that a map alone reads."""
+    """The circuit without dead columns in the joins that one map or aggregate alone reads."""
     return rewrite(circuit, _rule)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:
-    if not isinstance(node.operator, ops.Map) or not rewriting.only_read_here(node.inputs[0]):
+    if isinstance(node.operator, ops.Map):
+        live = {name for expression in node.operator.expressions for name in columns_of(expression)}
+    elif isinstance(node.operator, ops.Aggregate):
+        live = {*node.operator.keys, *(call.column for call in node.operator.calls)}
+    else:
         return None
-    join = rewriting.node(node.inputs[0])
-    if not isinstance(join.operator, ops.Join):
+    narrowed = _narrowed(rewriting, node.inputs[0], live)
+    return None if narrowed is None else rewriting.add(node.operator, narrowed)
+
+
+def _narrowed(rewriting: Rewriting, number: int, live: set[str]) -> int | None:
+    """The new node for an old one with a join in it, without the columns that are not live; None if there are none."""
+    node = rewriting.node(number)
+    if not rewriting.only_read_here(number) or live >= set(_names(rewriting.circuit, number)):
         return None
-    live = _live_columns(rewriting.circuit, node.operator, join)
-    whole = rewriting.new(*join.inputs)
-    inputs = [_narrowed(rewriting, old, new, live) for old, new in zip(join.inputs, whole, strict=True)]
-    if inputs == whole:
-        return None
-    return rewriting.add(node.operator, rewriting.add(join.operator, *inputs))
+    if isinstance(node.operator, ops.Join):
+        return _each(rewriting, node, live | _shared(rewriting.circuit, node))
+    if isinstance(node.operator, ops.Filter):
+        below = _narrowed(rewriting, node.inputs[0], live | set(columns_of(node.operator.predicate)))
+        return None if below is None else rewriting.add(node.operator, below)
+    if isinstance(node.operator, ops.Antijoin):
+        left, right = node.inputs
+        below = _narrowed(rewriting, left, live | set(_names(rewriting.circuit, right)))
+        return None if below is None else rewriting.add(node.operator, below, *rewriting.new(right))
+    if isinstance(node.operator, ops.Plus) and any(_has_join(rewriting, i) for i in node.inputs):
+        return _each(rewriting, node, live)
+    return None
 
 
-def _live_columns(circuit: Circuit, op: ops.Map, join: Node) -> set[str]:
-    """The columns that the map reads, or that two inputs share."""
-    counts = Counter(name for number in join.inputs for name in circuit.type_of(number).schema.names)
-    return {name for name, count in counts.items() if count > 1} | {n for e in op.expressions for n in columns_of(e)}
+def _each(rewriting: Rewriting, node: Node, live: set[str]) -> int | None:
+    """The operator over its inputs without the columns that are not live; None when all of them are."""
+    whole = rewriting.new(*node.inputs)
+    inputs = [_input(rewriting, old, new, live) for old, new in zip(node.inputs, whole, strict=True)]
+    return None if inputs == whole else rewriting.add(node.operator, *inputs)
 
 
-def _narrowed(rewriting: Rewriting, old: int, new: int, live: set[str]) -> int:
-    schema = rewriting.circuit.type_of(old).schema
+def _input(rewriting: Rewriting, old: int, new: int, live: set[str]) -> int:
+    """An input, projected as early as possible to its live columns."""
+    narrowed = _narrowed(rewriting, old, live)
+    if narrowed is not None:
+        new = narrowed
+    schema = rewriting.builder.type_of(new).schema
     kept = tuple(c for c in schema if c.name in live)
     if len(kept) == len(schema):
         return new
     return rewriting.add(ops.Map(kept, tuple(column(c.name) for c in kept)), new)
+
+
+def _has_join(rewriting: Rewriting, number: int) -> bool:
+    """Whether narrowing the node gets to a join."""
+    node = rewriting.node(number)
+    if not rewriting.only_read_here(number):
+        return False
+    passed = isinstance(node.operator, ops.Filter | ops.Antijoin | ops.Plus)
+    return isinstance(node.operator, ops.Join) or (passed and _has_join(rewriting, node.inputs[0]))
+
+
+def _shared(circuit: Circuit, join: Node) -> set[str]:
+    """The columns that two inputs have."""
+    counts = Counter(name for number in join.inputs for name in _names(circuit, number))
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _names(circuit: Circuit, number: int) -> tuple[str, ...]:
+    return circuit.type_of(number).schema.names
