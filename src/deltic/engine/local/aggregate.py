@@ -49,7 +49,7 @@ class Aggregates:
     def change(self, delta: Run) -> Run:
         """The change of the groups' rows from that of the rows to be grouped; brings the totals up to date."""
         columns = self.source.layout.unpack(delta.words)
-        weights = delta.weights if delta.weights.size else np.ones(len(delta), np.int64)
+        weights = delta.all_weights()
         starts = _starts(columns[: self.keys], len(delta))
         parts = []
         for first in range(0, len(starts), _AT_ONCE):

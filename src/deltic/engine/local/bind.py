@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ class Tables:
     cursors: Table = field(init=False)
     path: Table = field(init=False)
     state: Table = field(init=False)
+
+    def with_own_position(self) -> Tables:
+        """The same tables for another search, which may run at the same time."""
+        return replace(self, slots=self.slots.copy())
 
     def __post_init__(self) -> None:
         self.ranges = np.zeros((3, self.atoms), np.int64)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from deltic.engine.local.run import NO_WEIGHTS, Run, Times, Weights, Words, consolidate, merge_runs, plain
+from deltic.engine.local.run import NO_WEIGHTS, Run, Times, Weights, Words, add_runs, consolidate, merge_runs, plain
 from deltic.engine.local.search import Derived
 
 _LARGE = 1 << 16
@@ -26,20 +26,23 @@ class Batch:
         self.size += words.shape[1]
         if words.shape[1] >= _LARGE:
             rows, sums = consolidate(words, weights)
-            self._large.append(Run(rows, weights=plain(sums)))
+            self._keep(Run(rows, weights=plain(sums)))
         else:
             self._small.append((words.copy(), weights.copy()))
 
     def add_run(self, run: Run) -> None:
         """Add rows that are sorted and distinct already."""
         self.size += len(run)
-        if len(run):
-            self._large.append(run)
+        self._keep(run)
+
+    def _keep(self, run: Run) -> None:
+        """Runs of similar size are added up at once: what is in both needs its memory but once."""
+        self._large = list(add_runs(tuple(self._large), run))
 
     def parts(self) -> Iterator[tuple[Words, Weights]]:
         """All that was added and not yet summed up, with weights (empty: all one)."""
         yield from self._small
-        yield from ((run.words, run.weights) for run in self._large)
+        yield from ((run.words, run.weights.astype(np.int64, copy=False)) for run in self._large)
 
     def total(self) -> tuple[Words, Weights] | None:
         """The rows whose sum is not zero, sorted, with their sums; None when nothing was added."""
@@ -52,8 +55,7 @@ class Batch:
         while len(runs) > 1:
             runs.sort(key=len, reverse=True)
             runs.append(merge_runs(runs.pop(), runs.pop()))
-        weights = runs[0].weights
-        return runs[0].words, weights if weights.size else np.ones(len(runs[0]), np.int64)
+        return runs[0].words, runs[0].all_weights()
 
 
 def _concatenate(parts: list[tuple[Words, Weights]]) -> tuple[Words, Weights]:
@@ -82,6 +84,9 @@ class Agenda:
 
     def derive(self, derived: Derived, time: int) -> None:
         """Add derivations; those without times of their own are of iteration `time`."""
+        if derived.consolidated:
+            self.add(Run(derived.words, weights=plain(derived.weights)), time)
+            return
         self.waiting += len(derived)
         if not derived.times.size:
             self._at(time).add(derived.words, derived.weights)

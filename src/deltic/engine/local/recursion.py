@@ -167,7 +167,9 @@ class _Epoch:
 
     def _new(self, head: str, derived: Derived, now: int) -> Run:
         """The sum of the derivations, without those of rows whose first iteration is past: they are not kept."""
-        words, weights = consolidate(derived.words, derived.weights)
+        words, weights = derived.words, derived.weights
+        if not derived.consolidated:
+            words, weights = consolidate(words, weights)
         new = ~known(words, descriptors(self.component.states[head].contents.runs), now)
         return Run(words[:, new], weights=plain(weights[new]))
 

@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.kernels import merge as kernels
+from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
 from deltic.engine.local.kernels.search import describe
 
 Words = npt.NDArray[np.uint64]
 Words1 = npt.NDArray[np.uint64]
-Times = npt.NDArray[np.int32]
-Weights = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.signedinteger[Any]]
+Times = Integers
+Weights = Integers
 
 NO_TIMES: Times = np.empty(0, np.int32)
 NO_WEIGHTS: Weights = np.empty(0, np.int64)
 
 
+# Rows from which on times and weights are kept in as few bytes as they need.
+_MANY = 1 << 12
+# What a narrow array may hold, the narrowest first.
+_NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
+
+
 class Run:
     """Rows in ascending order of (row, time), no key twice, no weight zero; never changed once made.
 
-    `words` uint64[W, n], contiguous; `times` int32[n], empty when the rows carry none; `weights` int64[n],
-    empty when all are one. `max_time` is the greatest time, 0 without times; `descriptor` is what kernels
-    take, see `kernels.search`.
+    `words` uint64[W, n], contiguous; `times` int[n], empty when the rows carry none; `weights` int[n],
+    empty when all are one; both of any width. `max_time` is the greatest time, 0 without times; `descriptor` is what
+    kernels take, see `kernels.search`.
     """
 
     __slots__ = ("descriptor", "max_time", "times", "weights", "words")
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
-        self.words, self.times, self.weights = np.ascontiguousarray(words), times, weights
-        described = describe(self.words, times, weights)
-        self.descriptor = described[:4]
-        self.max_time = int(described[4])
+        self.words = np.ascontiguousarray(words)
+        if words.shape[1] < _MANY:
+            self.times, self.weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
+            described = describe(self.words, self.times, self.weights)
+            self.descriptor, self.max_time = described[:4], int(described[4])
+        else:
+            self.times, self.weights = narrow(times), narrow(weights)
+            self.max_time = int(self.times.max(initial=0))
+            self.descriptor = describe_output(self.words, self.times, self.weights)
 
     def __len__(self) -> int:
         return int(self.words.shape[1])
 
+    def part(self, start: int, end: int) -> Run:
+        """Rows from `start` to `end`, as far as there are any."""
+        return Run(self.words[:, start:end], self.times[start:end], self.weights[start:end])
+
     def all_weights(self) -> Weights:
         """The weights, spelt out: int64[n]."""
-        return self.weights if self.weights.size else np.ones(len(self), np.int64)
+        return self.weights.astype(np.int64, copy=False) if self.weights.size else np.ones(len(self), np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -46,21 +65,58 @@ class Run:
         return self.words.nbytes + self.times.nbytes + self.weights.nbytes
 
 
+def narrow(values: Integers) -> Integers:
+    """The integers in as few bytes as they need."""
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    kind = next((t for t, least, most in _NARROW if least <= low and high <= most), values.dtype)
+    if kind.itemsize < values.itemsize:
+        return values.astype(kind)
+    return values.copy() if values.ctypes.data % 4 else values
+
+
+def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDArray[np.int64]:
+    """The descriptor of arrays of any width, see `kernels.search`."""
+    coded_times = times.ctypes.data + TIME_CODES[times.itemsize] if times.size else 0
+    coded_weights = weights.ctypes.data + WEIGHT_CODES[weights.itemsize] if weights.size else 0
+    return np.array([words.shape[1], words.ctypes.data, coded_times, coded_weights], np.int64)
+
+
 def plain(weights: Weights) -> Weights:
     """The weights as a run keeps them: empty when all are one."""
-    return NO_WEIGHTS if kernels.all_one(weights) else weights
+    return NO_WEIGHTS if (weights == 1).all() else weights
 
 
 def merge_runs(a: Run, b: Run) -> Run:
-    """The sum of two runs."""
-    if len(a.words) == 1:
-        one = kernels.merge_one_word(a.words[0], a.times, a.weights, b.words[0], b.times, b.weights)
-        words, (times, weights, n) = one[0].reshape(1, -1), one[1:]
-    else:
-        words, times, weights, n = kernels.merge(a.words, a.times, a.weights, b.words, b.times, b.weights)
-    if n < words.shape[1]:
+    """The sum of two runs, both with times or neither; an empty one counts as either."""
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    weighted = bool(a.weights.size or b.weights.size)
+    merged = _merge(a, b, weighted)
+    if merged is None:
+        merged = _merge(a, b, True)
+    assert merged is not None
+    return merged
+
+
+def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
+    """The sum of two runs; None if it needs weights and is to have none."""
+    size = len(a) + len(b)
+    words = np.empty((len(a.words), size), np.uint64)
+    times = np.empty(size if a.times.size else 0, np.result_type(a.times, b.times))
+    weights = np.empty(size if weighted else 0, _sum_type(a, b))
+    out = describe_output(words, times, weights)
+    n = kernels.merge(a.descriptor, 0, len(a), b.descriptor, 0, len(b), out, 0, len(words))
+    if n < 0:
+        return None
+    if n < size:
         words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
     return Run(words, times, plain(weights))
+
+
+def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:
+    """An integer type that holds the sums of weights of two runs."""
+    width = max(run.weights.itemsize if run.weights.size else 1 for run in (a, b))
+    return np.dtype(f"i{min(2 * width, 8)}")
 
 
 def sort_order(words: Words) -> npt.NDArray[np.int64]:
@@ -76,7 +132,7 @@ def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = 
     if len(words) == 1 and not weights.size:
         values, counts = kernels.run_lengths(np.sort(words[0]))
         return values.reshape(1, -1), counts
-    out, sums, n = kernels.sum_ordered(words, weights, sort_order(words), keep_zeros)
+    out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
     return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
 
 

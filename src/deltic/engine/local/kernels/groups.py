@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from deltic.engine.local.kernels.memory import load_i64, load_u64
+from deltic.engine.local.kernels.memory import load_u64
+from deltic.engine.local.kernels.narrow import load_weight
 from deltic.engine.local.kernels.search import ROWS, WEIGHTS, WORDS, compare_rows, find_row
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Words1, Words2
 
@@ -40,9 +41,7 @@ def read_totals(words: Words2, mask: U64, runs: Table, slots: Int) -> tuple[Tabl
             i = find_row(runs[r, WORDS], rows, i, words, j)
             visited += 1
             while i < rows and _in_group(runs[r, WORDS], rows, i, words, j, mask):
-                totals[j, np.int64(load_u64(column, i) & mask)] += (
-                    load_i64(runs[r, WEIGHTS], i) if runs[r, WEIGHTS] else 1
-                )
+                totals[j, np.int64(load_u64(column, i) & mask)] += load_weight(runs[r, WEIGHTS], i)
                 visited += 1
                 i += 1
     return totals, visited
@@ -87,7 +86,7 @@ def next_present(
                 if 0 <= at[r] < rows and _in_group(runs[r, WORDS], rows, at[r], words, j, mask):
                     v = load_u64(runs[r, WORDS] + (words.shape[0] - 1) * rows * 8, at[r]) & mask
                     if v == value:
-                        total += load_i64(runs[r, WEIGHTS], at[r]) if runs[r, WEIGHTS] else 1
+                        total += load_weight(runs[r, WEIGHTS], at[r])
                         at[r] += 1 if forward else -1
                         visited += 1
             if total > 0:

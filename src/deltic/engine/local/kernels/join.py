@@ -24,7 +24,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from deltic.engine.local.kernels.memory import load_i32, load_i64, load_u64
+from deltic.engine.local.kernels.memory import load_u64
+from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, gallop
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 
@@ -34,7 +35,7 @@ STEP, MODE, WRITTEN, VISITED = range(4)
 DONE, FULL = range(2)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
     """The wanted value of a group of adjacent columns of one word."""
     key = np.uint64(0)
@@ -44,7 +45,7 @@ def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
     return key
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
     """The end of the rows from `lo` on whose column equals `key`."""
     if key == mask:
@@ -52,7 +53,7 @@ def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int
     return gallop(address, lo, hi, lo, shift, mask, key + np.uint64(1))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _narrow(
     runs: Table, r: Int, lo: Int, hi: Int, start: Int, first: Int, count: Int, groups: Table, keys: Table, slots: Words1
 ) -> tuple[Int, Int]:
@@ -70,7 +71,7 @@ def _narrow(
     return lo, hi
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _present(
     atom: Int,
     first: Int,
@@ -88,11 +89,11 @@ def _present(
         lo, hi = _narrow(runs, r, 0, runs[r, ROWS], fingers[r], first, count, groups, keys, slots)
         fingers[r] = lo
         for i in range(lo, hi):
-            total += load_i64(runs[r, WEIGHTS], i) if runs[r, WEIGHTS] else 1
+            total += load_weight(runs[r, WEIGHTS], i)
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _leap(
     slot: Int,
     first: Int,
@@ -138,7 +139,7 @@ def _leap(
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots: Words1) -> bool:
     """Bind the columns of row i that EACH binds; whether its checks hold."""
     first = steps[s, 2]
@@ -153,7 +154,7 @@ def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _holds(tests: Table, t: Int, slots: Words1) -> bool:
     left = (np.int64(slots[tests[t, 1]]) if tests[t, 1] >= 0 else np.int64(0)) + tests[t, 2]
     right = (np.int64(slots[tests[t, 3]]) if tests[t, 3] >= 0 else np.int64(0)) + tests[t, 4]
@@ -173,7 +174,7 @@ def _holds(tests: Table, t: Int, slots: Words1) -> bool:
     return bool(holds)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _write_head(head: Table, slots: Words1, out: Words2, n: Int) -> None:
     for w in range(out.shape[0]):
         out[w, n] = 0
@@ -182,7 +183,7 @@ def _write_head(head: Table, slots: Words1, out: Words2, n: Int) -> None:
         out[head[h, 2], n] |= value << np.uint64(head[h, 3])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _write_range(
     runs: Table,
     r: Int,
@@ -224,14 +225,14 @@ def _write_range(
     if out_times.size:
         times = runs[r, TIMES]
         for k in range(count):
-            out_times[n + k] = 1 + (max(time, np.int64(load_i32(times, lo + k))) if times else time)
+            out_times[n + k] = 1 + (max(time, load_time(times, lo + k)) if times else time)
     if out_weights.size:
         weights = runs[r, WEIGHTS]
         for k in range(count):
-            out_weights[n + k] = weight * (load_i64(weights, lo + k) if weights else 1)
+            out_weights[n + k] = weight * load_weight(weights, lo + k)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def search(
     steps: Table,
     groups: Table,
@@ -299,9 +300,9 @@ def search(
                 if found:
                     time = times[s]
                     if runs[r, TIMES]:
-                        time = max(time, np.int64(load_i32(runs[r, TIMES], at)))
+                        time = max(time, load_time(runs[r, TIMES], at))
                     times[s + 1] = time
-                    weights[s + 1] = weights[s] * (load_i64(runs[r, WEIGHTS], at) if runs[r, WEIGHTS] else 1)
+                    weights[s + 1] = weights[s] * load_weight(runs[r, WEIGHTS], at)
         elif operation == SEEK:
             if mode == ENTER:
                 r = current[atom]

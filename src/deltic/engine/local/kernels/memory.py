@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
 
-def _loader(element: Any, width: int) -> Any:
+def loader(element: Any, width: int) -> Any:
     """An intrinsic that loads element `index` of a contiguous array at `address`."""
 
     def load(typingctx: Any, address: Any, index: Any) -> Any:
@@ -25,7 +25,7 @@ def _loader(element: Any, width: int) -> Any:
     return intrinsic(load)
 
 
-def _storer(element: Any, width: int) -> Any:
+def storer(element: Any, width: int) -> Any:
     """An intrinsic that stores element `index` of a contiguous array at `address`."""
 
     def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
@@ -62,9 +62,9 @@ def table_i64(address: Any, rows: Any, columns: Any) -> Any:
     return carray(_pointer_i64(address), (rows, columns))
 
 
-load_u64 = _loader(types.uint64, 8)
-load_i64 = _loader(types.int64, 8)
-load_i32 = _loader(types.int32, 4)
-store_u64 = _storer(types.uint64, 8)
-store_i64 = _storer(types.int64, 8)
-store_i32 = _storer(types.int32, 4)
+load_u64 = loader(types.uint64, 8)
+load_i64 = loader(types.int64, 8)
+load_i32 = loader(types.int32, 4)
+store_u64 = storer(types.uint64, 8)
+store_i64 = storer(types.int64, 8)
+store_i32 = storer(types.int32, 4)

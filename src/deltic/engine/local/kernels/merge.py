@@ -1,147 +1,190 @@
-"""Merging and consolidating sorted rows; keys are (row, time), weights of equal keys add up and zeros vanish.
-
-Arrays: `words` uint64[W, n]; `times` int32[n] or empty for none; `weights` int64[n] or empty for all ones.
-"""
+"""Merging and consolidating sorted rows; keys are (row, time), weights of equal keys add up and zeros vanish."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from deltic.engine.local.kernels.types import Int, Ints, Times, Weights, Words1, Words2
+from deltic.engine.local.kernels.memory import load_u64, store_u64
+from deltic.engine.local.kernels.narrow import load_time, load_weight, store_time, store_weight
+from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
+from deltic.engine.local.kernels.types import Bytes, Int, Ints, Weights, Words1, Words2
+
+# Rows that are merged at a time: which run each is from fits into the first-level cache.
+_BLOCK = 2048
+_FROM_A, _FROM_B = 1, 2
 
 
-@njit(cache=True)
-def _compare(a: Words2, a_times: Times, i: Int, b: Words2, b_times: Times, j: Int) -> Int:
-    for w in range(a.shape[0]):
-        if a[w, i] < b[w, j]:
-            return -1
-        if a[w, i] > b[w, j]:
-            return 1
-    if a_times.size:
-        return np.int64(a_times[i]) - np.int64(b_times[j])
+@njit(cache=True, nogil=True)
+def _compare(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool) -> Int:
+    """Sign of (row i of run a) − (row j of run b), times included."""
+    for w in range(words):
+        x = load_u64(a[WORDS] + w * a[ROWS] * 8, i)
+        y = load_u64(b[WORDS] + w * b[ROWS] * 8, j)
+        if x != y:
+            return -1 if x < y else 1
+    if timed:
+        return load_time(a[TIMES], i) - load_time(b[TIMES], j)
     return 0
 
 
-@njit(cache=True)
-def _put(
-    words: Words2, times: Times, weights: Weights, n: Int, source: Words2, source_times: Times, i: Int, weight: Int
-) -> None:
-    for w in range(source.shape[0]):
-        words[w, n] = source[w, i]
-    if source_times.size:
-        times[n] = source_times[i]
-    weights[n] = weight
+@njit(cache=True, nogil=True)
+def _choose_words(
+    a: Int, a_times: Int, i: Int, b: Int, b_times: Int, j: Int, count: Int, out: Int, origins: Bytes
+) -> tuple[Int, Int]:
+    """Merge the words of the next `count` keys, of one word and maybe a time, and note the origins of each.
 
-
-@njit(cache=True)
-def all_one(weights: Weights) -> bool:
-    """Whether every weight is one."""
-    for i in range(weights.size):
-        if weights[i] != 1:
-            return False
-    return True
-
-
-@njit(cache=True)
-def merge(
-    a: Words2, a_times: Times, a_weights: Weights, b: Words2, b_times: Times, b_weights: Weights
-) -> tuple[Words2, Times, Weights, Int]:
-    """The sum of two runs: (words, times, weights, n), of which the first n entries count."""
-    size = a.shape[1] + b.shape[1]
-    words = np.empty((a.shape[0], size), np.uint64)
-    times = np.empty(size if a_times.size or b_times.size else 0, np.int32)
-    weights = np.empty(size, np.int64)
-    i = j = n = 0
-    while i < a.shape[1] or j < b.shape[1]:
-        if i == a.shape[1]:
-            order = 1
-        elif j == b.shape[1]:
-            order = -1
-        else:
-            order = _compare(a, a_times, i, b, b_times, j)
-        if order < 0:
-            _put(words, times, weights, n, a, a_times, i, a_weights[i] if a_weights.size else 1)
-            i += 1
-            n += 1
-        elif order > 0:
-            _put(words, times, weights, n, b, b_times, j, b_weights[j] if b_weights.size else 1)
-            j += 1
-            n += 1
-        else:
-            total = (a_weights[i] if a_weights.size else 1) + (b_weights[j] if b_weights.size else 1)
-            if total:
-                _put(words, times, weights, n, a, a_times, i, total)
-                n += 1
-            i += 1
-            j += 1
-    return words, times, weights, n
-
-
-@njit(cache=True)
-def merge_one_word(
-    a: Words1, a_times: Times, a_weights: Weights, b: Words1, b_times: Times, b_weights: Weights
-) -> tuple[Words1, Times, Weights, Int]:
-    """`merge` for rows of one word, a[n] and b[n]: what most relations have, so written for speed.
-
-    The weights of the result are empty when both inputs' are and no key is in both.
+    Without a branch on which word is less, for that one would be mispredicted.
     """
-    size = a.size + b.size
-    timed = a_times.size + b_times.size > 0
-    weighted = a_weights.size + b_weights.size > 0
-    words = np.empty(size, np.uint64)
-    times = np.empty(size if timed else 0, np.int32)
-    weights = np.empty(size if weighted else 0, np.int64)
-    i = j = n = 0
-    while i < a.size and j < b.size:
-        x = a[i]
-        y = b[j]
-        if x == y:
-            later = timed and a_times[i] > b_times[j]
-            if not timed or a_times[i] == b_times[j]:
-                if not weighted:
-                    weighted = True
-                    weights = np.ones(size, np.int64)
-                total = (a_weights[i] if a_weights.size else 1) + (b_weights[j] if b_weights.size else 1)
-                if total:
-                    words[n] = x
-                    if timed:
-                        times[n] = a_times[i]
-                    weights[n] = total
-                    n += 1
-                i += 1
-                j += 1
-                continue
-        else:
-            later = x > y
-        if later:
-            words[n] = y
-            if timed:
-                times[n] = b_times[j]
-            if weighted:
-                weights[n] = b_weights[j] if b_weights.size else 1
-            j += 1
-        else:
-            words[n] = x
-            if timed:
-                times[n] = a_times[i]
-            if weighted:
-                weights[n] = a_weights[i] if a_weights.size else 1
-            i += 1
-        n += 1
-    rest, rest_times, rest_weights, k = (a, a_times, a_weights, i) if i < a.size else (b, b_times, b_weights, j)
-    count = rest.size - k
-    words[n : n + count] = rest[k:]
-    if timed:
-        times[n : n + count] = rest_times[k:]
-    if weighted and rest_weights.size:
-        weights[n : n + count] = rest_weights[k:]
-    elif weighted:
-        weights[n : n + count] = 1
-    return words, times, weights, n + count
+    for k in range(count):
+        x = load_u64(a, i)
+        y = load_u64(b, j)
+        from_a = np.int64(x <= y)
+        from_b = np.int64(y <= x)
+        if x == y and a_times:
+            order = load_time(a_times, i) - load_time(b_times, j)
+            from_a = np.int64(order <= 0)
+            from_b = np.int64(order >= 0)
+        store_u64(out, k, min(x, y))
+        origins[k] = from_a | from_b << 1
+        i += from_a
+        j += from_b
+    return i, j
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _choose(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool, count: Int, origins: Bytes) -> tuple[Int, Int]:
+    """The origins of the next `count` keys."""
+    for k in range(count):
+        order = _compare(a, i, b, j, words, timed)
+        origins[k] = (_FROM_A if order <= 0 else 0) | (_FROM_B if order >= 0 else 0)
+        i += order <= 0
+        j += order >= 0
+    return i, j
+
+
+@njit(cache=True, nogil=True)
+def _take_words(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, origins: Bytes) -> None:
+    """One word of each row from its origin."""
+    for k in range(count):
+        from_a = np.int64(origins[k] & _FROM_A)
+        x = load_u64(a, i)
+        y = load_u64(b, j)
+        store_u64(out, k, x if from_a else y)
+        i += from_a
+        j += np.int64(origins[k] >> 1)
+
+
+@njit(cache=True, nogil=True)
+def _take_times(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, origins: Bytes) -> None:
+    """The time of each row from its origin."""
+    for k in range(count):
+        from_a = np.int64(origins[k] & _FROM_A)
+        s = load_time(a, i)
+        t = load_time(b, j)
+        store_time(out, n + k, s if from_a else t)
+        i += from_a
+        j += np.int64(origins[k] >> 1)
+
+
+@njit(cache=True, nogil=True)
+def _add_weights(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, origins: Bytes) -> Int:
+    """The weight of each row, added up over its origins; the number of those that are not zero."""
+    kept = 0
+    for k in range(count):
+        from_a = np.int64(origins[k] & _FROM_A)
+        from_b = np.int64(origins[k] >> 1)
+        total = from_a * load_weight(a, i) + from_b * load_weight(b, j)
+        store_weight(out, n + k, total)
+        kept += total != 0
+        i += from_a
+        j += from_b
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _drop_zeros(out: Ints, words: Int, n: Int, count: Int) -> None:
+    """Close up the last `count` rows, from n on, over those of weight zero."""
+    at = n
+    for k in range(n, n + count):
+        weight = load_weight(out[WEIGHTS], k)
+        if weight:
+            for w in range(words):
+                address = out[WORDS] + w * out[ROWS] * 8
+                store_u64(address, at, load_u64(address, k))
+            if out[TIMES]:
+                store_time(out[TIMES], at, load_time(out[TIMES], k))
+            store_weight(out[WEIGHTS], at, weight)
+            at += 1
+
+
+@njit(cache=True, nogil=True)
+def copy_rows(run: Ints, i: Int, end: Int, out: Ints, n: Int, words: Int) -> Int:
+    """Append rows i to `end` of a run to `out`; its number of rows then."""
+    for w in range(words):
+        source = run[WORDS] + w * run[ROWS] * 8
+        target = out[WORDS] + w * out[ROWS] * 8
+        for k in range(end - i):
+            store_u64(target, n + k, load_u64(source, i + k))
+    if out[TIMES]:
+        for k in range(end - i):
+            store_time(out[TIMES], n + k, load_time(run[TIMES], i + k))
+    if out[WEIGHTS]:
+        for k in range(end - i):
+            store_weight(out[WEIGHTS], n + k, load_weight(run[WEIGHTS], i + k))
+    return n + max(end - i, 0)
+
+
+@njit(cache=True, nogil=True)
+def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n: Int, words: Int) -> Int:
+    """Write the sum of rows i to `a_end` of run a and j to `b_end` of run b to `out`, from row n on.
+
+    Runs and `out` are descriptors; `out` has room, and times if the runs have, which both or neither do. It may lack
+    weights when neither run has any and no key is in both. Returns the rows of `out` then, −1 when it needs weights.
+    """
+    origins = np.empty(_BLOCK, np.uint8)
+    timed = out[TIMES] != 0
+    while i < a_end and j < b_end:
+        count = min(_BLOCK, min(a_end - i, b_end - j))
+        i0, j0 = i, j
+        if words == 1:
+            target = out[WORDS] + n * 8
+            i, j = _choose_words(a[WORDS], a[TIMES], i, b[WORDS], b[TIMES], j, count, target, origins)
+        else:
+            i, j = _choose(a, i, b, j, words, timed, count, origins)
+            for w in range(words):
+                target = out[WORDS] + (w * out[ROWS] + n) * 8
+                _take_words(a[WORDS] + w * a[ROWS] * 8, i0, b[WORDS] + w * b[ROWS] * 8, j0, count, target, origins)
+        if timed:
+            _take_times(a[TIMES], i0, b[TIMES], j0, count, out[TIMES], n, origins)
+        if out[WEIGHTS]:
+            kept = _add_weights(a[WEIGHTS], i0, b[WEIGHTS], j0, count, out[WEIGHTS], n, origins)
+            if kept < count:
+                _drop_zeros(out, words, n, count)
+            n += kept
+        elif i - i0 + j - j0 > count:
+            return -1
+        else:
+            n += count
+    n = copy_rows(a, i, a_end, out, n, words)
+    return copy_rows(b, j, b_end, out, n, words)
+
+
+@njit(cache=True, nogil=True)
+def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
+    """The number of rows of run b before row i of run a."""
+    lo = 0
+    hi = b[ROWS]
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if _compare(b, middle, a, i, words, timed) < 0:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+@njit(cache=True, nogil=True)
 def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
     """The distinct values of a sorted array and how often each occurs."""
     n = 0
@@ -160,7 +203,7 @@ def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
     return values, counts
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _before(words: Words2, p: Int, q: Int) -> bool:
     for w in range(1, words.shape[0]):
         if words[w, p] != words[w, q]:
@@ -168,7 +211,7 @@ def _before(words: Words2, p: Int, q: Int) -> bool:
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sift(words: Words2, order: Ints, first: Int, root: Int, count: Int) -> None:
     while 2 * root + 1 < count:
         child = 2 * root + 1
@@ -180,7 +223,7 @@ def _sift(words: Words2, order: Ints, first: Int, root: Int, count: Int) -> None
         root = child
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def order_ties(words: Words2, order: Ints) -> None:
     """Order rows that are sorted by their first word by the others too; `order` is changed in place."""
     first = 0
@@ -206,7 +249,7 @@ def order_ties(words: Words2, order: Ints) -> None:
         first = end
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sum_ordered(words: Words2, weights: Weights, order: Ints, keep_zeros: bool) -> tuple[Words2, Ints, Int]:
     """Gather rows in `order` and add up the weights of equal ones: (words, weights, n), zeros left out or kept."""
     out = np.empty((words.shape[0], order.size), np.uint64)

@@ -1,4 +1,7 @@
-"""Searching in sorted runs. A run's descriptor is a row of int64: [rows, words, times, weights], addresses or 0."""
+"""Searching in sorted runs. A run's descriptor is a row of int64: [rows, words, times, weights], addresses or 0.
+
+Those of times and weights are coded, see `kernels.narrow`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from deltic.engine.local.kernels.types import U64, Int, Ints, Times, Weights, Wo
 ROWS, WORDS, TIMES, WEIGHTS = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def describe(words: Words2, times: Times, weights: Weights) -> Ints:
     """The descriptor of a run with these arrays, and its greatest time as a fifth element."""
     descriptor = np.zeros(5, np.int64)
@@ -31,7 +34,7 @@ def field(address: Int, i: Int, shift: U64, mask: U64) -> U64:
     return (load_u64(address, i) >> shift) & mask
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, key: U64) -> Int:
     """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
     if lo >= hi:
@@ -64,7 +67,7 @@ def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, ke
     return lo
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
     """Sign of (row i of a run with `rows` rows) − (row j of the array `words`), over all words."""
     for w in range(words.shape[0]):
@@ -77,7 +80,7 @@ def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
     return 0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find_row(address: Int, rows: Int, start: Int, words: Words2, j: Int) -> Int:
     """The first position in a run at or after row j of `words`, galloping from `start`, which must not be past it."""
     step = 1

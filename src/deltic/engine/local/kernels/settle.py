@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from deltic.engine.local.kernels.memory import load_i32, load_i64
+from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
 from deltic.engine.local.kernels.types import Bools, Int, Ints, Table, Times, Words2
 
 NEVER = np.int32(-1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def totals(words: Words2, runs: Table) -> Ints:
     """The summed weight of each row over all runs, whatever its times: int64[n]."""
     n = words.shape[1]
@@ -27,12 +27,12 @@ def totals(words: Words2, runs: Table) -> Ints:
             at = find_row(run[WORDS], run[ROWS], at, words, j)
             i = at
             while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-                sums[j] += load_i64(run[WEIGHTS], i) if run[WEIGHTS] else 1
+                sums[j] += load_weight(run[WEIGHTS], i)
                 i += 1
     return sums
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def crossings(old: Ints, change: Ints) -> Ints:
     """+1 where a count becomes positive, −1 where it ceases to be, 0 elsewhere: H of [DBSP Prop. 6.12]."""
     actions = np.empty(old.size, np.int64)
@@ -41,7 +41,7 @@ def crossings(old: Ints, change: Ints) -> Ints:
     return actions
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
     """The least time greater than `after` at which row j has a positive total; NEVER if none.
 
@@ -54,8 +54,8 @@ def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
             run = runs[r]
             i = at[r]
             while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-                if load_i32(run[TIMES], i) > time:
-                    following = min(following, np.int64(load_i32(run[TIMES], i)))
+                if load_time(run[TIMES], i) > time:
+                    following = min(following, load_time(run[TIMES], i))
                     break
                 i += 1
         if following == np.int64(1) << 40:
@@ -65,7 +65,7 @@ def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
             return time
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
     """The total of row j at exactly `time`."""
     total = 0
@@ -73,20 +73,20 @@ def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
         run = runs[r]
         i = at[r]
         while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-            if load_i32(run[TIMES], i) == time:
-                total += load_i64(run[WEIGHTS], i) if run[WEIGHTS] else 1
+            if load_time(run[TIMES], i) == time:
+                total += load_weight(run[WEIGHTS], i)
             i += 1
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _position(words: Words2, j: Int, runs: Table, at: Ints) -> None:
     """Move `at` to row j in every run; the positions must not be past it."""
     for r in range(runs.shape[0]):
         at[r] = find_row(runs[r, WORDS], runs[r, ROWS], at[r], words, j)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def known(words: Words2, runs: Table, now: Int) -> Bools:
     """Whether each row is in the relation at an iteration up to `now`; `runs` hold (row, first iteration)."""
     n = words.shape[1]
@@ -98,7 +98,7 @@ def known(words: Words2, runs: Table, now: Int) -> Bools:
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _total_until(words: Words2, j: Int, runs: Table, at: Ints, now: Int) -> Int:
     """The total of row j at all iterations up to `now`."""
     total = np.int64(0)
@@ -106,13 +106,13 @@ def _total_until(words: Words2, j: Int, runs: Table, at: Ints, now: Int) -> Int:
         run = runs[r]
         i = at[r]
         while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-            if load_i32(run[TIMES], i) <= now:
-                total += load_i64(run[WEIGHTS], i) if run[WEIGHTS] else 1
+            if load_time(run[TIMES], i) <= now:
+                total += load_weight(run[WEIGHTS], i)
             i += 1
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def settle(
     words: Words2, change: Ints, now: Int, rows: Table, counts: Table, found: Table, keeps_all: bool
 ) -> tuple[Ints, Ints, Times, Bools]:
@@ -166,7 +166,7 @@ def settle(
     return actions, counted, later, lost
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def upcoming(words: Words2, runs: Table, after: Int) -> Times:
     """The least iteration after `after` at which each row has a positive count: int32[n], NEVER if none."""
     n = words.shape[1]

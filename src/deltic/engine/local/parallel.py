@@ -1,0 +1,100 @@
+"""Threads for large batches: kernels and numpy's sorts run outside the interpreter's lock.
+
+Nothing that threads do together depends on their order, so results are the same for any number of them.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def threads() -> int:
+    """How many threads to use: the environment variable DELTIC_THREADS says, else one for each processor."""
+    wanted = os.environ.get("DELTIC_THREADS", "")
+    return max(1, int(wanted)) if wanted.isdigit() else os.cpu_count() or 1
+
+
+def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
+    """The results of all tasks, in their order; raises the first error once all threads have ended."""
+
+    def run(index: int) -> Iterator[tuple[int, R]]:
+        yield index, tasks[index]()
+
+    found = dict(stream(range(len(tasks)), run))
+    return [found[index] for index in range(len(tasks))]
+
+
+def stream(items: Sequence[T], work: Callable[[T], Iterator[R]]) -> Iterator[R]:
+    """All that `work` yields for the items, in no particular order; threads work a result ahead of the reader.
+
+    An error of any thread is raised here. When this iterator is closed, the threads end at their next result.
+    """
+    count = min(threads(), len(items))
+    if count <= 1:
+        for item in items:
+            yield from work(item)
+        return
+    workers = _Workers(items, work, count)
+    try:
+        yield from workers.results()
+    finally:
+        workers.stop()
+
+
+class _Workers(Generic[T, R]):
+    """Threads that take items until there are none. Each puts its results, then None or the error that ended it."""
+
+    def __init__(self, items: Sequence[T], work: Callable[[T], Iterator[R]], count: int) -> None:
+        self._items, self._work = iter(items), work
+        self._lock = threading.Lock()
+        self._queue: queue.Queue[tuple[R] | BaseException | None] = queue.Queue(count)
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def results(self) -> Iterator[R]:
+        """The results of all threads."""
+        running = len(self._threads)
+        while running:
+            found = self._queue.get()
+            if isinstance(found, BaseException):
+                raise found
+            if found is None:
+                running -= 1
+            else:
+                yield found[0]
+
+    def stop(self) -> None:
+        """Wait for all threads to end; results that are left are dropped."""
+        self._stopped.set()
+        for thread in self._threads:
+            while thread.is_alive():
+                try:
+                    self._queue.get(timeout=0.01)
+                except queue.Empty:
+                    continue
+            thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.is_set() and (item := self._next()) is not None:
+                for result in self._work(item[0]):
+                    self._queue.put((result,))
+                    if self._stopped.is_set():
+                        return
+        except BaseException as error:  # noqa: BLE001 - the reader raises it
+            self._queue.put(error)
+        else:
+            self._queue.put(None)
+
+    def _next(self) -> tuple[T] | None:
+        with self._lock:
+            return next(((item,) for item in self._items), None)

@@ -1,0 +1,102 @@
+"""Threads: the same results and visits for any number of them, errors that reach the caller, and none left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from deltic.datalog import check, lower, parse
+from deltic.engine.local import evaluate, search
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.parallel import run_all, stream, threads
+from deltic.engine.local.refresh import Policy, Refresh
+from deltic.engine.reference import from_arrow
+from tests.conformance.engines import Driver
+from tests.differential.test_datalog import check_seeds
+
+PROGRAM = """
+.decl e(x: number, y: number)
+.input e
+.decl p(x: number, y: number)
+p(x, y) :- e(x, y).
+p(x, z) :- p(x, y), p(y, z).
+"""
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every change is searched by groups, in pieces of a few rows, and every chunk consolidated."""
+    monkeypatch.setattr(evaluate, "_MANY", 0)
+    monkeypatch.setattr(search, "_PIECE", 3)
+    monkeypatch.setattr(search, "_LARGE", 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_all_results_in_their_order(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTIC_THREADS", str(count))
+    assert run_all([lambda n=n: n * n for n in range(20)]) == [n * n for n in range(20)]
+    assert sorted(stream(range(10), lambda n: iter(range(n)))) == sorted(m for n in range(10) for m in range(n))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_error_of_a_thread_is_raised_and_ends_the_others(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTIC_THREADS", str(count))
+    before = threading.active_count()
+
+    def work(n: int) -> Iterator[int]:
+        yield n
+        if n == 2:
+            raise KeyError("two")
+        while n > 2:
+            yield n
+
+    with pytest.raises(KeyError, match="two"):
+        list(stream(range(3), work))
+    assert threading.active_count() == before
+
+
+def test_a_reader_that_stops_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTIC_THREADS", "2")
+    before = threading.active_count()
+
+    def endless(n: int) -> Iterator[int]:
+        while True:
+            time.sleep(0.001)
+            yield n
+
+    found = stream([1, 2], endless)
+    assert next(found) in (1, 2)
+    found.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+
+
+def test_threads_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTIC_THREADS", "7")
+    assert threads() == 7
+    monkeypatch.setenv("DELTIC_THREADS", "many")
+    assert threads() >= 1
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_results_and_visits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = [(n, (n * 7 + 1) % 40) for n in range(40)]
+    seen = []
+    for count in ("1", "2", "4"):
+        monkeypatch.setenv("DELTIC_THREADS", count)
+        circuit = lower(check([parse(PROGRAM)]))
+        driver = Driver(LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL)), circuit)
+        first = driver.insert(e=edges)
+        second = driver.apply({"e": [(edge, -1) for edge in edges[:3]]})
+        seen.append([(dict(from_arrow(r.changes["p"])), r.rows_visited) for r in (first, second)])
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0][0][0]
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("batch", range(3))
+def test_random_programs(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTIC_THREADS", "2")
+    check_seeds(range(8_000 + batch * 20, 8_020 + batch * 20))
