@@ -81,8 +81,30 @@ def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
 
 
 @njit(cache=True, nogil=True)
+def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
+    """`find_row` for rows of one word."""
+    if start >= rows or load_u64(address, start) >= word:
+        return start
+    lo = start + 1
+    step = 1
+    while start + step < rows and load_u64(address, start + step) < word:
+        lo = start + step + 1
+        step <<= 1
+    hi = min(start + step, rows)
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if load_u64(address, middle) < word:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+@njit(cache=True, nogil=True)
 def find_row(address: Int, rows: Int, start: Int, words: Words2, j: Int) -> Int:
     """The first position in a run at or after row j of `words`, galloping from `start`, which must not be past it."""
+    if words.shape[0] == 1:
+        return _find_word(address, rows, start, words[0, j])
     step = 1
     lo = start
     hi = rows

@@ -89,27 +89,37 @@ def _position(words: Words2, j: Int, runs: Table, at: Ints) -> None:
 @njit(cache=True, nogil=True)
 def known(words: Words2, runs: Table, now: Int) -> Bools:
     """Whether each row is in the relation at an iteration up to `now`; `runs` hold (row, first iteration)."""
-    n = words.shape[1]
-    found = np.zeros(n, np.bool_)
-    at = np.zeros(runs.shape[0], np.int64)
-    for j in range(n):
-        _position(words, j, runs, at)
-        found[j] = _total_until(words, j, runs, at, now) > 0
-    return found
+    until, _, _ = _around(words, runs, now + 1)
+    return until > 0
 
 
 @njit(cache=True, nogil=True)
-def _total_until(words: Words2, j: Int, runs: Table, at: Ints, now: Int) -> Int:
-    """The total of row j at all iterations up to `now`."""
-    total = np.int64(0)
+def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
+    """The total of each row before iteration `now` and at it, both int64[n], and whether it has later entries, bool[n].
+
+    One run after the other, for each is in the order of the rows.
+    """
+    n = words.shape[1]
+    before = np.zeros(n, np.int64)
+    present = np.zeros(n, np.int64)
+    after = np.zeros(n, np.bool_)
     for r in range(runs.shape[0]):
-        run = runs[r]
-        i = at[r]
-        while i < run[ROWS] and compare_rows(run[WORDS], run[ROWS], i, words, j) == 0:
-            if load_time(run[TIMES], i) <= now:
-                total += load_weight(run[WEIGHTS], i)
-            i += 1
-    return total
+        address, rows, times, weights = runs[r, WORDS], runs[r, ROWS], runs[r, TIMES], runs[r, WEIGHTS]
+        i = 0
+        for j in range(n):
+            i = find_row(address, rows, i, words, j)
+            if i == rows:
+                break
+            while i < rows and compare_rows(address, rows, i, words, j) == 0:
+                time = load_time(times, i)
+                if time < now:
+                    before[j] += load_weight(weights, i)
+                elif time == now:
+                    present[j] += load_weight(weights, i)
+                else:
+                    after[j] = True
+                i += 1
+    return before, present, after
 
 
 @njit(cache=True, nogil=True)
@@ -135,10 +145,10 @@ def settle(
     row_at = np.zeros(rows.shape[0], np.int64)
     count_at = np.zeros(counts.shape[0], np.int64)
     found_at = np.zeros(found.shape[0], np.int64)
+    before, at_now, after = _around(words, rows, now)
     for j in range(n):
-        _position(words, j, rows, row_at)
-        earlier = _total_until(words, j, rows, row_at, now - 1)
-        present = _total_at(words, j, rows, row_at, now)
+        earlier = before[j]
+        present = at_now[j]
         kept = np.int64(0)
         if (earlier <= 0 and change[j] <= 0) if keeps_all else present:
             _position(words, j, counts, count_at)
@@ -157,7 +167,9 @@ def settle(
             counted[j] = (total if derived else 0) - kept
             lost[j] = present and not derived
         if derived and not present:
-            later[j] = _next_time(words, j, rows, row_at, now)
+            if after[j]:
+                _position(words, j, rows, row_at)
+                later[j] = _next_time(words, j, rows, row_at, now)
         elif not derived and keeps_all:
             later[j] = _next_time(words, j, counts, count_at, now)
         elif not derived and found.shape[0]:
