@@ -98,6 +98,13 @@ def test_which_time_a_delay_counts(run, operator, expected):
     assert run(bracket(operator), on(bag(1), bag(2))) == [{"v": rows} for rows in expected]
 
 
+@pytest.mark.law("DBSP §9.4.6")
+def test_iterations_go_on_until_those_of_the_step_before_have_ended(run):
+    """In the second step nothing comes in, and for three iterations nothing comes from the first one either."""
+    circuit = bracket(ops.Delay(), ops.Delay(), ops.Delay(), ops.Delay(outer=1))
+    assert run(circuit, on(bag(1), bag())) == [{"v": bag()}, {"v": bag(1)}]
+
+
 @pytest.mark.law("DBSP Def 5.2")
 def test_an_integral_without_end_is_told(run):
     with pytest.raises(UnsupportedError, match=r"∫ of sink v has no end, it rests at ZSet\(\{\(1,\): 1\}\)"):

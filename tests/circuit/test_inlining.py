@@ -6,10 +6,12 @@ import random
 
 import pytest
 
+from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.inlining import inline
-from tests.circuit.examples import X
+from deltic.circuit.types import ZSetType
+from tests.circuit.examples import XY, X, naive_closure, within
 from tests.circuit.test_cycles import by_interpreter, integral_by_a_cycle
 from tests.circuit.well_formed import random_well_formed
 from tests.differential.circuits import random_epochs
@@ -42,6 +44,17 @@ def test_back_edges_of_two_calls_stay_apart():
         number = builder.add(ops.Component("v"), builder.add(ops.Call(integral_by_a_cycle()), number))
     builder.add(ops.Sink("v"), number)
     assert set(inline(builder.build()).closes) == {"total_1", "total_2"}
+
+
+def test_bodies_become_deeper():
+    body = CircuitBuilder(1)
+    called = body.add(ops.Call(naive_closure()), body.add(ops.Import(0, ZSetType(XY, is_set=True))))
+    body.add(ops.Sink("path"), body.add(ops.Component("path"), called))
+    circuit = within(ops.Bracket(body.build()), edge=XY)
+    inlined = inline(circuit)
+    assert not calls(inlined)
+    epochs = [{"edge": ZSet.of([(1, 2), (2, 3)])}]
+    assert by_interpreter(inlined, epochs) == by_interpreter(circuit, epochs) == by_interpreter(naive_closure(), epochs)
 
 
 def test_a_call_with_constants_stays_in_a_body():

@@ -120,8 +120,9 @@ def test_every_operator_can_be_read():
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300, -0.0, 5e-324])
 def test_floats(value):
     builder = CircuitBuilder()
-    source = builder.add(ops.Source("s", Schema.of(x=Type.FLOAT64, inf=Type.FLOAT64)))
-    builder.add(ops.Filter(exp.LT(this=column("inf"), expression=literal(value, Type.FLOAT64))), source)
+    source = builder.add(ops.Source("s", Schema.of(e=Type.FLOAT64, inf=Type.FLOAT64)))
+    for name in ("e", "inf"):
+        builder.add(ops.Filter(exp.LT(this=column(name), expression=literal(value, Type.FLOAT64))), source)
     assert parse_circuit(str(builder.build())) == builder.build()
 
 
