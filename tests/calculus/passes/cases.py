@@ -35,6 +35,14 @@ CASES = {
         %3 = plus (%1, %0) : zset{AB}
         %4 = join (%2, %3) : zset{AB}
         %5 = sink v (%4) : zset{AB}""",
+    "push_filters before windows": f"""
+        %0 = source s : set{AB}
+        %1 = source clock : set{{d: int64}}
+        %2 = window [a, 1] (%0, %1) : set{AB}
+        %3 = flat_map [range(a, b) AS e] (%2) : set{{a: int64, b: int64, e: int64}}
+        %4 = filter [b > 1] (%3) : set{{a: int64, b: int64, e: int64}}
+        %5 = filter [e > 0] (%4) : set{{a: int64, b: int64, e: int64}}
+        %6 = sink v (%5) : set{{a: int64, b: int64, e: int64}}""",
     "drop_distinct": f"""
         %0 = source s : set{AB}
         %1 = source t : zset{BD}

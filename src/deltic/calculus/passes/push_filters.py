@@ -1,7 +1,8 @@
 """Filters before what makes more rows or keeps state.
 
 A filter commutes with the linear operators, with distinct [DBSP Prop 6.10], with the left side of an antijoin, and
-with each side of a join that has all of its columns; with a map when it reads columns that the map takes over.
+with each side of a join that has all of its columns; with a map when it reads columns that the map takes over, with a
+flatmap when it does not read the new one. A window is a filter of rows itself, so that less is kept behind one.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ def _filtered_inputs(circuit: Circuit, inner: Node, wanted: set[str]) -> set[int
     """The positions of the inputs that are to be filtered; none when the filter does not commute."""
     if isinstance(inner.operator, ops.Join):
         return {i for i, n in enumerate(inner.inputs) if wanted <= set(circuit.type_of(n).schema.names)}
-    if isinstance(inner.operator, ops.Antijoin):
+    if isinstance(inner.operator, ops.Antijoin | ops.Window):
         return {0}
+    if isinstance(inner.operator, ops.FlatMap):
+        return set() if inner.operator.column in wanted else {0}
     if isinstance(inner.operator, ops.Map | ops.Plus | ops.Negate | ops.Distinct):
         return set(range(len(inner.inputs)))
     return set()
