@@ -10,6 +10,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.inlining import inline
+from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import ZSetType
 from tests.circuit.examples import XY, X, naive_closure, within
 from tests.circuit.test_cycles import by_interpreter, integral_by_a_cycle
@@ -53,6 +54,7 @@ def test_bodies_become_deeper():
     circuit = within(ops.Bracket(body.build()), edge=XY)
     inlined = inline(circuit)
     assert not calls(inlined)
+    assert parse_circuit(str(inlined)) == inlined
     epochs = [{"edge": ZSet.of([(1, 2), (2, 3)])}]
     assert by_interpreter(inlined, epochs) == by_interpreter(circuit, epochs) == by_interpreter(naive_closure(), epochs)
 
