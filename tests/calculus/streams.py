@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from deltic.algebra.zset import ZSet
-from deltic.calculus import incrementalize
+from deltic.calculus.push import push
+from deltic.calculus.surround import surround
 from deltic.circuit.graph import Circuit
 from deltic.circuit.pointwise import Rows
 from deltic.circuit.reference import Interpreter
@@ -25,8 +26,8 @@ def differences(circuit: Circuit, epochs: Sequence[Epoch]) -> list[dict[str, Row
 def increments(
     circuit: Circuit, epochs: Sequence[Epoch], interpreter: Callable[[Circuit], Interpreter] = Interpreter
 ) -> list[dict[str, Rows]]:
-    """Q^Δ: the views' changes by the calculus."""
-    machine = interpreter(incrementalize(circuit))
+    """Q^Δ: the views' changes by the derivative table, of the circuit as it is."""
+    machine = interpreter(push(surround(circuit)))
     return [machine.step(epoch) for epoch in epochs]
 
 

@@ -123,10 +123,11 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
     ops.Component: [closure()],
     ops.Import: [closure()],
     ops.Feedback: [closure()],
-    ops.Bracket: [naive(closure()), semi_naive(naive(closure()))],
+    ops.Bracket: [semi_naive(naive(closure()))],
     ops.Sink: [circuit(SOURCES["y"])],
 }
-PAIRS = [pytest.param(c, id=f"{op.keyword}-{i}") for op, cases in CASES.items() for i, c in enumerate(cases)]
+NAMED = {c: f"{op.keyword}-{i}" for op, cases in CASES.items() for i, c in enumerate(cases)}
+PAIRS = [pytest.param(c, id=name) for c, name in NAMED.items()]
 
 
 def streams(of: Circuit) -> st.SearchStrategy[list[dict[str, ZSet]]]:

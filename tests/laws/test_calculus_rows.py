@@ -15,16 +15,18 @@ from hypothesis import strategies as st
 from deltic.algebra.group_laws import check_group, check_incremental_operator, check_linear
 from deltic.algebra.groups import Z_SETS, FiniteMaps
 from deltic.algebra.law import LawViolation
-from deltic.calculus import DERIVATIVES, incrementalize
+from deltic.calculus import DERIVATIVES
+from deltic.calculus.push import push
+from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.reference import Interpreter, run
 from tests.algebra.domains import zsets
 from tests.calculus.mutations import MUTATIONS
-from tests.calculus.test_derivatives import CASES, streams
+from tests.calculus.test_derivatives import CASES, NAMED, streams
 from tests.differential.circuits import random_epochs, sources_of
 
 TABLES = FiniteMaps(Z_SETS)
-ROWS = [pytest.param(c, id=f"{op.keyword}-{i}") for op, cases in CASES.items() for i, c in enumerate(cases)]
+ROWS = [pytest.param(c, id=name) for c, name in NAMED.items()]
 LINEAR = [op for op, row in DERIVATIVES.items() if row.formula == "f(Δa)"]
 
 
@@ -48,7 +50,7 @@ def nonzero(views):
 
 def check_row(circuit, examples):
     check_incremental_operator(
-        operator(circuit), operator(incrementalize(circuit)), TABLES, TABLES, examples, examples=15
+        operator(circuit), operator(push(surround(circuit))), TABLES, TABLES, examples, examples=15
     )
 
 
