@@ -40,7 +40,9 @@ def explain(circuit: Circuit, program: Program, states: Mapping[str, State], eva
     sections = {
         "circuit": bounded(str(circuit).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
-        "derivatives, by which every part of it is incremental": list(operator_lines(optimized)),
+        "the derivative of each operator: why it is right, how its work grows, what it keeps": list(
+            operator_lines(optimized)
+        ),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
         "kept relations, the column orders in which they are sorted, and their delta queries "
