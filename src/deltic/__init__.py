@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deltic.errors import ChangeError, CircuitError, DataError, DelticError, ProgramError, UnsupportedError
+from deltic.errors import (
+    ChangeError,
+    CircuitError,
+    DataError,
+    DelticError,
+    IterationLimitError,
+    ProgramError,
+    UnsupportedError,
+)
 
 if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline
@@ -14,6 +22,7 @@ __all__ = [
     "CircuitError",
     "DataError",
     "DelticError",
+    "IterationLimitError",
     "Pipeline",
     "ProgramError",
     "UnsupportedError",

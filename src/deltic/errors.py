@@ -68,3 +68,14 @@ class ChangeError(DelticError):
 
 class UnsupportedError(DelticError):
     """An engine cannot run an operator or expression; the message says which and why."""
+
+
+class IterationLimitError(UnsupportedError):
+    """A recursion went on for more iterations than its engine allows; the epoch was rejected whole.
+
+    The message names the rules that make new values; `relations` are those of the recursion.
+    """
+
+    def __init__(self, message: str, relations: tuple[str, ...]) -> None:
+        self.relations = relations
+        super().__init__(message)

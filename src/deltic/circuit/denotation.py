@@ -37,9 +37,9 @@ from deltic.algebra.streams.windows import window
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.memory import Time
 from deltic.circuit.pointwise import POINTWISE, Rows
-from deltic.circuit.reference import ITERATION_LIMIT
 from deltic.circuit.scopes import Meaning, Scope, StreamBundle, Streams, Value
 from deltic.circuit.settling import Settling
 from deltic.circuit.types import Schema

@@ -8,13 +8,12 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.iterations import ITERATION_LIMIT, computing_rules, limit_error
 from deltic.circuit.memory import Memory, Time
 from deltic.circuit.pointwise import POINTWISE, Inputs, Rows, Value
 from deltic.circuit.types import ZSetType
 from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
-
-ITERATION_LIMIT = 1_000_000
 
 
 def run(circuit: Circuit, sources: Mapping[str, Rows]) -> dict[str, Rows]:
@@ -26,12 +25,14 @@ class Interpreter:
     """A circuit as a machine: `step` takes one value of every input stream and gives one of every output.
 
     Stateless operators are applied pointwise (lifted); stream operators keep what their definition says. `around` is
-    how many circuits with a time of their own are around this one.
+    how many circuits with a time of their own are around this one, and `limit` how many iterations a fixpoint may
+    take, `ITERATION_LIMIT` if not told.
     """
 
-    def __init__(self, circuit: Circuit, around: int = 0) -> None:
+    def __init__(self, circuit: Circuit, around: int = 0, limit: int | None = None) -> None:
         self.circuit = circuit
         self._around = around
+        self._limit = limit
         self._memories: dict[int, Memory] = {}
         self._inner: dict[int, Bracketed | Interpreter] = {}
         for number, op in enumerate(circuit.operators):
@@ -89,8 +90,10 @@ class Interpreter:
             return inner.step(op.named(inputs), time=environment.time)
         if type(op) in LEAVES:
             return LEAVES[type(op)](op, environment)
-        if type(op) in FUNCTIONS:
-            return FUNCTIONS[type(op)](op, inputs, types)
+        if isinstance(op, ops.Fixpoint):
+            return _fixpoint(op, inputs, self._limit)
+        if type(op) in POINTWISE:
+            return POINTWISE[type(op)](op, inputs, types)
         if type(op) in STATEFUL:
             memory = self._memories[number]
             value, kept = STATEFUL[type(op)](op, inputs, types, memory.before())
@@ -153,16 +156,17 @@ class _Environment:
         self.sources, self.imports, self.feedback, self.time = sources, imports, feedback, time
 
 
-def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, types: Sequence[ZSetType]) -> dict[str, Rows]:
+def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, limit: int | None = None) -> dict[str, Rows]:
     """Iterate the body from the empty relations until nothing changes."""
-    body = Interpreter(op.body)
+    most = ITERATION_LIMIT if limit is None else limit
+    body = Interpreter(op.body, limit=limit)
     current: dict[str, Rows] = {name: ZSet() for name in op.body.sinks}
-    for _ in range(ITERATION_LIMIT):
+    for _ in range(most + 1):
         following = body.step({}, inputs, current)
         if following == current:
             return current
         current = following
-    raise UnsupportedError(f"fixpoint: no end after {ITERATION_LIMIT} iterations")
+    raise limit_error(sorted(current), computing_rules(op.body), most)
 
 
 def _fixpoint_delta(
@@ -171,7 +175,7 @@ def _fixpoint_delta(
     """D ∘ fixpoint ∘ I, the definition of the derivative."""
     old_inputs, old = state or ([ZSet()] * len(inputs), {name: ZSet() for name in op.body.sinks})
     new_inputs = [i + d for i, d in zip(old_inputs, inputs, strict=True)]
-    new = _fixpoint(op, new_inputs, types)
+    new = _fixpoint(op, new_inputs)
     return {name: new[name] - old[name] for name in new}, (new_inputs, new)
 
 
@@ -187,7 +191,6 @@ LEAVES: dict[type[ops.Operator], Callable[[Any, _Environment], Rows]] = {
     ops.Import: lambda op, env: env.imports[op.index],
     ops.Feedback: lambda op, env: env.feedback.get(op.name, ZSet()),
 }
-FUNCTIONS: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {**POINTWISE, ops.Fixpoint: _fixpoint}
 STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value, Any]]] = {
     ops.Integrate: lambda op, inputs, types, state: (total := (state or ZSet()) + inputs[0], total),
     ops.Differentiate: lambda op, inputs, types, state: (inputs[0] - (state or ZSet()), inputs[0]),

@@ -61,6 +61,9 @@ def run(
     switch: Annotated[
         float, typer.Option(min=0, help="With --refresh auto: the fraction of a bootstrap that an update may take.")
     ] = 0.2,
+    iteration_limit: Annotated[
+        int, typer.Option(min=1, help="Iterations that a recursion which computes values may take.")
+    ] = 100_000,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
 ) -> None:
@@ -81,6 +84,7 @@ def run(
         strategy,
         refresh,
         switch,
+        iteration_limit,
         as_json,
         quiet,
     )

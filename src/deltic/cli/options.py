@@ -81,5 +81,6 @@ class RunOptions:
     strategy: StrategyChoice
     refresh: RefreshChoice
     switch: float
+    iteration_limit: int
     as_json: bool
     quiet: bool

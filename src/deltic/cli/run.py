@@ -27,6 +27,7 @@ def run_command(options: RunOptions) -> int:
         strategy=options.strategy.value,
         refresh=options.refresh.value,
         switch=options.switch,
+        iteration_limit=options.iteration_limit,
     )
     outcome: Outcome | None = None
     error: DelticError | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
+from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.pointwise import Row, Rows
 from deltic.circuit.reference import Interpreter
 from deltic.circuit.types import Schema
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
 
 
 class ReferenceEngine:
-    """Keeps tables and views as Python Z-sets; an epoch's changes are the differences of two recomputations."""
+    """Keeps tables and views as Python Z-sets; an epoch's changes are the differences of two recomputations.
 
-    def __init__(self, circuit: Circuit) -> None:
+    An epoch with a recursion of more than `iteration_limit` iterations is rejected.
+    """
+
+    def __init__(self, circuit: Circuit, iteration_limit: int = ITERATION_LIMIT) -> None:
         self.circuit = circuit
-        self._interpreter = Interpreter(circuit)
+        self._interpreter = Interpreter(circuit, limit=iteration_limit)
         self._schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
         self._tables: dict[str, Rows] = {name: ZSet() for name in self._schemas}
         self._views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from deltic.circuit.graph import Circuit
+from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
@@ -33,7 +34,8 @@ class Pipeline:
     in every epoch. `refresh` is "auto": an update that takes longer than the fraction `switch` of the last bootstrap is
     abandoned, and the recursion computed anew, a little later each time until it is known what such updates take;
     "incremental": never computed anew; "incremental strict": moreover a program with an operator that has no
-    derivative is refused; or "full": always computed anew.
+    derivative is refused; or "full": always computed anew. A transaction with a recursion that computes values, as
+    `n(x + 1) :- n(x).` does, and takes more than `iteration_limit` iterations is rejected with an IterationLimitError.
 
     A pipeline belongs to one thread.
     """
@@ -46,6 +48,7 @@ class Pipeline:
         strategy: StrategyName = "nested",
         refresh: RefreshName = "auto",
         switch: float = 0.2,
+        iteration_limit: int = ITERATION_LIMIT,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -53,7 +56,7 @@ class Pipeline:
         self.conflicts: Conflicts = conflicts
         self._engine_name: EngineName = engine
         self._compiled = compiled([])
-        self._maintenance = Maintenance(strategy, refresh, switch)
+        self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
         self._engine: Engine = new_engine(engine, self._compiled.circuit, self._maintenance)
         self._has_begun = False
         self._transaction: Transaction | None = None

@@ -10,11 +10,11 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.machine.events import Queue
 from deltic.circuit.machine.loops import Bundle, Entry, Exit, WatchingExit
 from deltic.circuit.machine.nodes import Controller, Delay, Machine, Primitive
 from deltic.circuit.pointwise import POINTWISE
-from deltic.circuit.reference import ITERATION_LIMIT
 from deltic.circuit.types import EdgeType, ZSetType
 from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError

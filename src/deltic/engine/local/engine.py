@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit.graph import Circuit
+from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.changes import Changes
 from deltic.engine.local.codec import Interner
 from deltic.engine.local.domains import assign_domains
@@ -42,17 +43,24 @@ if TYPE_CHECKING:
 class LocalEngine:
     """Runs a circuit in this process; see `Engine` for the protocol.
 
-    Raises UnsupportedError when the circuit has no derivative or the engine cannot run it.
+    Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. An epoch with a recursion
+    of more than `iteration_limit` iterations is rejected.
     """
 
-    def __init__(self, circuit: Circuit, strategy: Strategy = Strategy.NESTED, refresh: Refresh = AUTO) -> None:
+    def __init__(
+        self,
+        circuit: Circuit,
+        strategy: Strategy = Strategy.NESTED,
+        refresh: Refresh = AUTO,
+        iteration_limit: int = ITERATION_LIMIT,
+    ) -> None:
         self.circuit = circuit
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self._interner = Interner()
         self._domains = assign_domains(self.program, self._value_of)
         columns = self._domains.columns
         self.states = {name: State(r, columns[name]) for name, r in self.program.relations.items()}
-        self._environment = Environment(self.states, self._interner)
+        self._environment = Environment(self.states, self._interner, iteration_limit=iteration_limit)
         self.evaluations = [
             Evaluation(plan(query), variables, self._environment)
             for query, variables in zip(self.program.queries, self._domains.variables, strict=True)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from deltic.circuit.expressions import infer
+from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Type
 from deltic.engine.local import scalar
 from deltic.engine.local.bind import Encoding, Tables, bind
@@ -46,6 +47,7 @@ class Environment:
     states: Mapping[str, State]
     interner: Interner
     visits: Visits = field(default_factory=Visits)
+    iteration_limit: int = ITERATION_LIMIT
 
 
 class Evaluation:

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from deltic.circuit.iterations import limit_error
 from deltic.engine.local.evaluate import Evaluation
 from deltic.engine.local.kernels.iterate import MOST_ROWS
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
@@ -29,12 +31,9 @@ from deltic.engine.local.search import Derived
 from deltic.engine.local.store import Arrangement, descriptors, time_array
 from deltic.engine.local.strategy import Strategy
 from deltic.engine.local.thin import MOST_WAITING, Thin
-from deltic.errors import UnsupportedError
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
-# Iterations are int32; a recursion that needs more than this many is taken for one without an end.
-ITERATION_LIMIT = 1 << 30
 # Derivations of one batch from which on it pays to drop those of known rows before they are gathered.
 _MANY = 1 << 16
 # Iterations that compiled code should do at a time, and those that it is not asked for after it did fewer.
@@ -57,6 +56,12 @@ class Component:
     bases: Sequence[Evaluation]
     strategy: Strategy
     thin: Thin | None
+
+    @cached_property
+    def computing(self) -> list[str]:
+        """The rules that make new values from recursive rows; without one, every recursion has an end."""
+        queries = [e.query for found in self.inner.values() for e in found]
+        return list(dict.fromkeys(query.rule() for query in queries if query.computes))
 
 
 def update(component: Component, lower: Mapping[str, State], check: Callable[[], None]) -> None:
@@ -146,8 +151,10 @@ class _Epoch:
         self.patience = 0 if done > _WORTHWHILE else _PATIENCE
 
     def _check_end(self, now: int) -> None:
-        if now > ITERATION_LIMIT:
-            raise UnsupportedError(f"the recursion through {', '.join(self.component.states)} does not end")
+        """Raise IterationLimitError past the limit; at the iteration after it, known rows may be derived again."""
+        limit = self.component.outer[0].environment.iteration_limit
+        if now > limit + 1 and self.component.computing:
+            raise limit_error(sorted(self.component.states), self.component.computing, limit)
 
     def derive(
         self,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, show
+from deltic.circuit.expressions import column, is_literal, show
 from deltic.circuit.types import Schema, Type
 from deltic.engine.local.computed import Computed
 
@@ -177,6 +177,18 @@ class Query:
     def delta(self) -> Atom:
         """The atom whose change the query follows; its weight enters negated if it must be absent."""
         return next(a for a in self.body.atoms if a.when is When.DELTA)
+
+    @property
+    def computes(self) -> bool:
+        """Whether the head has values that may be in no relation of the body."""
+        new = [t for t in self.terms if not isinstance(t, int) and not is_literal(t)]
+        return bool(new or self.body.equations)
+
+    def rule(self) -> str:
+        """The rule that the query is a derivative of, as text."""
+        atoms = tuple(replace(atom, when=When.OLD) for atom in self.body.atoms)
+        absent = tuple(replace(atom, when=When.OLD) for atom in self.body.absent)
+        return str(replace(self, body=replace(self.body, atoms=atoms, absent=absent))).replace(" += ", " :- ", 1)
 
     def text(self) -> str:
         """The query as text, its variables by number."""

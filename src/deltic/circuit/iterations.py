@@ -1,0 +1,64 @@
+"""Recursions without an end: how many iterations there may be, and which rules make new values again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.graph import Circuit
+from deltic.errors import IterationLimitError
+
+ITERATION_LIMIT = 100_000
+"""A recursion that computes values and needs more iterations is taken for one without an end, unless its engine is told
+otherwise. One that does not has an end: there are no more rows than values to make them of."""
+
+
+def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> IterationLimitError:
+    """The error of a recursion through these relations; `rules` are those that compute values, as text."""
+    shown = [*rules[:3], *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
+    message = f"the recursion through {', '.join(relations)} has no end after {limit:,} iterations; nothing was changed"
+    if shown:
+        message += ". What computes new values in it: " + "; ".join(shown)
+    message += ". Bound these values in the rules, or allow more iterations with iteration_limit"
+    return IterationLimitError(message, tuple(relations))
+
+
+def computing_rules(body: Circuit) -> list[str]:
+    """The rules of a fixpoint's body that compute values from recursive relations, as text.
+
+    A rule is a term of the sum that a sink is the set of.
+    """
+    return [rule for name in sorted(body.sinks) for rule in _rules(body, name)]
+
+
+def _rules(body: Circuit, name: str) -> Iterator[str]:
+    pending = [body.sinks[name]]
+    while pending:
+        number = pending.pop(0)
+        node = body.nodes[number]
+        if isinstance(node.operator, ops.Distinct | ops.Plus):
+            pending += node.inputs
+        elif text := _rule(body, name, number):
+            yield text
+
+
+def _rule(body: Circuit, name: str, number: int) -> str:
+    """`n(x + 1) :- n`, "" where nothing is computed or nothing is recursive."""
+    operators = [body.nodes[n].operator for n in sorted(body.ancestors([number]))]
+    recursive = list(dict.fromkeys(op.name for op in operators if isinstance(op, ops.Feedback)))
+    computed = [(op, pair) for op in operators if isinstance(op, ops.Map) for pair in _computed(op)]
+    if not recursive or not computed:
+        return ""
+    head = body.nodes[number].operator
+    values = list(map(show, head.expressions)) if isinstance(head, ops.Map) else body.type_of(number).schema.names
+    parts = [*recursive, *(f"{column} = {text}" for op, (column, text) in computed if op is not head)]
+    return f"{name}({', '.join(values)}) :- {', '.join(parts)}"
+
+
+def _computed(op: ops.Map) -> Iterator[tuple[str, str]]:
+    for column, expression in zip(op.columns, op.expressions, strict=True):
+        if not isinstance(expression, exp.Column) and not is_literal(expression):
+            yield column.name, show(expression)
