@@ -114,6 +114,13 @@ CASES = {
         %2 = join (%0, %1) : zset{ABD}
         %3 = map [d + 1 AS x] (%2) : zset{{x: int64}}
         %4 = sink v (%3) : zset{{x: int64}}""",
+    "project_early under a filter": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{{b: int64, c: string, d: int64}}
+        %2 = join (%0, %1) : set{{a: int64, b: int64, c: string, d: int64}}
+        %3 = filter [a < d] (%2) : set{{a: int64, b: int64, c: string, d: int64}}
+        %4 = map [b] (%3) : zset{{b: int64}}
+        %5 = sink v (%4) : zset{{b: int64}}""",
     "project_early through others": f"""
         %0 = source s : set{AB}
         %1 = source t : zset{BD}
@@ -126,3 +133,33 @@ CASES = {
         %8 = aggregate [b, max(d) AS most] (%7) : set{{b: int64, most: int64}}
         %9 = sink v (%8) : set{{b: int64, most: int64}}""",
 }
+
+STAY = {
+    "delay_distinct": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{AB}
+        %2 = map [b] (%0) : zset{{b: int64}}
+        %3 = distinct (%2) : set{{b: int64}}
+        %4 = map [b] (%1) : zset{{b: int64}}
+        %5 = negate (%4) : zset{{b: int64}}
+        %6 = plus (%3, %5) : zset{{b: int64}}
+        %7 = distinct (%6) : set{{b: int64}}
+        %8 = sink v (%7) : set{{b: int64}}""",
+    "fuse_maps": f"""
+        %0 = source s : set{AB}
+        %1 = map [a // b AS a, b] (%0) : zset{AB}
+        %2 = map [b] (%1) : zset{{b: int64}}
+        %3 = sink v (%2) : zset{{b: int64}}""",
+    "push_filters": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{BD}
+        %2 = join (%0, %1) : set{ABD}
+        %3 = filter [a < d] (%2) : set{ABD}
+        %4 = sink v (%3) : set{ABD}
+        %5 = sink w (%2) : set{ABD}""",
+    "drop_distinct": f"""
+        %0 = source s : zset{AB}
+        %1 = distinct (%0) : set{AB}
+        %2 = sink v (%1) : set{AB}""",
+}
+"""Circuits to which a pass must not be applied, though they look like it."""

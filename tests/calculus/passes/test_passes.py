@@ -16,7 +16,7 @@ from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.reference import Interpreter, run
-from tests.calculus.passes.cases import CASES
+from tests.calculus.passes.cases import CASES, STAY
 from tests.circuit.examples import unreachable
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
 
@@ -51,6 +51,11 @@ def test_pairs(name, golden):
     assert after != before
     golden(f"calculus/{name.replace(' ', '-')}.txt", f"before:\n{before}\n\nafter:\n{after}")
     check_random_streams(before, after)
+
+
+@pytest.mark.parametrize("name", STAY)
+def test_what_only_looks_like_it_stays(name):
+    assert PASSES[name](parse_circuit(STAY[name])) == parse_circuit(STAY[name])
 
 
 def test_all_passes_over_recursion(golden):
