@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 GOLDEN = Path(__file__).parent / "golden"
+KERNELS = Path(__file__).parents[1] / "src" / "deltic" / "engine" / "local" / "kernels"
 
 # Kernels compile in their first call, so a deadline would measure the compiler.
 _common = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -30,6 +31,17 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what the tests got")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Forget compiled kernels when any kernel's source is newer: numba looks at a function's own file alone."""
+    if hasattr(config, "workerinput"):
+        return
+    compiled = list((KERNELS / "__pycache__").glob("*.nb?"))
+    newest = max(path.stat().st_mtime for path in KERNELS.glob("*.py"))
+    if any(path.stat().st_mtime < newest for path in compiled):
+        for path in compiled:
+            path.unlink()
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook of this name
