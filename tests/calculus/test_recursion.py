@@ -117,7 +117,7 @@ def test_the_chain_as_functions_on_streams(name):
         check_chain(EXAMPLES[name], random_graphs(random.Random(seed), EXAMPLES[name], 3), [Denotation])
 
 
-@pytest.mark.law("DBSP Thm 7.1", "DBSP Thm 7.2", "DBSP Prop 4.2", "DBSP Prop 5.7")
+@pytest.mark.law("DBSP Thm 7.1", "DBSP Thm 7.2", "DBSP §7.2", "DBSP Prop 4.2", "DBSP Prop 5.7")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_chain_of_known_programs(name):
     for seed in range(3):
@@ -148,7 +148,7 @@ def few_iterations(monkeypatch):
     monkeypatch.setattr(reference, "ITERATION_LIMIT", LIMIT)
 
 
-@pytest.mark.law("DBSP Thm 7.1", "DBSP Thm 7.2", "DBSP Prop 4.2", "DBSP Prop 5.7")
+@pytest.mark.law("DBSP Thm 7.1", "DBSP Thm 7.2", "DBSP §7.2", "DBSP Prop 4.2", "DBSP Prop 5.7")
 @pytest.mark.parametrize("batch", range(4))
 def test_the_chain_of_random_programs(batch):
     found = [check_chain(query, epochs) for _, query, epochs in recursive_cases(range(batch * 20, batch * 20 + 20))]
