@@ -121,6 +121,14 @@ CASES = {
         %3 = filter [a < d] (%2) : set{{a: int64, b: int64, c: string, d: int64}}
         %4 = map [b] (%3) : zset{{b: int64}}
         %5 = sink v (%4) : zset{{b: int64}}""",
+    "project_early under an antijoin": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{{b: int64, c: string, d: int64}}
+        %2 = source w : set{{d: int64}}
+        %3 = join (%0, %1) : set{{a: int64, b: int64, c: string, d: int64}}
+        %4 = antijoin (%3, %2) : set{{a: int64, b: int64, c: string, d: int64}}
+        %5 = map [b] (%4) : zset{{b: int64}}
+        %6 = sink v (%5) : zset{{b: int64}}""",
     "project_early through others": f"""
         %0 = source s : set{AB}
         %1 = source t : zset{BD}
@@ -135,6 +143,14 @@ CASES = {
 }
 
 STAY = {
+    "delay_distinct that others read": f"""
+        %0 = source s : set{AB}
+        %1 = map [b] (%0) : zset{{b: int64}}
+        %2 = distinct (%1) : set{{b: int64}}
+        %3 = map [0 AS c] (%2) : zset{{c: int64}}
+        %4 = distinct (%3) : set{{c: int64}}
+        %5 = sink v (%4) : set{{c: int64}}
+        %6 = sink w (%2) : set{{b: int64}}""",
     "delay_distinct": f"""
         %0 = source s : set{AB}
         %1 = source t : set{AB}
