@@ -74,7 +74,7 @@ def problems(catalogue: dict[str, dict], tests: dict[str, list[str]]) -> list[st
             if other not in statements
         ),
         *(f"{law}: has a remark and is no statement" for law in own_keys if law not in statements),
-        *(f"{name}: not in deltic.algebra" for name in named if not in_code(name)),
+        *(f"{name}: not in the code" for name in named if not in_code(name)),
     ]
 
 
@@ -111,7 +111,7 @@ def section(paper: str, catalogue: dict[str, dict], tests: dict[str, list[str]])
     own = [law for law in {**statements, **catalogue["same"]} if law.split()[0] == paper]
     named = sorted((law for law in tests if law.split()[0] == paper and law not in own), key=in_order)
     if own or named:
-        yield "| statement | what | in `deltic.algebra` | tests |"
+        yield "| statement | what | in the code | tests |"
         yield "|---|---|---|---|"
     for law in own:
         if law in statements:

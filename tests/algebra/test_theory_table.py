@@ -65,7 +65,7 @@ def test_problems_are_named(table):
         "FIX Def 2: a test has this marker, theory.toml has no such statement",
         "CONF Def 1: is said to be FIX Def 9, which is no statement",
         "FIX Def 3: has a remark and is no statement",
-        "change_action.Missing: not in deltic.algebra",
+        "change_action.Missing: not in the code",
     ]
 
 
