@@ -66,6 +66,7 @@ CASES = {
         "r(n, x) :- a(n, _), x = sum y : { a(n, y), y > min z : { a(n, z) } }.",
         [("A", 9), ("B", 4)],
     ),
+    "symbols": ("n: symbol, m: symbol", "r(n, m) :- n = min x : { a(x, _) }, m = max x : { a(x, _) }.", [("A", "B")]),
     "in arithmetic": ("x: number", 'r(x) :- x = 10 - 2 * count : { a("A", _) } + 1.', [(5,)]),
     "in an atom": ("n: symbol", 'r(n) :- a(n, 1 + count : { a("A", _) }).', [("A",), ("B",)]),
     "behind !": ("n: symbol", 'r(n) :- a(n, _), !a(n, 2 + min x : { a("A", x) }).', [("B",)]),

@@ -42,8 +42,6 @@ class Shape:
     signed: bool = False
     """Changes of the bags may make weights negative; then only sets enter fixpoints."""
     aggregates: bool = True
-    text_order: bool = True
-    """The least and the greatest of a group's strings are asked for."""
     fixpoints: int = 2
     """How deep fixpoints may stand inside one another."""
     plain_bodies: bool = False
@@ -218,7 +216,7 @@ def _add_aggregate(pool: _Pool) -> None:
     for name in pool.rng.sample([n for n in TYPES if n not in keys], pool.rng.randint(0, 4 - len(keys))):
         read = [c.name for c in columns if c.type is TYPES[name]]
         functions = ("count", "sum", "min", "max") if TYPES[name] is Type.INT64 else ("min", "max")
-        if read and (TYPES[name] is Type.INT64 or pool.shape.text_order):
+        if read:
             calls.append(ops.AggregateCall(pool.rng.choice(functions), pool.rng.choice(read), name))
         elif TYPES[name] is Type.INT64:
             calls.append(ops.AggregateCall("count", "", name))

@@ -19,7 +19,7 @@ from tests.differential.compare import Contents, first_disagreement
 from tests.differential.shrink import shrink, smaller_runs
 
 BATCHES, PER_BATCH = 20, 50
-SHAPE = Shape(bags=False, fixpoints=1, plain_bodies=True, text_order=False)
+SHAPE = Shape(bags=False, fixpoints=1, plain_bodies=True)
 
 
 @dataclass(frozen=True)
@@ -79,5 +79,5 @@ def test_many_random_circuits(batch, record_property):
     record_property("random circuits", 100)
     check_seeds(
         range(100_000 + batch * 100, 100_000 + (batch + 1) * 100),
-        Shape(12, bags=False, plain_bodies=True, fixpoints=1, text_order=False),
+        Shape(12, bags=False, plain_bodies=True, fixpoints=1),
     )

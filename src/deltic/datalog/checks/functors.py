@@ -91,7 +91,8 @@ CONVERSIONS: Mapping[Type, str] = {
 # Aggregates, which take their target.
 AGGREGATES: Mapping[str, Profile] = {
     "count": Profile((), _NUMBER),
-    **{function: Profile((SAME,), SAME, NUMERIC) for function in ("sum", "min", "max")},
+    "sum": Profile((SAME,), SAME, NUMERIC),
+    **{function: Profile((SAME,), SAME, ANY) for function in ("min", "max")},
     "mean": Profile((SAME,), _FLOAT, NUMERIC),
 }
 

@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from deltic.circuit.types import Type
 from deltic.engine.local import exact, scalar
-from deltic.engine.local.evaluate import DomainOverflow
-from deltic.engine.local.kernels.groups import next_present, read_totals
+from deltic.engine.local.evaluate import DomainOverflow, Environment
+from deltic.engine.local.extremes import Changed, last_column
+from deltic.engine.local.kernels.groups import read_totals
 from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.layout import Domain, Raw, Values
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Grouping
 from deltic.engine.local.run import Run, Weights, Words, add_runs, consolidate, plain
-from deltic.engine.local.search import Visits
 from deltic.engine.local.slots import ROWS, Slots
 from deltic.engine.local.store import Arrangement, descriptors
 
@@ -36,9 +36,10 @@ _AT_ONCE = 1 << 14  # groups whose totals are looked at together
 class Aggregates:
     """The groups of one aggregate relation, kept beside its rows."""
 
-    def __init__(self, grouping: Grouping, source: State, target: State, visits: Visits) -> None:
+    def __init__(self, grouping: Grouping, source: State, target: State, environment: Environment) -> None:
         self.keys = grouping.keys
-        self.source, self.target, self.visits = source, target, visits
+        self.source, self.target = source, target
+        self.visits, self.interner = environment.visits, environment.interner
         self.slots = Slots(grouping, source.relation.schema)
         keys, order = source.domains[: self.keys], tuple(range(self.keys + 1))
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
@@ -67,7 +68,7 @@ class Aggregates:
         """The rows that some groups lose and get, with their signs."""
         keys = [column[starts] for column in columns[: self.keys]]
         probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
-        old, visited = read_totals(probe, _mask(self.totals), descriptors(self.totals.runs), self.slots.width)
+        old, visited = read_totals(probe, last_column(self.totals), descriptors(self.totals.runs), self.slots.width)
         self.visits.rows += int(visited)
         change = self._sums(columns, weights, starts)
         for column in self.slots.present:
@@ -104,11 +105,14 @@ class Aggregates:
         store.runs = add_runs(store.runs, Run(words[:, moved], weights=plain(sums[moved])))
         present = self.slots.present[column]
         change[:, present] = np.add.reduceat(crossings(before, sums), starts)
-        changed = _Changed(words, values, starts, before + sums > 0)
+        changed = Changed(words, values, starts, before + sums > 0)
         had, has = old[:, present] > 0, (old + change)[:, present] > 0
         for forward, slot in self.slots.extremes[column].items():
             past = store.domains[-1].encode(old[:, slot])
-            found, visited = changed.extreme(store, forward, past, had)
+            if self._type(column) is Type.STRING:
+                found, visited = changed.extreme_text(store, forward, past, had, self.interner)
+            else:
+                found, visited = changed.extreme(store, forward, past, had)
             self.visits.rows += visited
             change[:, slot] = np.where(has, store.domains[-1].decode(found), 0) - old[:, slot]
 
@@ -140,37 +144,6 @@ class Aggregates:
         return self.source.relation.schema.columns[column].type
 
 
-class _Changed:
-    """The values of one column that an epoch touched, by group: `alive` says which are there now."""
-
-    def __init__(self, words: Words, values: Raw, starts: Positions, alive: npt.NDArray[np.bool_]) -> None:
-        self.words, self.values, self.starts, self.alive = words, values, starts, alive
-        self.groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
-
-    def extreme(self, store: Arrangement, forward: bool, past: Raw, had: npt.NDArray[np.bool_]) -> tuple[Raw, int]:
-        """The least (forward) or greatest value of each group, where it has any, and the entries looked at.
-
-        `past` is what it was where the group `had` one. What was not touched lies behind it.
-        """
-        better, worst = (np.minimum, np.uint64(2**64 - 1)) if forward else (np.maximum, np.uint64(0))
-        touched = better.reduceat(np.where(self.alive, self.values, worst), self.starts)
-        some = np.logical_or.reduceat(self.alive, self.starts)
-        vanished = (self.values == past[self.groups]) & ~self.alive
-        gone = had & np.logical_or.reduceat(vanished, self.starts)
-        found = np.where(had & ~gone, np.where(some, better(past, touched), past), touched)
-        walk = np.flatnonzero(gone)
-        if not len(walk):
-            return found, 0
-        mask = _mask(store)
-        probe = self.words[:, self.starts[walk]]
-        probe[-1] = (probe[-1] & ~mask) | past[walk]
-        nearest, is_there, visited = next_present(
-            probe, touched[walk], some[walk].astype(np.uint64), mask, int(forward), descriptors(store.runs)
-        )
-        found[walk] = np.where(is_there > 0, nearest, touched[walk])
-        return found, int(visited)
-
-
 def _starts(keys: Sequence[Raw], count: int) -> Positions:
     """Where a group begins among `count` rows, one or more, that are sorted by these columns."""
     new = np.zeros(count, bool)
@@ -178,10 +151,3 @@ def _starts(keys: Sequence[Raw], count: int) -> Positions:
     for key in keys:
         new[1:] |= key[1:] != key[:-1]
     return np.flatnonzero(new)
-
-
-def _mask(arrangement: Arrangement) -> np.uint64:
-    """The bits of the last column, the low ones of the last word."""
-    place = arrangement.layout.places[-1]
-    assert (place.shift, place.word) == (0, arrangement.layout.words - 1)
-    return np.uint64(place.mask % (1 << 64))

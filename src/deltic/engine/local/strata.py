@@ -114,7 +114,7 @@ class _Aggregated:
         self.relations = (name,)
         self.follows = frozenset([grouping.source])
         self.source, self.target = states[grouping.source], states[name]
-        self.aggregates = Aggregates(grouping, self.source, self.target, environment.visits)
+        self.aggregates = Aggregates(grouping, self.source, self.target, environment)
 
     def run(self) -> None:
         """Replace the rows of the groups that changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.circuit import operators as ops
-from deltic.circuit.types import Schema, Type
+from deltic.circuit.types import Schema
 from deltic.errors import UnsupportedError
 
 _INTERPRETER = "deltic.circuit.reference.Interpreter runs it, slowly"
@@ -44,12 +44,7 @@ def through_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
 
 
 def check_aggregate(number: int, operator: ops.AggregateDelta, schema: Schema) -> None:
-    """Raise UnsupportedError for an aggregate of columns that the engine cannot hold or has in no order."""
+    """Raise UnsupportedError for an aggregate of columns that the engine cannot hold."""
     for column in (c for c in schema if c.name in operator.keys or any(c.name == a.column for a in operator.calls)):
-        ordered = any(a.column == column.name and a.function in ("min", "max") for a in operator.calls)
         if column.nullable:
             raise UnsupportedError(f"local engine: %{number} {operator.label} of {column}, which may be NULL")
-        if ordered and column.type is Type.STRING:
-            raise UnsupportedError(
-                f"local engine: %{number} {operator.label} of {column}: strings are kept in no order; {_INTERPRETER}"
-            )
