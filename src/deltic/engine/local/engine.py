@@ -18,6 +18,7 @@ from deltic.engine.local.domains import assign_domains
 from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation, value_of
 from deltic.engine.local.explain import explain
 from deltic.engine.local.extract import extract
+from deltic.engine.local.kernels.compiling import announce_compilation
 from deltic.engine.local.lookup import find_rows
 from deltic.engine.local.planner import plan
 from deltic.engine.local.refresh import AUTO, Refresh
@@ -54,6 +55,7 @@ class LocalEngine:
         refresh: Refresh = AUTO,
         iteration_limit: int = ITERATION_LIMIT,
     ) -> None:
+        announce_compilation()
         self.circuit = circuit
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self._interner = Interner()
