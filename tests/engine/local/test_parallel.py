@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local import evaluate, search
+from deltic.engine.local import evaluate, relation, run, search
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.parallel import run_all, stream, threads
 from deltic.engine.local.refresh import Policy, Refresh
 from deltic.engine.reference import from_arrow
 from tests.conformance.engines import Driver
 from tests.differential.test_datalog import check_seeds
+from tests.engine.local.test_run import entries_of, make_run, random_entries
 
 PROGRAM = """
 .decl e(x: number, y: number)
@@ -32,6 +35,8 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "_MANY", 0)
     monkeypatch.setattr(search, "_PIECE", 3)
     monkeypatch.setattr(search, "_LARGE", 0)
+    monkeypatch.setattr(run, "_SHARED", 0)
+    monkeypatch.setattr(relation, "_MANY", 0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -100,3 +105,17 @@ def test_results_and_visits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyP
 def test_random_programs(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DELTIC_THREADS", "2")
     check_seeds(range(8_000 + batch * 20, 8_020 + batch * 20))
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("timed", [False, True])
+def test_merges_in_parts_add_weights(width: int, timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTIC_THREADS", "3")
+    rng = random.Random(width * 2 + timed)
+    for _ in range(60):
+        a, b = (random_entries(rng, width, timed) for _ in range(2))
+        merged = run.merge_runs(make_run(a, width, timed), make_run(b, width, timed))
+        total = Counter(a)
+        total.update(b)
+        assert entries_of(merged) == sorted((k, w) for k, w in total.items() if w)

@@ -23,6 +23,8 @@ def threads() -> int:
 
 def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
     """The results of all tasks, in their order; raises the first error once all threads have ended."""
+    if len(tasks) == 1:
+        return [tasks[0]()]
 
     def run(index: int) -> Iterator[tuple[int, R]]:
         yield index, tasks[index]()

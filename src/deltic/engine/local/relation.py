@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.layout import Domain, Layout
+from deltic.engine.local.parallel import run_all
 from deltic.engine.local.rules import Kind, Relation
 from deltic.engine.local.run import Run, Weights, Words, add_runs, plain
 from deltic.engine.local.store import Arrangement, present
+
+# Rows of a change from which on its orders are made by several threads.
+_MANY = 1 << 16
 
 
 @dataclass
@@ -72,8 +77,13 @@ class State:
     def append(self, run: Run) -> None:
         """Add a change of the contents to every store; `compact` ends it."""
         self._appended = run
-        for order, store in self.stores.items():
-            store.append(run if order == self.canonical else store.arrange(self.layout, run))
+        others = [store for order, store in self.stores.items() if order != self.canonical]
+        tasks = [partial(store.arrange, self.layout, run) for store in others]
+        arranged = run_all(tasks) if len(run) >= _MANY else [task() for task in tasks]
+        for store, change in zip(others, arranged, strict=True):
+            store.append(change)
+        if self.canonical in self.stores:
+            self.stores[self.canonical].append(run)
 
     def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
         """A canonical run in another order, which a store must have."""

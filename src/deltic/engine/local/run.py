@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,10 @@ import numpy.typing as npt
 from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
 from deltic.engine.local.kernels.search import describe
+from deltic.engine.local.parallel import run_all, threads
 
+# Positions in two runs.
+Cut = tuple[int, int]
 Words = npt.NDArray[np.uint64]
 Words1 = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.signedinteger[Any]]
@@ -21,6 +26,8 @@ NO_TIMES: Times = np.empty(0, np.int32)
 NO_WEIGHTS: Weights = np.empty(0, np.int64)
 
 
+# Rows from which on a merge is shared among threads.
+_SHARED = 1 << 20
 # Rows from which on times and weights are kept in as few bytes as they need.
 _MANY = 1 << 12
 # What a narrow array may hold, the narrowest first.
@@ -105,12 +112,30 @@ def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
     times = np.empty(size if a.times.size else 0, np.result_type(a.times, b.times))
     weights = np.empty(size if weighted else 0, _sum_type(a, b))
     out = describe_output(words, times, weights)
-    n = kernels.merge(a.descriptor, 0, len(a), b.descriptor, 0, len(b), out, 0, len(words))
-    if n < 0:
+
+    def part(start: Cut, end: Cut) -> int:
+        i, j = start
+        return int(kernels.merge(a.descriptor, i, end[0], b.descriptor, j, end[1], out, i + j, len(words)))
+
+    cuts = _cuts(a, b)
+    ends = run_all([partial(part, start, end) for start, end in itertools.pairwise(cuts)])
+    if min(ends) < 0:
         return None
-    if n < size:
-        words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
+    kept = [slice(i + j, end) for (i, j), end in zip(cuts, ends, strict=False)]
+    if sum(s.stop - s.start for s in kept) < size:
+        words = np.concatenate([words[:, s] for s in kept], axis=1)
+        times = np.concatenate([times[s] for s in kept])
+        weights = np.concatenate([weights[s] for s in kept])
     return Run(words, times, plain(weights))
+
+
+def _cuts(a: Run, b: Run) -> list[Cut]:
+    """Where to cut two runs so that parts can be merged by themselves: rows of both before which all are less."""
+    count = threads() if len(a) + len(b) >= _SHARED else 1
+    starts = [len(a) * k // count for k in range(count)]
+    width, timed = len(a.words), bool(a.times.size)
+    found = [(i, int(kernels.split(a.descriptor, i, b.descriptor, width, timed)) if i else 0) for i in starts]
+    return [*found, (len(a), len(b))]
 
 
 def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:

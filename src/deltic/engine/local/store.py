@@ -64,6 +64,9 @@ class Arrangement:
         """A run in canonical order and layout `source`, brought into this order."""
         columns = source.unpack(run.words)
         words = self.layout.pack([columns[c] for c in self.order], len(run))
+        if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
+            words.sort()
+            return Run(words, run.times)
         order = sort_order(words)
         times = run.times[order] if run.times.size else run.times
         weights = run.weights[order] if run.weights.size else run.weights
