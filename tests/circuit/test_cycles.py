@@ -132,3 +132,14 @@ def test_the_part_of_a_sink_has_the_cycles_that_it_depends_on():
     assert set(part.closes) == set(part.sinks) == {"w"}
     both, alone = by_interpreter(builder.build(), on(bag(1), bag(2))), by_interpreter(part, on(bag(1), bag(2)))
     assert [step["w"] for step in both] == [step["w"] for step in alone] == [bag(1), bag(2) - bag(1)]
+
+
+def test_a_constant_in_a_called_circuit_is_there_at_all_iterations(run):
+    builder = CircuitBuilder()
+    both = builder.add(ops.Plus(), builder.add(ops.Source("s", X, False)), builder.add(ops.Constant(X, ((7,),))))
+    builder.add(ops.Sink("v"), both)
+    body = CircuitBuilder(1)
+    called = body.add(ops.Component("v"), body.add(ops.Call(builder.build()), body.add(ops.Import(0, STREAM))))
+    body.add(ops.Sink("v"), body.add(ops.Differentiate(), called))
+    circuit = within(ops.Bracket(body.build()), s=X)
+    assert run(circuit, on(bag(1), bag())) == [{"v": bag(7)}, {"v": bag(7)}]
