@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
-from deltic.circuit.graph import Circuit
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.iterations import computing_rules
-from deltic.circuit.operators import Fixpoint
+from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.strategy import Strategy
@@ -96,8 +99,31 @@ def test_as_many_iterations_as_allowed():
 
 
 def test_the_rules_of_a_body_that_compute():
-    (body,) = (op.body for op in circuit().operators if isinstance(op, Fixpoint))
+    (body,) = (op.body for op in circuit().operators if isinstance(op, ops.Fixpoint))
     assert computing_rules(body) == ["m(y) :- n, y = x * 2", "n(x + 1) :- m"]
+
+
+def test_what_depends_on_the_past_does_not_see_a_rejected_epoch():
+    """A delay beside the recursion keeps what it had before, though the epoch had passed it already."""
+    x = Schema.of(x=Type.INT64)
+    builder = CircuitBuilder()
+    source = builder.add(ops.Source("start", x))
+    builder.add(ops.Sink("before"), builder.add(ops.Delay(), source))
+    body = CircuitBuilder(1)
+    following = exp.Add(this=column("x"), expression=literal(1, Type.INT64))
+    more = body.add(ops.Map(x.columns, (following,)), body.add(ops.Feedback("n", x)))
+    few = body.add(ops.Filter(exp.NEQ(this=column("x"), expression=literal(10, Type.INT64))), more)
+    start = body.add(ops.Import(0, ZSetType(x, is_set=True)))
+    body.add(ops.Sink("n"), body.add(ops.Distinct(), body.add(ops.Plus(), start, few)))
+    bundle = builder.add(ops.Fixpoint(body.build()), source)
+    builder.add(ops.Sink("n"), builder.add(ops.Component("n"), bundle))
+    driver = Driver(ReferenceEngine(builder.build(), 30), builder.build())
+    driver.insert(start=[(8,)])
+    with pytest.raises(IterationLimitError):
+        driver.insert(start=[(11,)])
+    driver.insert(start=[(9,)])
+    assert driver.rows("before") == {(8,)}
+    assert driver.rows("n") == {(8,), (9,)}
 
 
 def test_a_pipeline_takes_a_limit():

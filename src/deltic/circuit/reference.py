@@ -54,10 +54,10 @@ class Interpreter:
     ) -> dict[str, Rows]:
         """The values of the sinks for these values of the sources (absent: zero), imports and feedbacks.
 
-        `time` is the time of the step where other circuits are around this one.
+        `time` is the time of the step where other circuits are around this one. After an exception the next step
+        takes the time of this one, and puts its own values in the place of what this one kept.
         """
         environment = _Environment(sources, imports, feedback or {}, time or (self._steps,))
-        self._steps += 1
         self._values = []
         for memory in self._memories.values():
             memory.advance(environment.time)
@@ -67,6 +67,7 @@ class Interpreter:
         for number, op in enumerate(self.circuit.operators):
             if isinstance(op, ops.BackEdge):
                 self._memories[number].put(self._values[self.circuit.closes[op.name]])
+        self._steps += 1
         return {name: self._values[number] for name, number in self.circuit.sinks.items()}
 
     def reset(self, level: int) -> None:
