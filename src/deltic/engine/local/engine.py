@@ -57,6 +57,7 @@ class LocalEngine:
     ) -> None:
         announce_compilation()
         self.circuit = circuit
+        self._strategy = strategy
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self._interner = Interner()
         self._domains = assign_domains(self.program, self._value_of)
@@ -169,7 +170,7 @@ class LocalEngine:
         return int(np.maximum(weights, 0).sum()) if self._state(name).relation.kind is Kind.BAG else words.shape[1]
 
     def explain(self, name: str) -> str:
-        return explain(self.circuit.part(name), self.program, self.states, self.evaluations)
+        return explain(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategy)
 
     def _state(self, name: str, table: bool = False) -> State:
         sinks, tables = self.program.sinks, self.program.tables

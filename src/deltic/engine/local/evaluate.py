@@ -15,6 +15,7 @@ from deltic.circuit.types import Type
 from deltic.engine.local import scalar
 from deltic.engine.local.bind import Encoding, Tables, bind
 from deltic.engine.local.codec import Interner
+from deltic.engine.local.estimate import Estimate, estimate
 from deltic.engine.local.grouping import plan_groups
 from deltic.engine.local.layout import Domain, Layout, Place, Raw, Values
 from deltic.engine.local.plan import Access, Plan, Segment
@@ -50,6 +51,18 @@ class Environment:
     iteration_limit: int = ITERATION_LIMIT
 
 
+@dataclass
+class Actual:
+    """What a query did since its engine was made: rows of changes that it followed, derivations, and rows visited.
+
+    Large batches of derivations are counted after equal ones were added up.
+    """
+
+    changed: int = 0
+    derived: int = 0
+    visited: int = 0
+
+
 class Evaluation:
     """A query's plan, bound to the states of the relations that it reads."""
 
@@ -58,6 +71,7 @@ class Evaluation:
         self.query = plan.query
         self.head = environment.states[self.query.head]
         self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self.actual = Actual()
         self._bound: list[_Bound] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
         self._grouped: dict[tuple[int, ...], Evaluation | None] = {}
@@ -118,7 +132,12 @@ class Evaluation:
         """
         plan = self._plan_for(len(delta))
         source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
-        yield from plan._segment(0, source, self.query.body.sign, recursive, now, version)
+        visited = self.environment.visits.rows
+        for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version):
+            self.actual.derived += len(derived)
+            yield derived
+        self.actual.changed += len(delta)
+        self.actual.visited += self.environment.visits.rows - visited
 
     @property
     def _delta_state(self) -> State:
@@ -127,6 +146,11 @@ class Evaluation:
     def _plan_for(self, count: int) -> Evaluation:
         """The evaluation to use for a change of so many rows."""
         return (self.by_groups() if count >= _MANY else None) or self
+
+    def estimate(self) -> Estimate:
+        """What the search of the first segment is expected to do for one changed row, with the present contents."""
+        segment = self.plan.segments[0]
+        return estimate(segment, [None, *(self.stores(access) for access in segment.accesses[1:])])
 
     def by_groups(self) -> Evaluation | None:
         """The evaluation of large changes, planned for relations of the present magnitudes; None if there is none."""

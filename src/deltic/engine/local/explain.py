@@ -12,22 +12,33 @@ from deltic.circuit.inlining import inline
 from deltic.engine.local.evaluate import Evaluation
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Kind, Program
+from deltic.engine.local.strategy import Strategy
 
 _KEEPS = {
     Kind.TABLE: "table",
     Kind.CONSTANT: "constant",
     Kind.SET: "set, by the number of derivations of each row",
-    Kind.RECURSIVE: "recursive set, by the number of derivations of each row at each iteration",
     Kind.BAG: "Z-set, by the weight of each row",
     Kind.PASSED: "rows that are passed on, of which nothing is kept",
     Kind.AGGREGATE: "aggregate, by the totals of each group",
 }
 
 
+_KEEPS_RECURSIVE = {
+    Strategy.NESTED: "recursive set, by the number of derivations of each row at each iteration",
+    Strategy.ELASTIC: "recursive set, by the first iteration of each row and the number of its derivations there",
+    Strategy.FULL: "recursive set, computed anew when anything below it changes",
+}
 _LINES = 80
 
 
-def explain(circuit: Circuit, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> str:
+def explain(
+    circuit: Circuit,
+    program: Program,
+    states: Mapping[str, State],
+    evaluations: Sequence[Evaluation],
+    strategy: Strategy,
+) -> str:
     """How the one view of `circuit` is computed and kept, in five or six sections.
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
@@ -46,7 +57,9 @@ def explain(circuit: Circuit, program: Program, states: Mapping[str, State], eva
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
         "kept relations, the column orders in which they are sorted, and their delta queries "
-        "(Δr: the change of r, r': r after it)": list(_relations(program.sinks[view], program, states, evaluations)),
+        "(Δr: the change of r, r': r after it)": list(
+            _relations(program.sinks[view], program, states, evaluations, strategy)
+        ),
     }
     return "\n\n".join(
         "\n".join([f"{title}:", *(f"  {line}" for line in lines)]) for title, lines in sections.items() if lines
@@ -54,14 +67,18 @@ def explain(circuit: Circuit, program: Program, states: Mapping[str, State], eva
 
 
 def _relations(
-    name: str, program: Program, states: Mapping[str, State], evaluations: Sequence[Evaluation]
+    name: str,
+    program: Program,
+    states: Mapping[str, State],
+    evaluations: Sequence[Evaluation],
+    strategy: Strategy,
 ) -> Iterator[str]:
     needed, views = _dependencies(name, program, evaluations), set(program.sinks.values())
     for relation in (r for stratum in program.strata for r in stratum.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.stores)
-        yield f"{relation}: {_KEEPS[state.relation.kind]}" + (f"; sorted {orders}" if orders else "")
+        yield f"{relation}: {_keeps(state, strategy)}" + (f"; sorted {orders}" if orders else "")
         if relation in program.groupings:
             yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
         if relation in program.computed:
@@ -74,9 +91,22 @@ def _relations(
             yield from (f"  {line}" for line in _plans(evaluation))
 
 
+def _keeps(state: State, strategy: Strategy) -> str:
+    kind = state.relation.kind
+    return _KEEPS_RECURSIVE[strategy] if kind is Kind.RECURSIVE else _KEEPS[kind]
+
+
 def _plans(evaluation: Evaluation) -> Iterator[str]:
     """The plan of a query, and that for large changes at the present sizes where it is another."""
     yield from evaluation.plan.describe().splitlines()
+    actual = evaluation.actual
+    if actual.changed:
+        expected = evaluation.estimate()
+        yield f"    expected for a changed row: {expected.visited:.3g} visited, {expected.derived:.3g} derivations"
+        yield (
+            f"    so far, for {actual.changed:,} changed rows: "
+            f"{actual.visited:,} visited, {actual.derived:,} derivations"
+        )
     grouped = evaluation.by_groups()
     if grouped is not None:
         yield "  a large change, by groups of its rows:"

@@ -99,7 +99,7 @@ class Thin:
         for row, evaluation in zip(self.queries, self.evaluations, strict=True):
             accesses, tables = evaluation.plan.segments[0].accesses[1:], evaluation.tables
             head = self.names.index(evaluation.query.head)
-            row[: kernel.Q_TABLES] = (head, evaluation.query.body.sign, len(atoms), len(accesses))
+            row[: kernel.Q_CHANGED] = (head, evaluation.query.body.sign, len(atoms), len(accesses))
             numbers = [self._numbers[id(evaluation.stores(access))] for access in accesses]
             self._atoms_of.append(numbers)
             for access, number in zip(accesses, numbers, strict=True):
@@ -169,6 +169,7 @@ class Thin:
             check(int(progress[kernel.P_NOW]))
         self.waiting.hand_back(waiting, self.relations[:, kernel.R_WIDTH].tolist())
         self.environment.visits.rows += int(progress[kernel.P_VISITED])
+        self._add_actuals()
         return int(progress[kernel.P_DONE])
 
     def _count(self) -> int:
@@ -208,6 +209,13 @@ class Thin:
             if mine.any():
                 changes[name].add(rows[mine, : self.relations[number, kernel.R_WIDTH]].T, signs[mine])
         progress[kernel.P_LOG] = 0
+
+    def _add_actuals(self) -> None:
+        for row, evaluation in zip(self.queries, self.evaluations, strict=True):
+            evaluation.actual.changed += int(row[kernel.Q_CHANGED])
+            evaluation.actual.derived += int(row[kernel.Q_DERIVED])
+            evaluation.actual.visited += int(row[kernel.Q_VISITED])
+        self.queries[:, kernel.Q_CHANGED : kernel.Q_VISITED + 1] = 0
 
     def _flush(self) -> None:
         """Let what changed be part of the arrangements' runs."""

@@ -8,8 +8,9 @@ it, add what changed to every column order, push it through the queries, and so 
   holds the counts, the queries that follow it, and the runs of counts found for lost rows.
 * `arrangements` int64[A, .]: its row's words, its immutable runs in `base`, their greatest time, and how its rows are
   made from canonical ones, in `moves`; those of lower relations come after the component's and never change.
-* `queries` int64[Q, .]: the addresses and sizes of a bound plan's tables; `atoms` int64[., 3]: for each atom after the
-  change its arrangement, whether it reads the change, too, and whether its times count.
+* `queries` int64[Q, .]: what each did so far, and the addresses and sizes of a bound plan's tables; `atoms`
+  int64[., 3]: for each atom after the change its arrangement, whether it reads the change, too, and whether its times
+  count.
 * `levels`, `spares`: what changes of each arrangement, see `overlay`. `keys`, `rows`, `weights`: the `heap`.
 * `log_relations`, `log_rows`, `log_weights`: every row that was asserted or retracted.
 """
@@ -35,7 +36,7 @@ R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_FOUND, R_FOUND_COUNT = r
 # Columns of `arrangements`.
 A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT = range(6)
 # Columns of `queries`; then come addresses and sizes of the tables of `bind.Tables`.
-Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_TABLES = range(5)
+Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_CHANGED, Q_DERIVED, Q_VISITED, Q_TABLES = range(8)
 # Columns of `atoms`.
 T_ARRANGEMENT, T_NEW, T_TIMED = range(3)
 # Fields of `progress`.
@@ -329,11 +330,14 @@ def iterate(
                         chunk_weights,
                     )
                     written = state[join.WRITTEN]
+                    query[Q_DERIVED] += written
                     keys, rows, weights = grown(keys, rows, weights, size, written)
                     for j in range(written):
                         time: Int = np.int64(out_times[j]) if timed else now + 1
                         size = push(keys, rows, weights, size, (time << RELATION_BITS) + head, out, j, chunk_weights[j])
                 progress[P_VISITED] += state[join.VISITED]
+                query[Q_VISITED] += state[join.VISITED]
+                query[Q_CHANGED] += levels[contents, DELTA, ROWS]
         # Let the change be past.
         progress[P_DONE] += 1
         for r in range(number):
