@@ -114,8 +114,12 @@ class Layout:
 
     def values(self, words: Words) -> list[Values]:
         """The values of all columns of packed rows."""
-        bases = (np.uint64(place.base % (1 << 64)) for place in self.places)
-        return [(raw + base).view(np.int64) for raw, base in zip(self.unpack(words), bases, strict=True)]
+        return [self._values(words, index) for index in range(len(self.places))]
+
+    def _values(self, words: Words, index: int) -> Values:
+        column = self.column(words, index)
+        column += np.uint64(self.places[index].base % (1 << 64))
+        return column.view(np.int64)
 
     def unpack(self, words: Words) -> list[Raw]:
         """The offsets of all columns of packed rows."""

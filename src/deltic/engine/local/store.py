@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from deltic.engine.local.kernels.merge import repeats, sum_ordered
 from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.layout import Domain, Layout, Raw
-from deltic.engine.local.run import Run, Times, Weights, Words, add_runs, consolidate, sort_order
+from deltic.engine.local.run import Run, Times, Weights, Words, add_runs, merge_runs, sort_order
 
 Descriptors = npt.NDArray[np.int64]
 
@@ -99,12 +100,16 @@ class Arrangement:
 
 
 def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
-    """The rows of the runs, each once, with their summed weights over all times; zeros left out."""
-    words = np.concatenate([run.words for run in runs], axis=1)
-    weights = np.concatenate([run.all_weights() for run in runs])
-    if len(runs) == 1 and not runs[0].times.size:
-        return words, weights
-    return consolidate(words, weights)
+    """The rows of the runs, each once, with their summed weights, of any width, over all times; zeros left out."""
+    waiting = sorted(runs, key=len)
+    while len(waiting) > 1:
+        waiting.append(merge_runs(waiting.pop(0), waiting.pop(0)))
+        waiting.sort(key=len)
+    (run,) = waiting
+    if run.times.size and repeats(run.words):
+        words, sums, n = sum_ordered(run.words, run.all_weights(), np.arange(len(run)), False)
+        return words[:, :n], sums[:n]
+    return run.words, run.weights if run.weights.size else np.ones(len(run), np.int8)
 
 
 def time_array(count: int, time: int) -> Times:

@@ -185,6 +185,15 @@ def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
 
 
 @njit(cache=True, nogil=True)
+def repeats(words: Words2) -> bool:
+    """Whether any two neighbours of sorted rows are the same."""
+    for i in range(1, words.shape[1]):
+        if words[0, i] == words[0, i - 1] and not _before(words, i - 1, i):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
     """The distinct values of a sorted array and how often each occurs."""
     n = 0
