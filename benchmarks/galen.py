@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import sys
@@ -78,7 +79,9 @@ def run(folder: Path, engine: str) -> None:
     sizes = {name: view["inserted"] for name, view in bootstrap["changed"].items()}
     assert sizes == EXPECTED, f"expected {EXPECTED} rows, got {sizes}"
     notes = f"whole command, files to Parquet files, --engine {engine}: {watch.seconds:.0f} s"
+    notes += f", {watch.processor:.0f} s of processor time"
     notes += f"; peak resident memory of all its processes: {watch.peak / 2**30:.1f} GiB"
+    notes += f"\nload of the machine, this command included, over the last minute: {os.getloadavg()[0]:.1f}"
     report(
         f"galen-{engine}", "Galen by `deltic run`", ["epoch", "rows in", "changes", "visited", "seconds"], rows, notes
     )
