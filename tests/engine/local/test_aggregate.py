@@ -140,6 +140,21 @@ def test_a_queue_is_emptied_at_a_cost_that_does_not_grow_with_it():
     assert max(visited) < 100
 
 
+def test_what_is_gone_is_not_met_again_and_again():
+    """Half of the values go, then lower ones come and go: a walk from each of those begins among the ones that went."""
+    size, low = 4_000, 60
+    driver = Driver.of_program("local", ENDS)
+    driver.insert(x=[(i,) for i in range(size)])
+    for i in range(0, size // 2, 50):
+        driver.apply({"x": [((i + j,), -1) for j in range(50)]})
+    visited = []
+    for i in range(low):
+        driver.insert(x=[(-1 - i,)])
+        visited.append(driver.apply({"x": [((-1 - i,), -1)]}).rows_visited)
+    assert driver.rows("least") == {(size // 2,)}
+    assert sum(visited) < 3 * size, visited
+
+
 def test_a_change_of_one_row_in_one_of_many_groups():
     """Groups are neither read nor computed anew when nothing in them changed."""
     program = """

@@ -9,6 +9,7 @@ next is found by a walk from where it stood.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.layout import Domain, Raw, Values
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Grouping
-from deltic.engine.local.run import Run, Weights, Words, add_runs, consolidate, plain
+from deltic.engine.local.run import Run, Weights, Words, add_runs, consolidate, merge_runs, plain
 from deltic.engine.local.slots import ROWS, Slots
 from deltic.engine.local.store import Arrangement, descriptors
 
@@ -31,6 +32,7 @@ Positions = npt.NDArray[np.int64]
 Totals = npt.NDArray[np.int64]  # [groups, slots]
 
 _AT_ONCE = 1 << 14  # groups whose totals are looked at together
+_PATIENCE = 4  # a walk may have met that part of all values before they are swept
 
 
 class Aggregates:
@@ -45,6 +47,7 @@ class Aggregates:
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
         self.totals = Arrangement(order, (*keys, slot))
         self.values = {c: Arrangement(order, (*keys, source.domains[c])) for c in self.slots.present}
+        self._walked = dict.fromkeys(self.values, 0)
         target.beside = (self.totals, *self.values.values())
 
     def change(self, delta: Run) -> Run:
@@ -58,6 +61,7 @@ class Aggregates:
             following = starts[first + _AT_ONCE : first + _AT_ONCE + 1]
             rows = slice(int(some[0]), int(following[0]) if len(following) else len(delta))
             parts += self._some_groups([c[rows] for c in columns], weights[rows], some - some[0])
+        self._sweep()
         words = np.concatenate([words for words, _ in parts], axis=1)
         signs = np.concatenate([np.full(part.shape[1], sign) for part, sign in parts])
         self.visits.rows += len(delta)
@@ -114,7 +118,19 @@ class Aggregates:
             else:
                 found, visited = changed.extreme(store, forward, past, had)
             self.visits.rows += visited
+            self._walked[column] += visited
             change[:, slot] = np.where(has, store.domains[-1].decode(found), 0) - old[:, slot]
+
+    def _sweep(self) -> None:
+        """Merge all runs of values whose walks have met many entries: most of those are of values that are gone.
+
+        That costs less than the walks did, and what walks can meet after it has to be deleted first.
+        """
+        for column, store in self.values.items():
+            if len(store.runs) > 1 and self._walked[column] > len(store) // _PATIENCE:
+                merged = reduce(merge_runs, store.runs)
+                store.runs = (merged,) if len(merged) else ()
+                self._walked[column] = 0
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
         """Add changes of totals to what is kept."""
