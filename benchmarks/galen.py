@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import shutil
 import sys
@@ -59,7 +58,7 @@ def prepare(folder: Path) -> list[str]:
     return rows
 
 
-def run(folder: Path, engine: str) -> None:
+def run(folder: Path, engine: str, strategy: str) -> None:
     """Run the job and report it."""
     command = [
         sys.executable,
@@ -71,20 +70,18 @@ def run(folder: Path, engine: str) -> None:
         str(folder / "facts"),
     ]
     command += ["--changes", str(folder / "changes"), "--out", str(folder / "out"), "--engine", engine, "--json"]
-    command += ["--format", "parquet"]
+    command += ["--format", "parquet", "--strategy", strategy]
     watch = Watch(command)
     result = json.loads(watch.run())
     rows = [[e["name"], e["rows_in"], _changes(e), e["rows_visited"], f"{e['seconds']:.3f}"] for e in result["epochs"]]
     bootstrap = result["epochs"][0]
     sizes = {name: view["inserted"] for name, view in bootstrap["changed"].items()}
     assert sizes == EXPECTED, f"expected {EXPECTED} rows, got {sizes}"
-    notes = f"whole command, files to Parquet files, --engine {engine}: {watch.seconds:.0f} s"
+    notes = f"whole command, files to Parquet files, --engine {engine} --strategy {strategy}: {watch.seconds:.0f} s"
     notes += f", {watch.processor:.0f} s of processor time"
     notes += f"; peak resident memory of all its processes: {watch.peak / 2**30:.1f} GiB"
-    notes += f"\nload of the machine, this command included, over the last minute: {os.getloadavg()[0]:.1f}"
-    report(
-        f"galen-{engine}", "Galen by `deltic run`", ["epoch", "rows in", "changes", "visited", "seconds"], rows, notes
-    )
+    header = ["epoch", "rows in", "changes", "visited", "seconds"]
+    report(f"galen-{engine}-{strategy}", f"Galen by `deltic run`, {strategy}", header, rows, notes)
 
 
 def _changes(epoch: dict[str, Any]) -> str:
@@ -136,6 +133,7 @@ def views(pipeline: deltic.Pipeline) -> dict[str, pa.Table]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", default="auto", choices=["auto", "local"])
+    parser.add_argument("--strategy", default="nested", choices=["nested", "elastic", "full"])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -143,4 +141,4 @@ if __name__ == "__main__":
         if options.check:
             check(Path(name), removed)
         else:
-            run(Path(name), options.engine)
+            run(Path(name), options.engine, options.strategy)
