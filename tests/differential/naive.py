@@ -177,14 +177,16 @@ def _aggregated(aggregate: Aggregate, env: Env, relations: Mapping[str, set[Row]
         return Const(len(found), "")
     target = aggregate.target
     values = [_value(target, e) for e in found if not _is_undefined(target, e)]
+    if aggregate.function in ("min", "max"):
+        if not values:
+            raise _Undefined
+        return Const(min(values) if aggregate.function == "min" else max(values), "")
     total = sum(map(Fraction, values))
     if aggregate.function == "sum":
         return Const(_float(total) if any(isinstance(v, float) for v in values) else _in_64_bits(int(total)), "")
     if not values:
         raise _Undefined
-    if aggregate.function == "mean":
-        return Const(_float(total / len(values)), "")
-    return Const(min(values) if aggregate.function == "min" else max(values), "")
+    return Const(_float(total / len(values)), "")
 
 
 def _float(value: Fraction | int) -> float:

@@ -164,7 +164,7 @@ class _Maker:
         return self._expression(type_) if self._of(type_) and self.rng.random() < 0.12 else self._read(type_)
 
     def _aggregate(self, below: Sequence[Relation]) -> None:
-        """Bind a new number or float to an aggregate over one or two atoms, which may share variables with the rule."""
+        """Bind a new variable to an aggregate over one or two atoms, which may share variables with the rule."""
         inner = replace(self, bound=[], body=[], fresh=self.fresh + 1)
         given: set[str] = set()
         for relation in self.rng.choices(below, k=self.rng.choice((1, 1, 2))):
@@ -175,12 +175,12 @@ class _Maker:
         self.fresh = inner.fresh
         atoms = [_computable(literal, inner.body) for literal in inner.body if isinstance(literal, Atom)]
         conditions = [c for c in inner.body if not isinstance(c, Atom) and _is_about(c, atoms)]
-        numbers = [v for v in inner.bound if v.name[0] in (LETTERS[NUMBER], LETTERS[FLOAT]) and _mentions(atoms, v)]
         function = self.rng.choice(("count", "sum", "sum", "min", "max", "mean"))
-        target = self.rng.choice(numbers) if numbers and function != "count" else None
+        types = (NUMBER, FLOAT) if function in ("sum", "mean") else tuple(VALUES)
+        targets = [(v, t) for t in types for v in inner._of(t) if function != "count" and _mentions(atoms, v)]
+        target, type_ = self.rng.choice(targets) if targets else (None, NUMBER)
         function = function if target else "count"
-        is_float = function == "mean" or (target is not None and target.name.startswith(LETTERS[FLOAT]))
-        result = self._new(FLOAT if is_float else NUMBER)
+        result = self._new(FLOAT if function == "mean" else type_)
         self.results.append(result)
         self.body.append(Comparison("=", result, Aggregate(function, target, (*atoms, *conditions), frozenset(given))))
 
