@@ -15,15 +15,18 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).parents[2] / "shared" / "data"
+STARTED = os.getloadavg()[0]
 
 
 def machine() -> str:
-    """The machine in one line."""
+    """The machine, and how busy it was, in two lines."""
     described = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.split(":")[1].strip() for line in described if line.startswith("model name")), "?")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     python = platform.python_version()
-    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, {platform.system()}, Python {python}, {date.today()}"
+    hardware = f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, {platform.system()}"
+    load = f"load average {STARTED:.1f} at the start, {os.getloadavg()[0]:.1f} at the end"
+    return f"{hardware}, Python {python}, {date.today()}\n{load}"
 
 
 def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]], notes: str = "") -> None:
