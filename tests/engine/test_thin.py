@@ -64,7 +64,7 @@ def test_the_state_is_that_of_vectorised_iterations(strategy, entered, monkeypat
             before = entered["times"]
             assert states_of(case, strategy) == compiled, f"seed {seed}\n{case.program}"
             assert entered["times"] == before
-    assert entered["iterations"] > 30
+    assert entered["iterations"] > 10
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -78,7 +78,7 @@ def test_the_loop_may_be_left_at_any_iteration(strategy, entered, monkeypatch):
     monkeypatch.setattr(recursion, "_PATIENCE", 0)
     for seed, states in enumerate(expected):
         assert states_of(large_case(seed), strategy) == states
-    assert entered["times"] > 30
+    assert entered["times"] > 10
 
 
 WIDE = """
@@ -119,7 +119,7 @@ def test_levels_fill_up_and_become_runs(entered):
     edges = frozenset((i, i + 1) for i in range(400))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
     assert engine.count("p") == 400 * 401 // 2
-    assert entered["iterations"] > 300
+    assert entered["iterations"] > 100
     engine.apply(batches_of(circuit, changes_between({"e": edges}, {"e": edges - {(200, 201)}})))
     assert engine.count("p") == 200 * 201 // 2 + 199 * 200 // 2
     engine.apply(batches_of(circuit, changes_between({"e": edges - {(200, 201)}}, {"e": edges})))

@@ -20,7 +20,7 @@ _MEMORY = 0.5
 _FADING = 0.8
 _LONGER = 2.5
 # Seconds below which it does not matter what is done.
-_QUICK = 0.02
+_QUICK = 0.1
 
 # A followed relation and the sign of its changes; the number of changed rows of each such kind.
 Kind = tuple[str, int]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deltic.engine.local import space
 from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
 from deltic.engine.local.kernels.search import describe
@@ -108,9 +109,9 @@ def merge_runs(a: Run, b: Run) -> Run:
 def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
     """The sum of two runs; None if it needs weights and is to have none."""
     size = len(a) + len(b)
-    words = np.empty((len(a.words), size), np.uint64)
-    times = np.empty(size if a.times.size else 0, np.result_type(a.times, b.times))
-    weights = np.empty(size if weighted else 0, _sum_type(a, b))
+    words = space.empty((len(a.words), size), np.dtype(np.uint64))
+    times = space.empty((size if a.times.size else 0,), np.result_type(a.times, b.times))
+    weights = space.empty((size if weighted else 0,), _sum_type(a, b))
     out = describe_output(words, times, weights)
 
     def part(start: Cut, end: Cut) -> int:
@@ -123,9 +124,9 @@ def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
         return None
     kept = [slice(i + j, end) for (i, j), end in zip(cuts, ends, strict=False)]
     if sum(s.stop - s.start for s in kept) < size:
-        words = np.concatenate([words[:, s] for s in kept], axis=1)
-        times = np.concatenate([times[s] for s in kept])
-        weights = np.concatenate([weights[s] for s in kept])
+        words = space.concatenate([words[:, s] for s in kept], axis=1)
+        times = space.concatenate([times[s] for s in kept])
+        weights = space.concatenate([weights[s] for s in kept])
     return Run(words, times, plain(weights))
 
 
