@@ -113,29 +113,43 @@ def test_without_counts_there_is_no_update():
     assert actions(Strategy.FULL, Refresh(Policy.INCREMENTAL)) == ["bootstrap"] * 3
 
 
+DELETED, INSERTED = ("e", -1), ("e", 1)
+
+
 def test_the_history_predicts_from_what_it_saw():
-    """Deletions are told apart from insertions; an unseen change costs nothing; estimates fade until one is tried."""
+    """Deletions are told apart from insertions, larger changes cost less for each row, and estimates fade."""
     history = refresh._History(0.2, bootstrap=1.0)
-    history.learn({("e", -1): 10}, 5.0)
-    assert history.predict({("e", -1): 4}) == pytest.approx(2.0)
-    assert history.predict({("e", 1): 1000}) == 0
+    assert history.predict({DELETED: 10}) is None
+    history.learn({DELETED: 10}, 5.0)
+    assert history.predict({DELETED: 10}) == pytest.approx(5.0)
+    assert 5.0 < history.predict({DELETED: 100}) < 50
+    assert history.predict({INSERTED: 1000}) is None
     fades = 0
-    while history.predict({("e", -1): 4}) > history.bootstrap:
-        history.fade({("e", -1): 4})
+    while history.is_hopeless({DELETED: 4}):
+        history.fade({DELETED: 4})
         fades += 1
     assert 0 < fades < 10
 
 
-def test_an_update_that_was_abandoned_may_take_longer_the_next_time():
-    """Until it has taken as long as a bootstrap: then its cost is known to be higher."""
+def test_only_changes_like_those_that_were_tried_are_hopeless():
     history = refresh._History(0.2, bootstrap=1.0)
-    changes = {("e", -1): 10}
+    history.learn({DELETED: 10}, 0.5)
+    assert history.predict({DELETED: 1000}) > 1.0
+    assert not history.is_hopeless({DELETED: 1000})
+    assert history.is_hopeless({DELETED: 40})
+    assert not history.is_hopeless({DELETED: 10})
+
+
+def test_an_update_that_was_abandoned_may_take_longer_the_next_time():
+    """As long as a bootstrap: when it takes longer still, it is known to be the worse way."""
+    history = refresh._History(0.2, bootstrap=1.0)
+    changes = {DELETED: 10}
     limits = []
-    while history.predict(changes) == 0:
+    while not history.is_hopeless(changes):
         limits.append(history.limit(changes))
         history.abandon(changes)
-    assert limits == [0.2, 0.5, 1.0]
-    assert history.predict(changes) > history.bootstrap
+    assert limits == [0.2, 1.0]
+    history = refresh._History(0.2, bootstrap=1.0)
     history.learn(changes, 0.3)
-    assert history.limit(changes) == 0.6
-    assert history.limit({("e", 1): 5}) == 0.2
+    assert history.limit(changes) == 1.0
+    assert history.limit({INSERTED: 5}) == 0.2

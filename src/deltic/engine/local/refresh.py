@@ -14,11 +14,12 @@ from deltic.engine.local.relation import Snapshot, State
 from deltic.engine.local.strategy import Strategy
 from deltic.engine.protocol import ComponentReport
 
-# How much of an old estimate is left after a new observation, and after an epoch that could not make one; by how much
-# the limit of an update grows after it was abandoned.
+# How much of an old estimate is left after a new observation, and after an epoch that could not make one; how the cost
+# of an update grows with its rows; and by how much a change may be larger than all before and still be judged by them.
 _MEMORY = 0.5
 _FADING = 0.8
-_LONGER = 2.5
+_GROWTH = 0.75
+_FAR = 4
 # Seconds below which it does not matter what is done.
 _QUICK = 0.1
 
@@ -59,46 +60,59 @@ class _Abandoned(Exception):
 
 @dataclass
 class _History:
-    """What the component's own past says of costs, in seconds: of a bootstrap, and of an update for each changed row.
+    """What the component's own past says of costs, in seconds: of a bootstrap, and of updates.
 
-    Changes are told apart by relation and sign: deletions may cost much more than insertions. `fractions` are those of
-    a bootstrap that an update of such changes may take: after an abandoned update the next one may take more, until
-    one has shown what they cost.
+    Changes are told apart by relation and sign: deletions may cost much more than insertions. An update by n rows of a
+    kind is expected to take its coefficient times n to the power `_GROWTH`, for larger changes have more in common.
+    `largest` is the largest change of each kind that was tried.
     """
 
     switch: float
     bootstrap: float = 0.0
-    rates: dict[Kind, float] = field(default_factory=dict)
-    fractions: dict[Kind, float] = field(default_factory=dict)
+    coefficients: dict[Kind, float] = field(default_factory=dict)
+    largest: dict[Kind, int] = field(default_factory=dict)
 
-    def predict(self, changes: Changes) -> float:
-        """The expected time of an update; nothing is expected of changes that were not seen yet."""
-        return sum(self.rates.get(kind, 0.0) * rows for kind, rows in changes.items())
+    def predict(self, changes: Changes) -> float | None:
+        """The expected time of an update; None when nothing like it was tried."""
+        known = {kind: rows for kind, rows in changes.items() if kind in self.coefficients}
+        return sum(self.coefficients[kind] * rows**_GROWTH for kind, rows in known.items()) if known else None
+
+    def is_hopeless(self, changes: Changes) -> bool:
+        """Whether an update will surely take longer than a bootstrap, by experience with changes of such sizes."""
+        predicted = self.predict(changes)
+        seen = all(rows <= _FAR * self.largest.get(kind, 0) for kind, rows in changes.items())
+        return predicted is not None and predicted > self.bootstrap and seen
 
     def limit(self, changes: Changes) -> float:
-        """The time after which an update is abandoned; what is quick in any case is left alone."""
+        """The time after which an update is abandoned; what is quick in any case is left alone.
+
+        That of a bootstrap when the update is expected to take less; else the switching parameter's part of it.
+        """
         if self.switch == 0:
             return 0.0
-        return max(_QUICK, self.bootstrap * max(self.fractions.get(kind, self.switch) for kind in changes))
+        predicted = self.predict(changes)
+        promising = predicted is not None and predicted < self.bootstrap
+        return max(_QUICK, self.bootstrap * max(self.switch, promising))
 
     def learn(self, changes: Changes, seconds: float) -> None:
-        """Remember what an update of these changes cost; the next one may take twice as long."""
-        rows = sum(changes.values())
-        for kind in changes:
-            self.rates[kind] = _MEMORY * self.rates.get(kind, seconds / rows) + (1 - _MEMORY) * seconds / rows
-            self.fractions[kind] = min(1.0, max(self.switch, 2 * seconds / self.bootstrap)) if self.bootstrap else 1.0
+        """Remember what an update of these changes cost."""
+        total = sum(changes.values())
+        for kind, rows in changes.items():
+            found = seconds * rows / total / rows**_GROWTH
+            self.coefficients[kind] = _MEMORY * self.coefficients.get(kind, found) + (1 - _MEMORY) * found
+            self.largest[kind] = max(rows, self.largest.get(kind, 0))
 
     def abandon(self, changes: Changes) -> None:
-        """Remember that an update took longer than its limit: the next one may go on for longer."""
-        if self.limit(changes) >= self.bootstrap:
-            self.learn(changes, 2 * self.bootstrap)
+        """Remember that an update took longer than its limit: twice as long is what is believed then."""
+        believed = 2 * self.limit(changes)
         for kind in changes:
-            self.fractions[kind] = min(1.0, _LONGER * self.fractions.get(kind, self.switch))
+            self.coefficients.pop(kind, None)
+        self.learn(changes, believed)
 
     def fade(self, changes: Changes) -> None:
         """Trust an estimate less each time that it was believed unseen, so that an update is tried again."""
         for kind in changes:
-            self.rates[kind] = _FADING * self.rates.get(kind, 0.0)
+            self.coefficients[kind] = _FADING * self.coefficients.get(kind, 0.0)
 
 
 class Recursive:
@@ -149,10 +163,11 @@ class Recursive:
             return self._bootstrap(), "the policy is full"
         if self.refresh.policy is Policy.INCREMENTAL:
             return self._update(changes), "the policy is incremental"
-        predicted, limit = self._history.predict(changes), self._history.limit(changes)
-        if predicted > self._history.bootstrap:
+        limit = self._history.limit(changes)
+        if self._history.is_hopeless(changes):
+            expected = self._history.predict(changes)
             self._history.fade(changes)
-            return self._bootstrap(), f"an update was expected to take {predicted:.3g} s, longer than a bootstrap"
+            return self._bootstrap(), f"an update was expected to take {expected:.3g} s, longer than a bootstrap"
         try:
             return self._update(changes, limit=limit), f"it took less than {limit:.3g} s"
         except _Abandoned:
