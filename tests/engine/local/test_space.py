@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from deltic.datalog import check, lower, parse
+from deltic.engine.local import run as run_module
 from deltic.engine.local import space
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.refresh import Policy, Refresh
@@ -29,6 +30,7 @@ p(x, z) :- p(x, y), e(y, z).
 def in_files(tmp_path, monkeypatch):
     monkeypatch.setenv("DELTIC_STATE_DIR", str(tmp_path))
     monkeypatch.setattr(space, "_LARGE", 64)
+    monkeypatch.setattr(run_module, "_MANY", 16)  # small runs are merged in compiled code, in memory
     return tmp_path
 
 

@@ -38,7 +38,7 @@ def stream(items: Sequence[T], work: Callable[[T], Iterator[R]]) -> Iterator[R]:
 
     An error of any thread is raised here. When this iterator is closed, the threads end at their next result.
     """
-    count = min(threads(), len(items))
+    count = min(threads(), len(items)) if len(items) > 1 else 1
     if count <= 1:
         for item in items:
             yield from work(item)

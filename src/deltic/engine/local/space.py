@@ -23,9 +23,8 @@ _LARGE = 1 << 24
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Element]) -> np.ndarray[Any, np.dtype[Element]]:
     """A new array, its elements undefined; raises OSError when the directory cannot take it."""
-    directory = os.environ.get("DELTIC_STATE_DIR", "")
     size = math.prod(shape) * dtype.itemsize
-    if not directory or size < _LARGE:
+    if size < _LARGE or not (directory := os.environ.get("DELTIC_STATE_DIR", "")):
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile(dir=directory) as file:
         os.posix_fallocate(file.fileno(), 0, size)

@@ -8,7 +8,7 @@ from numba import njit
 from deltic.engine.local.kernels.memory import load_u64, store_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight, store_time, store_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
-from deltic.engine.local.kernels.types import Bytes, Int, Ints, Weights, Words1, Words2
+from deltic.engine.local.kernels.types import Bytes, Int, Ints, Times, Weights, Words1, Words2
 
 # Rows that are merged at a time: which run each is from fits into the first-level cache.
 _BLOCK = 2048
@@ -168,6 +168,23 @@ def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n
             n += count
     n = copy_rows(a, i, a_end, out, n, words)
     return copy_rows(b, j, b_end, out, n, words)
+
+
+@njit(cache=True)
+def merge_small(a: Ints, b: Ints, width: Int, timed: bool, weighted: bool) -> tuple[Words2, Times, Ints, Int]:
+    """The sum of two runs in new arrays of full width: words, times, weights, and what `merge` returns."""
+    size = a[ROWS] + b[ROWS]
+    words = np.empty((width, size), np.uint64)
+    times = np.empty(size if timed else 0, np.int32)
+    weights = np.empty(size if weighted else 0, np.int64)
+    out = np.zeros(4, np.int64)
+    out[ROWS] = size
+    out[WORDS] = words.ctypes.data
+    if timed:
+        out[TIMES] = times.ctypes.data
+    if weighted:
+        out[WEIGHTS] = weights.ctypes.data
+    return words, times, weights, merge(a, 0, a[ROWS], b, 0, b[ROWS], out, 0, width)
 
 
 @njit(cache=True, nogil=True)
