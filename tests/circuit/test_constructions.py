@@ -22,8 +22,9 @@ from deltic.errors import CircuitError
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
 from tests.circuit.examples import XY, YZ, X, rename
+from tests.circuit.meanings import by_interpreter
 from tests.differential.circuits import integrals
-from tests.differential.test_meanings import by_interpreter, disagreement
+from tests.differential.test_meanings import disagreement
 
 BAG, OTHER = ops.Source("s", XY, is_set=False), ops.Source("t", YZ, is_set=False)
 EVENTS = ops.Source("events", Schema.of(ts=Type.INT64, x=Type.INT64), is_set=False)

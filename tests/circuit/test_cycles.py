@@ -5,39 +5,19 @@ from __future__ import annotations
 
 import pytest
 
-from deltic.algebra.groups import Z_SETS
-from deltic.algebra.streams import Stream
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit.denotation import denote
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.machine import DataflowMachine
-from deltic.circuit.reference import Interpreter
 from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import X, naive_closure, within
+from tests.circuit.meanings import by_denotation, by_interpreter, by_machine
 
 STREAM = ZSetType(X, is_set=True)
 
 
 def bag(*values):
     return ZSet.of((value,) for value in values)
-
-
-def by_interpreter(circuit, epochs):
-    machine = Interpreter(circuit)
-    return [machine.step(epoch) for epoch in epochs]
-
-
-def by_machine(circuit, epochs):
-    machine = DataflowMachine(circuit)
-    return [machine.step(epoch) for epoch in epochs]
-
-
-def by_denotation(circuit, epochs):
-    names = {name for epoch in epochs for name in epoch}
-    outputs = denote(circuit, {name: Stream.of(Z_SETS, [e.get(name, ZSet()) for e in epochs]) for name in names})
-    return [{name: stream[t] for name, stream in outputs.items()} for t in range(len(epochs))]
 
 
 @pytest.fixture(params=[by_interpreter, by_machine, by_denotation], ids=lambda meaning: meaning.__name__)

@@ -13,7 +13,8 @@ from deltic.circuit.inlining import inline
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import ZSetType
 from tests.circuit.examples import XY, X, naive_closure, within
-from tests.circuit.test_cycles import by_interpreter, integral_by_a_cycle
+from tests.circuit.meanings import by_interpreter
+from tests.circuit.test_cycles import integral_by_a_cycle
 from tests.circuit.well_formed import random_well_formed
 from tests.differential.circuits import random_epochs
 

@@ -18,7 +18,7 @@ from deltic.circuit.reference import run
 from deltic.circuit.types import ZSetType
 from deltic.datalog import check, lower, parse
 from tests.circuit.examples import XY, rename, within
-from tests.circuit.test_cycles import by_denotation, by_machine
+from tests.circuit.meanings import by_denotation, by_machine
 
 SET = ZSetType(XY, is_set=True)
 CLOSURE = """

@@ -14,7 +14,7 @@ from deltic.circuit.machine import compile as compiling
 from deltic.circuit.machine.loops import WatchingExit
 from deltic.circuit.reference import Interpreter
 from deltic.errors import DelticError, UnsupportedError
-from tests.circuit.test_cycles import by_denotation, by_interpreter, by_machine
+from tests.circuit.meanings import by_denotation, by_interpreter, by_machine
 from tests.circuit.well_formed import random_well_formed
 from tests.differential.circuits import random_epochs
 

@@ -37,3 +37,10 @@ TYPES = """
     .decl copy(s: symbol, f: float, u: unsigned, n: number)
     copy(s, f, u, n) :- t(n, u, f, s).
 """
+CLOSURE = """
+.decl e(x: number, y: number)
+.input e
+.decl p(x: number, y: number)
+p(x, y) :- e(x, y).
+p(x, z) :- p(x, y), e(y, z).
+"""

@@ -11,19 +11,15 @@ import random
 
 import pytest
 
-from deltic.algebra.groups import Z_SETS
-from deltic.algebra.streams import Stream
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit import reference
-from deltic.circuit.denotation import denote
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.machine import DataflowMachine
 from deltic.circuit.memory import Memory
-from deltic.circuit.reference import Interpreter
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import reached, unreachable
+from tests.circuit.meanings import by_denotation, by_interpreter, by_machine
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs, sources_of
 
 BATCHES, PER_BATCH = 8, 25
@@ -39,22 +35,6 @@ def with_streams(rng, circuit):
             number = builder.add(rng.choice((ops.Delay(), ops.Integrate(), ops.Differentiate())), number)
         numbers.append(number)
     return builder.build()
-
-
-def by_interpreter(circuit, epochs):
-    interpreter = Interpreter(circuit)
-    return [interpreter.step(epoch) for epoch in epochs]
-
-
-def by_machine(circuit, epochs):
-    machine = DataflowMachine(circuit)
-    return [machine.step(epoch) for epoch in epochs]
-
-
-def by_denotation(circuit, epochs):
-    sources = {name: Stream.of(Z_SETS, [epoch[name] for epoch in epochs]) for name in sources_of(circuit)}
-    outputs = denote(circuit, sources)
-    return [{name: stream[t] for name, stream in outputs.items()} for t in range(len(epochs))]
 
 
 def cases(seed):

@@ -18,6 +18,7 @@ from deltic.engine.local import engine, recursion, relation, scalar
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.run import Run
 from tests.calculus.mutations import MUTATIONS
+from tests.conformance.programs import CLOSURE
 from tests.differential import test_circuits
 from tests.differential.cases import Case
 from tests.differential.compare import Contents, first_disagreement
@@ -30,17 +31,8 @@ SEEN = [m for m in MUTATIONS if m.name not in ("distinct_of_new", "aggregate_of_
 DATALOG = [m for m in SEEN if m.operator is not ops.Negate]
 
 
-# In random programs one in a hundred has a row that survives at a later iteration; in dense graphs most have.
-CLOSURE = """
-.decl e(x: number, y: number)
-.input e
-.decl p(x: number, y: number)
-p(x, y) :- e(x, y).
-p(x, z) :- p(x, y), e(y, z).
-"""
-
-
 def programs_disagree() -> bool:
+    """In random programs one in a hundred has a row that survives at a later iteration; in dense graphs most have."""
     return any(Case.random(seed).fails(LocalEngine) for seed in range(PROGRAMS)) or closures_disagree()
 
 

@@ -20,9 +20,10 @@ from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Type
 from deltic.engine.local.engine import LocalEngine
 from tests.calculus.streams import check, differences, in_one_step
+from tests.circuit.meanings import by_interpreter
 from tests.conformance.engines import Driver
 from tests.differential.circuits import Shape, random_circuit, random_epochs
-from tests.differential.test_meanings import by_interpreter, disagreement, ends
+from tests.differential.test_meanings import disagreement, ends
 
 BATCHES, PER_BATCH = 4, 15
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from deltic.circuit.graph import Circuit
-from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.protocol import Engine
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice
@@ -20,10 +19,10 @@ RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
 class Maintenance:
     """How recursive views are kept fresh; what each choice means is told at `Pipeline`."""
 
-    strategy: StrategyName = "nested"
-    refresh: RefreshName = "auto"
-    switch: float = 0.2
-    iteration_limit: int = ITERATION_LIMIT
+    strategy: StrategyName
+    refresh: RefreshName
+    switch: float
+    iteration_limit: int
 
     def __post_init__(self) -> None:
         check_choice(self.strategy, "strategy", get_args(StrategyName))

@@ -13,17 +13,10 @@ from deltic.engine.local import run as run_module
 from deltic.engine.local import space
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.refresh import Policy, Refresh
+from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
 from tests.differential.test_datalog import check_seeds
 from tests.engine.test_bootstrap import state_of
-
-CLOSURE = """
-.decl e(x: number, y: number)
-.input e
-.decl p(x: number, y: number)
-p(x, y) :- e(x, y).
-p(x, z) :- p(x, y), e(y, z).
-"""
 
 
 @pytest.fixture

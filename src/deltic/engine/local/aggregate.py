@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deltic.circuit.types import Type
 from deltic.engine.local import exact, scalar
-from deltic.engine.local.evaluate import DomainOverflow, Environment
+from deltic.engine.local.evaluate import Environment
 from deltic.engine.local.extremes import Changed, last_column
 from deltic.engine.local.kernels.groups import read_totals
 from deltic.engine.local.kernels.settle import crossings
@@ -146,10 +146,7 @@ class Aggregates:
         """The packed rows of the chosen groups; DomainOverflow where a result has no place yet."""
         encoded = []
         for domain, result in zip(self.target.domains[self.keys :], results, strict=True):
-            values = result[chosen]
-            if values.size and not domain.fits(int(values.min()), int(values.max())):
-                raise DomainOverflow(domain, int(values.min()), int(values.max()))
-            encoded.append(domain.encode(values))
+            encoded.append(domain.place(result[chosen]))
         return self.target.layout.pack([*(key[chosen] for key in keys), *encoded], int(chosen.sum()))
 
     def _natural(self, column: int, columns: Sequence[Raw]) -> np.ndarray[Any, Any]:

@@ -15,10 +15,11 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.changes import Changes
 from deltic.engine.local.codec import Interner
 from deltic.engine.local.domains import assign_domains
-from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation, value_of
+from deltic.engine.local.evaluate import Environment, Evaluation, value_of
 from deltic.engine.local.explain import explain
 from deltic.engine.local.extract import extract
 from deltic.engine.local.kernels.compiling import announce_compilation
+from deltic.engine.local.layout import DomainOverflow
 from deltic.engine.local.lookup import find_rows
 from deltic.engine.local.planner import plan
 from deltic.engine.local.refresh import AUTO, Refresh

@@ -33,14 +33,6 @@ Mask = npt.NDArray[np.bool_]
 Version = Callable[[Arrangement], tuple[Run, ...]]
 
 
-class DomainOverflow(Exception):
-    """A computed value has no place in its domain; the epoch is to be run again after `domain.extend(low, high)`."""
-
-    def __init__(self, domain: Domain, low: int, high: int) -> None:
-        super().__init__(f"{domain} does not hold {low}..{high}")
-        self.domain, self.low, self.high = domain, low, high
-
-
 @dataclass
 class Environment:
     """What the evaluation of all queries shares."""
@@ -248,14 +240,7 @@ class Evaluation:
                 kept = kept & defined
                 arrays.append(array)
         domains = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
-        return [self._offsets(d, a[kept]) for d, a in zip(domains, arrays, strict=True)], kept
-
-    def _offsets(self, domain: Domain, values: Values) -> Raw:
-        if values.size:
-            low, high = int(values.min()), int(values.max())
-            if not domain.fits(low, high):
-                raise DomainOverflow(domain, low, high)
-        return domain.encode(values)
+        return [d.place(a[kept]) for d, a in zip(domains, arrays, strict=True)], kept
 
 
 @dataclass(frozen=True)

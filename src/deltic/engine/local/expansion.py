@@ -15,7 +15,7 @@ from deltic.circuit.operators import FlatMap
 from deltic.circuit.types import Type
 from deltic.engine.local import scalar
 from deltic.engine.local.codec import Interner, decode, encode
-from deltic.engine.local.evaluate import DomainOverflow, Environment
+from deltic.engine.local.evaluate import Environment
 from deltic.engine.local.layout import Values
 from deltic.engine.local.relation import State
 from deltic.engine.local.run import Run, consolidate, plain
@@ -36,13 +36,10 @@ class Expansion:
         assert delta is not None
         self.environment.visits.rows += len(delta)
         rows, values = self._generated(delta)
-        domain = self.target.domains[-1]
-        if values.size and not domain.fits(int(values.min()), int(values.max())):
-            raise DomainOverflow(domain, int(values.min()), int(values.max()))
+        placed = self.target.domains[-1].place(values)
         columns = [column[rows] for column in self.source.layout.unpack(delta.words)]
-        words = self.target.layout.pack([*columns, domain.encode(values)], len(values))
-        weights = delta.weights[rows] if delta.weights.size else np.ones(len(rows), np.int64)
-        words, sums = consolidate(words, weights)
+        words = self.target.layout.pack([*columns, placed], len(values))
+        words, sums = consolidate(words, delta.all_weights()[rows])
         return Run(words, weights=plain(sums))
 
     def _generated(self, delta: Run) -> tuple[Rows, Values]:

@@ -17,6 +17,14 @@ Raw = npt.NDArray[np.uint64]
 _WORD = 64
 
 
+class DomainOverflow(Exception):
+    """A computed value has no place in its domain; the epoch is to be run again after `domain.extend(low, high)`."""
+
+    def __init__(self, domain: Domain, low: int, high: int) -> None:
+        super().__init__(f"{domain} does not hold {low}..{high}")
+        self.domain, self.low, self.high = domain, low, high
+
+
 @dataclass(eq=False)
 class Domain:
     """The values of columns that are compared with one another, as `bits`-bit offsets from `base`.
@@ -56,6 +64,14 @@ class Domain:
     def encode(self, values: Values) -> Raw:
         """The offsets of values that fit."""
         return values.view(np.uint64) - np.uint64(self.base % (1 << 64))
+
+    def place(self, values: Values) -> Raw:
+        """The offsets of computed values; DomainOverflow where one has none."""
+        if values.size:
+            low, high = int(values.min()), int(values.max())
+            if not self.fits(low, high):
+                raise DomainOverflow(self, low, high)
+        return self.encode(values)
 
     def decode(self, raw: Raw) -> Values:
         """The values of offsets."""

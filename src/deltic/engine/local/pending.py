@@ -57,6 +57,11 @@ class Batch:
             runs.append(merge_runs(runs.pop(), runs.pop()))
         return runs[0].words, runs[0].all_weights()
 
+    def run(self) -> Run | None:
+        """The same as a run; None when nothing is left."""
+        total = self.total()
+        return Run(total[0], weights=plain(total[1])) if total is not None and len(total[1]) else None
+
 
 def _concatenate(parts: list[tuple[Words, Weights]]) -> tuple[Words, Weights]:
     words = np.concatenate([w for w, _ in parts], axis=1)

@@ -91,13 +91,11 @@ def bootstrap(component: Component, lower: Mapping[str, State]) -> None:
             epoch.derive(evaluation, Run(words, weights=plain(weights)), 0, lambda arrangement: arrangement.runs)
     epoch.run()
     for name, state in component.states.items():
-        gone = Run(old[name][0], weights=-old[name][1])
+        words, weights = old[name]
         changed = Batch()
-        changed.add(gone.words, gone.weights)
+        changed.add(words, -weights)
         changed.add(*state.rows())
-        total = changed.total()
-        if total is not None and total[0].shape[1]:
-            state.delta = Run(total[0], weights=plain(total[1]))
+        state.delta = changed.run()
     runs = started.runs()
     for state in component.states.values():
         for arrangement in state.stores.values():
@@ -111,6 +109,7 @@ class _Epoch:
         self.component = component
         self.check = check
         self.keeps_all = component.strategy is Strategy.NESTED
+        self.keeps_counts = component.strategy is not Strategy.FULL
         self.names = frozenset(component.states)
         self.agendas = {name: Agenda() for name in component.states}
         self.changes = {name: Batch() for name in component.states}
@@ -146,7 +145,7 @@ class _Epoch:
             self._check_end(now)
             self.check()
 
-        keeps = self.keeps_all, self.component.strategy is not Strategy.FULL
+        keeps = self.keeps_all, self.keeps_counts
         done = self.component.thin.run(self.agendas, self.changes, self.found, keeps, check)
         self.patience = 0 if done > _WORTHWHILE else _PATIENCE
 
@@ -205,7 +204,7 @@ class _Epoch:
         words, change = candidates
         rows, counts, found = (descriptors(r) for r in (state.contents.runs, state.counts.runs, self.found[name]))
         actions, counted, later, lost = settle(words, change, now, rows, counts, found, self.keeps_all)
-        if self.component.strategy is not Strategy.FULL:
+        if self.keeps_counts:
             _count(state, words, counted, now)
         again, times = _select(words, later, later - NEVER)
         if len(times):
@@ -241,9 +240,8 @@ class _Epoch:
         Rows that only moved to another iteration are no change: then the old version is the new one.
         """
         for name, state in self.component.states.items():
-            total = self.changes[name].total()
-            if total is not None and total[0].shape[1]:
-                state.delta = Run(total[0], weights=plain(total[1]))
+            state.delta = self.changes[name].run()
+            if state.delta is not None:
                 for arrangement in state.stores.values():
                     arrangement.before = self.started[id(arrangement)]
 

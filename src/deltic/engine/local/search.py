@@ -64,7 +64,12 @@ def search(
     A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
     """
     weighted = sign < 0 or any(run.weights.size for atom in runs for run in atom)
-    pieces = [_Piece(tables, words, [piece, *runs[1:]], sign, timed, now, weighted) for piece in _pieces(runs[0])]
+    cut = _pieces(runs[0])
+    own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
+    pieces = [
+        _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted)
+        for mine, piece in zip(own, cut, strict=True)
+    ]
     yield from stream(pieces, _Piece.run)
     visits.rows += sum(piece.visited for piece in pieces)
 
@@ -91,10 +96,12 @@ class _Piece:
 
     def run(self) -> Iterator[Derived]:
         """The derivations, in chunks."""
-        tables = self.tables.with_own_position()
+        tables = self.tables
         table, atoms = _descriptors(self.runs, self.timed)
         fingers = np.zeros(len(table) + 1, np.int64)
         state, path = tables.state, tables.path
+        state[:] = 0
+        path[:, 0] = 0
         path[3, 0] = self.now
         path[4, 0] = self.sign
         capacity = _FIRST_CAPACITY

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from deltic.engine.local.aggregate import Aggregates
@@ -13,13 +12,13 @@ from deltic.engine.local.codec import Interner, encode
 from deltic.engine.local.components import component_of
 from deltic.engine.local.computed import Computed, Delayed, Expanded
 from deltic.engine.local.delaying import Delaying
-from deltic.engine.local.evaluate import DomainOverflow, Environment, Evaluation
+from deltic.engine.local.evaluate import Environment, Evaluation
 from deltic.engine.local.expansion import Expansion
 from deltic.engine.local.pending import Batch
 from deltic.engine.local.refresh import Recursive, Refresh
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Grouping, Kind, Program
-from deltic.engine.local.run import Run, plain
+from deltic.engine.local.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.strategy import Strategy
 from deltic.engine.local.windowing import Windowing
 from deltic.engine.protocol import ComponentReport
@@ -161,11 +160,7 @@ def constant_change(state: State, interner: Interner) -> Run | None:
         encode(pa.array([row[i] for row in rows], column.type.arrow), column.type, interner)
         for i, column in enumerate(schema)
     ]
-    for domain, values in zip(state.domains, columns, strict=True):
-        if values.size and not domain.fits(int(values.min()), int(values.max())):
-            raise DomainOverflow(domain, int(values.min()), int(values.max()))
     batch = Batch()
-    raw = [d.encode(v) for d, v in zip(state.domains, columns, strict=True)]
-    batch.add(state.layout.pack(raw, len(rows)), np.empty(0, np.int64))
-    total = batch.total()
-    return Run(total[0], weights=plain(total[1])) if total is not None and total[0].shape[1] else None
+    raw = [d.place(v) for d, v in zip(state.domains, columns, strict=True)]
+    batch.add(state.layout.pack(raw, len(rows)), NO_WEIGHTS)
+    return batch.run()

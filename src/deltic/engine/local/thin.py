@@ -106,9 +106,8 @@ class Thin:
                 own = access.relation in self.states
                 atoms.append((number, access.when is When.NEW, own))
             described: list[int] = []
-            for array in (tables.steps, tables.groups, tables.keys, tables.binds, tables.parts):
-                described += [array.ctypes.data, len(array)]
-            for array in (tables.tests, tables.head, tables.moves):
+            sized = (tables.steps, tables.groups, tables.keys, tables.binds, tables.parts)
+            for array in (*sized, tables.tests, tables.head, tables.moves):
                 described += [array.ctypes.data, len(array)]
             described += [tables.slots.ctypes.data, len(tables.slots), 0, 0]
             described += [a.ctypes.data for a in (tables.ranges, tables.cursors, tables.path, tables.state)]

@@ -8,7 +8,7 @@ from deltic.engine.local.computed import Windowed
 from deltic.engine.local.layout import Raw
 from deltic.engine.local.pending import Batch
 from deltic.engine.local.relation import State
-from deltic.engine.local.run import Run, Weights, consolidate, plain
+from deltic.engine.local.run import Run, Weights, consolidate
 from deltic.engine.local.search import Visits
 from deltic.engine.local.store import Arrangement
 
@@ -37,10 +37,7 @@ class Windowing:
         self._enter(batch, after)
         if after > before:
             self._leave(batch, before, after)
-        total = batch.total()
-        if total is None or not total[0].shape[1]:
-            return None
-        return Run(total[0], weights=plain(total[1]))
+        return batch.run()
 
     def _start(self) -> int:
         """The least timestamp that is in the window now."""
