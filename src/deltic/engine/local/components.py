@@ -33,6 +33,10 @@ def component_of(
         if base is not None:
             bases.append(Evaluation(plan(base), evaluation.domains, evaluation.environment))
         elif strategy is Strategy.ELASTIC:
+            # Row by row, all variables of a lost row bound first. The filter of [ELA §4.2], where each variable of lost
+            # rows is met with the atoms that have it, in the order of the body, took 2.1 and 2.3 times as long on Galen
+            # (1,000 and 10,000 rows deleted, 0.5 and 1.7 million lost: 13.9 s for 6.6 s, 38.1 s for 16.7 s):
+            # intersections find few candidates where several variables are bound.
             search, domains = search_of(query, evaluation.domains, states[query.head].domains)
             orders = {name: tuple(states[name].stores) for name in relations}
             found = plan_frugally(search, orders)
