@@ -2,7 +2,7 @@
 
 `python benchmarks/elastic.py` deletes random sets of input rows and puts them back, under each strategy; then runs the
 workloads of 13 epochs under each policy. Each strategy and each policy has a fresh process. The options restrict it,
-and the results say to what; sets of 100,000 rows take `--sizes 10,100,1000,10000,100000`.
+and the results say to what. `--sizes 10,100,1000,10000,100000:2` has larger sets, too, two of 100,000 rows.
 """
 
 from __future__ import annotations
@@ -52,21 +52,26 @@ full: {full} of 13 epochs measured, in the total the others take the mean of tho
 
 def compare_updates(name: str, folder: Path, options: argparse.Namespace) -> None:
     """Fig. 5 and Table 2."""
-    sizes = options.sizes or SIZES[name]
+    sizes = sizes_of(name, options)
     runs = {}
     for label in options.strategies or STRATEGIES:
         strategy, policy = STRATEGIES[label]
-        steps = updates(sizes[:1], 1) if label == "full" else updates(sizes, options.seeds)
+        steps = updates({min(sizes): 1} if label == "full" else sizes)
         runs[label] = isolated(replay, PROBLEMS[name], folder, strategy, policy, steps, seconds=options.limit)
     rows: list[list[object]] = [["initial", "", "", *(seconds(run.values[:1]) for run in runs.values())]]
     for size in sizes:
         rows += [by_size(runs, size, weight) for weight in (-1, 1)]
     rows.append(["peak resident GiB", "", "", *(f"{run.peak / GIB:.2f}" for run in runs.values())])
     rows.append(["state GiB", "", "", *(spread([e.state / GIB for e in run.values], 2) for run in runs.values())])
-    notes = ABOUT_UPDATES.format(seeds=options.seeds, first=sizes[0])
+    notes = ABOUT_UPDATES.format(seeds=max(sizes.values()), first=min(sizes))
     header = ["rows", "", "rows changed", *(f"{label} s" for label in runs)]
     title = f"{name}: updates by size [ELA Fig. 5, Table 2]"
     report(f"elastic-{name}", title, header, rows, f"{notes}\n{restricted(name, options)}{unfinished(runs)}")
+
+
+def sizes_of(name: str, options: argparse.Namespace) -> dict[int, int]:
+    """How many random sets there are of each size."""
+    return {size: seeds or options.seeds for size, seeds in (options.sizes or [(size, 0) for size in SIZES[name]])}
 
 
 def by_size(runs: Mapping[str, Outcome], size: int, weight: int) -> list[object]:
@@ -138,16 +143,22 @@ def ratio(totals: Mapping[str, float], label: str) -> str:
 
 def restricted(name: str, options: argparse.Namespace) -> str:
     """How far this run is from the whole evaluation."""
-    sizes = options.sizes or SIZES[name]
-    left_out = [f"{options.seeds} random sets instead of 5"] if options.seeds < 5 else []
+    sizes = sizes_of(name, options)
+    few = [f"{seeds} random sets of {size:,} rows" for size, seeds in sizes.items() if seeds < 5]
     missing = [f"{size:,}" for size in [*SIZES[name], *([100_000] if name == "galen" else [])] if size not in sizes]
-    left_out += [f"no sets of {', '.join(missing)} rows"] if missing else []
-    return f"A restricted run: {'; '.join(left_out)}." if left_out else "The complete run."
+    found = [*few, *([f"no sets of {', '.join(missing)} rows"] if missing else [])]
+    return f"Less than 5 random sets of each size: {'; '.join(found)}." if found else "The complete run."
 
 
 def unfinished(runs: Mapping[str, Outcome]) -> str:
     """What the runs that did not finish must say."""
     return "".join(f"\nNOT FINISHED: {label}: {run.failure}" for label, run in runs.items() if run.failure)
+
+
+def sized(text: str) -> list[tuple[int, int]]:
+    """Sizes, each with the number of its random sets where that is said, else 0."""
+    pairs = [size.partition(":") for size in text.split(",")]
+    return [(int(size), int(seeds or 0)) for size, _, seeds in pairs]
 
 
 if __name__ == "__main__":
@@ -157,7 +168,7 @@ if __name__ == "__main__":
     parser.add_argument("--strategies", choices=[*STRATEGIES], nargs="+")
     parser.add_argument("--policies", choices=[*POLICIES], nargs="+")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
+    parser.add_argument("--sizes", type=sized)
     parser.add_argument("--large", type=int, help="rows of the large updates of a workload")
     parser.add_argument("--full-epochs", type=int, default=EPOCHS, help="epochs of a workload measured under `full`")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for each column")

@@ -39,14 +39,14 @@ class Epoch:
     state: int
 
 
-def updates(sizes: Sequence[int], seeds: int) -> list[Step]:
-    """Each set of rows is deleted, and in the next epoch put back."""
-    return [Step(size, seed, weight) for size in sizes for seed in range(seeds) for weight in (-1, 1)]
+def updates(sizes: Mapping[int, int]) -> list[Step]:
+    """Each set of rows is deleted, and in the next epoch put back; `sizes` has the number of sets of each size."""
+    return [Step(size, seed, weight) for size, seeds in sizes.items() for seed in range(seeds) for weight in (-1, 1)]
 
 
 def workload(small: int, large: int) -> list[Step]:
     """The 12 epochs after the first of [ELA Fig. 6]: six small, one large, four small, one large."""
-    before, between = updates([small], 3), [Step(small, seed, weight) for seed in (3, 4) for weight in (-1, 1)]
+    before, between = updates({small: 3}), [Step(small, seed, weight) for seed in (3, 4) for weight in (-1, 1)]
     return [*before, Step(large, LARGE_SEED, -1), *between, Step(large, LARGE_SEED, 1)]
 
 
