@@ -59,10 +59,11 @@ class Evaluation:
     """A query's plan, bound to the states of the relations that it reads."""
 
     def __init__(self, plan: Plan, domains: dict[int, Domain], environment: Environment) -> None:
-        self.plan, self.domains, self.environment = plan, domains, environment
+        self.plan, self.environment = plan, environment
+        self.domains = {**domains, **{v: Domain.all(t) for v, t in plan.passing.items()}}
         self.query = plan.query
         self.head = environment.states[self.query.head]
-        self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self.types = {variable_name(v): t for v, t in (*self.query.body.types.items(), *plan.passing.items())}
         self.actual = Actual()
         self._bound: list[_Bound] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
@@ -82,7 +83,8 @@ class Evaluation:
 
     def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
         """Bind to the present layouts; to be called again when one of them changed."""
-        encoding = Encoding(self.domains, value_of)
+        made = {t: d for t, d in zip(self.plan.head, self.head.domains, strict=True) if isinstance(t, int)}
+        encoding = Encoding({**made, **self.domains}, self.types, value_of)
         self._value_of = value_of
         self._grouped.clear()
         self._bound = []
@@ -105,7 +107,7 @@ class Evaluation:
 
     def _output(self, segment: Segment) -> tuple[Layout, list[tuple[Term, Domain]]]:
         if segment.compute is None:
-            return self.head.layout, list(zip(self.query.terms, self.head.domains, strict=True))
+            return self.head.layout, list(zip(self.plan.head, self.head.domains, strict=True))
         return self._wide(segment.output), [(v, self.domains[v]) for v in segment.output]
 
     def _wide(self, variables: Sequence[int]) -> Layout:
@@ -199,7 +201,7 @@ class Evaluation:
             kept &= defined
         kept &= scalar.keep(segment.compute.conditions, self._columns(values, len(derived)))
         last = index + 1 == len(self._bound)
-        terms: Sequence[Term] = self.query.terms if last else [*segment.output, *(v for v, _ in segment.compute.values)]
+        terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
         columns, kept = self._encode(terms, last, values, kept)
         layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
         count = int(kept.sum())

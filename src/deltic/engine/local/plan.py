@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import show
+from deltic.circuit.types import Type
 from deltic.engine.local.rules import Query, Term, When, show_term, with_names
 
 
@@ -45,9 +47,21 @@ class Each:
 
 @dataclass(frozen=True)
 class Test:
-    """A comparison of variables and literals."""
+    """A comparison of variables, literals and integer arithmetic."""
 
     condition: exp.Expression
+
+
+@dataclass(frozen=True)
+class Let:
+    """Bind a variable to the value of an integer expression.
+
+    If it is `sought`, an atom that must be present has the variable: values that no relation has end nowhere.
+    """
+
+    variable: int
+    expression: exp.Expression
+    sought: bool
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class Absent:
     terms: tuple[Term, ...]
 
 
-Step = Open | Seek | Meet | Each | Test | Absent
+Step = Open | Seek | Meet | Each | Test | Let | Absent
 
 
 @dataclass(frozen=True)
@@ -94,10 +108,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query is evaluated: one segment after the other, the first from the change."""
+    """How a query is evaluated: one segment after the other, the first from the change.
+
+    `head` are the terms of the query's head, with variables for those that the last search computes; `passing` are the
+    types of variables that the planner added, of any value.
+    """
 
     query: Query
-    segments: tuple[Segment, ...] = field(default=())
+    segments: tuple[Segment, ...]
+    head: tuple[Term, ...]
+    passing: Mapping[int, Type]
 
     def describe(self) -> str:
         """The plan as text, for `explain`."""
@@ -127,4 +147,6 @@ def _describe(step: Step, segment: Segment) -> str:
         return f"unless {name(step.atom)} has {', '.join(map(show_term, step.terms))}"
     if isinstance(step, Test):
         return f"if {show(step.condition)}"
+    if isinstance(step, Let):
+        return f"let {show_term(step.variable)} = {show(step.expression)}"
     return f"open {name(step.atom)}"

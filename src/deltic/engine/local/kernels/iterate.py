@@ -42,8 +42,9 @@ T_ARRANGEMENT, T_NEW, T_TIMED = range(3)
 # Fields of `progress`.
 P_HEAP, P_LOG, P_VISITED, P_NOW, P_DONE = range(5)
 # Why the loop ended: nothing waits; its allowance is used up; levels or the log are full; an iteration has too many
-# rows; rows were lost whose later derivations must be searched for.
-DONE, PAUSED, LARGE, WIDE, LOST = range(5)
+# rows; rows were lost whose later derivations must be searched for; a query computed a value that has no place, and the
+# epoch is to be abandoned.
+DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW = range(6)
 
 # Rows of one relation and iteration, of NEAR and of FAR; of the log, and those that a search hands over at once.
 MOST_ROWS, NEAR_ROWS, FAR_ROWS, LOG_ROWS, CHUNK = 2048, 512, 1 << 15, 1 << 16, 1024
@@ -152,8 +153,8 @@ def iterate(
 ) -> tuple[Int, Ints, Words2, Ints]:
     """Go through iterations until one of the reasons to end; with the heap's arrays, which may be new ones.
 
-    An iteration is done whole or not at all. `progress` says how much the heap and the log hold, adds up the rows
-    visited and the iterations done, and has the iteration reached.
+    But for OVERFLOW, an iteration is done whole or not at all. `progress` says how much the heap and the log hold, adds
+    up the rows visited and the iterations done, and has the iteration reached.
     """
     number = relations.shape[0]
     size = progress[P_HEAP]
@@ -315,6 +316,8 @@ def iterate(
                         table_i64(tables[6], tables[7], 4),
                         parts,
                         table_i64(tables[10], tables[11], 5),
+                        table_i64(tables[24], tables[25], 6),
+                        table_i64(tables[26], tables[27], 9),
                         table_i64(tables[12], tables[13], 4),
                         table_i64(tables[14], tables[15], 5),
                         ranges[: query[Q_ATOM_COUNT] + 1],
@@ -329,6 +332,8 @@ def iterate(
                         out_times,
                         chunk_weights,
                     )
+                    if status == join.OVERFLOW:
+                        return OVERFLOW, keys, rows, weights
                     written = state[join.WRITTEN]
                     query[Q_DERIVED] += written
                     keys, rows, weights = grown(keys, rows, weights, size, written)
