@@ -59,11 +59,10 @@ class Evaluation:
     """A query's plan, bound to the states of the relations that it reads."""
 
     def __init__(self, plan: Plan, domains: dict[int, Domain], environment: Environment) -> None:
-        self.plan, self.environment = plan, environment
-        self.domains = {**domains, **{v: Domain.all(t) for v, t in plan.passing.items()}}
+        self.plan, self.domains, self.environment = plan, domains, environment
         self.query = plan.query
         self.head = environment.states[self.query.head]
-        self.types = {variable_name(v): t for v, t in (*self.query.body.types.items(), *plan.passing.items())}
+        self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self.actual = Actual()
         self._bound: list[_Bound] = []
         self._value_of: Callable[[exp.Expression], int] | None = None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import show
-from deltic.circuit.types import Type
 from deltic.engine.local.rules import Query, Term, When, show_term, with_names
 
 
@@ -110,14 +108,12 @@ class Segment:
 class Plan:
     """How a query is evaluated: one segment after the other, the first from the change.
 
-    `head` are the terms of the query's head, with variables for those that the last search computes; `passing` are the
-    types of variables that the planner added, of any value.
+    `head` are the terms of the query's head, with variables for those that the last search computes.
     """
 
     query: Query
     segments: tuple[Segment, ...]
     head: tuple[Term, ...]
-    passing: Mapping[int, Type]
 
     def describe(self) -> str:
         """The plan as text, for `explain`."""

@@ -9,14 +9,13 @@ columns of their own last.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import COMPARISONS, infer, is_literal
 from deltic.circuit.types import Type
 from deltic.engine.local.arithmetic import is_arithmetic
-from deltic.engine.local.lets import equations_of, first_free
 from deltic.engine.local.plan import Absent, Access, Compute, Each, Let, Meet, Open, Plan, Seek, Segment, Step, Test
 from deltic.engine.local.rules import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 
@@ -56,10 +55,10 @@ class Planner:
         self.bound: set[int] = set()
         self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
         self.absent = list(self.body.absent)
-        self.values = equations_of(query)
-        self.conditions = list(self.values.conditions)
-        self.equations = list(self.values.equations)
-        self.types = {variable_name(v): t for v, t in (*self.body.types.items(), *self.values.passing.items())}
+        self.conditions = list(self.body.conditions)
+        self.equations = list(self.body.equations)
+        self.types = {variable_name(v): t for v, t in self.body.types.items()}
+        self.sought = {v for atom in self.body.atoms for v in atom.variables()}
         self.segments: list[Segment] = []
         self.steps: list[Step] = []
         self.accesses: list[list[object]] = []
@@ -72,7 +71,7 @@ class Planner:
                 self._visit()
         self.check()
         head = self._finish()
-        return Plan(self.query, tuple(self.segments), head, self.values.passing)
+        return Plan(self.query, tuple(self.segments), head)
 
     # The pieces of a segment
 
@@ -103,14 +102,16 @@ class Planner:
         self.steps.append(Each(number, tuple(binds), tuple(checks)))
 
     def check(self) -> None:
-        """Everything that can be computed and decided now."""
+        """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
         self._test()
-        while self._bind(lambda variable: variable not in self.values.placed):
+        while self._bind(sought=True):
             self._test()
-        self._leave_out()
-        while not self.probes and self._bind(lambda variable: True):
+        while not self.probes and self._bind(sought=False):
             self._test()
-            self._leave_out()
+        for atom in [a for a in self.absent if a.variables() <= self.bound]:
+            self.absent.remove(atom)
+            number = self.access(atom.relation, atom.when, list(range(len(atom.terms))))
+            self.steps.append(Absent(number, atom.terms))
 
     def _test(self) -> None:
         """Decide the conditions whose variables are bound."""
@@ -119,19 +120,13 @@ class Planner:
             self.conditions.remove(condition)
             self.steps.append(Test(condition))
 
-    def _leave_out(self) -> None:
-        """Decide the absences whose variables are bound."""
-        for atom in [a for a in self.absent if a.variables() <= self.bound]:
-            self.absent.remove(atom)
-            number = self.access(atom.relation, atom.when, list(range(len(atom.terms))))
-            self.steps.append(Absent(number, atom.terms))
-
-    def _bind(self, may: Callable[[int], bool]) -> bool:
-        """Bind the variable of an equation by arithmetic on bound ones, if there is one that may be bound."""
+    def _bind(self, sought: bool) -> bool:
+        """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
         for variable, expression in self.equations:
-            if self._is_bound(expression) and is_arithmetic(expression, self.types) and may(variable):
+            known = self._is_bound(expression) and is_arithmetic(expression, self.types)
+            if known and sought == (variable in self.sought):
                 self.equations.remove((variable, expression))
-                self._let(Let(variable, expression, variable in self.values.sought))
+                self._let(Let(variable, expression, sought))
                 return True
         return False
 
@@ -213,7 +208,7 @@ class Planner:
     def _compute_early(self) -> bool:
         """Compute the variables of equations when an atom waits for one and nothing is reachable without it."""
         waiting = {v for p in self.probes for v in p.free(self.bound)}
-        ready = [(v, e) for v, e in self.equations if self._is_bound(e) and not is_arithmetic(e, self.types)]
+        ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
         if self._reachable() or not any(v in waiting for v, _ in ready):
             return False
         self._close(self._computation(ready))
@@ -295,7 +290,7 @@ class Planner:
 
     def _let_head(self) -> tuple[Term, ...]:
         """Compute the head's columns; the terms of the head."""
-        fresh = itertools.count(first_free(self.query) + len(self.values.passing))
+        fresh = itertools.count(max(self.body.types, default=0) + 1)
         head: list[Term] = []
         for term in self.query.terms:
             if not isinstance(term, int) and _is_computed(term):
