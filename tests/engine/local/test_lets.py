@@ -54,6 +54,13 @@ def test_a_sought_value_that_nothing_has_ends_there(monkeypatch: pytest.MonkeyPa
     assert view.driver.rows("v") == {(0,), (1,)}
 
 
+def test_two_values_that_must_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = Counted(TABLES + ".decl v(x: number)\nv(x) :- a(x), b(y, _), y = x + 1, y = x * 2.", monkeypatch)
+    view.driver.insert(b=[(2, 0), (4, 0), (6, 0)])
+    view.driver.insert(a=[(1,), (3,)])
+    assert view.driver.rows("v") == {(1,)}
+
+
 def test_an_empty_domain_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     view = Counted(TABLES + ".decl v(x: number)\nv(x) :- a(x), b(y, _), y = x * 0.", monkeypatch)
     view.driver.insert(a=[(3,)])
@@ -180,6 +187,23 @@ RUNS: list[Contents] = [
     {"edge": frozenset(), "near": frozenset({(2,)}), "big": U | {(5,), (2**64 - 7,), (12,)}},
     {"edge": frozenset({(2, 3, 4), (3, 4, 4), (3, 2, 4)}), "near": frozenset({(2,), (4,)})},
 ]
+
+
+def test_a_large_change_is_sought_by_what_its_groups_determine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows (x, y) of the change with y = x + 1, of which a group has at most one."""
+    monkeypatch.setattr(evaluate, "_MANY", 0)
+    program = ".decl v(x: number)\nv(x) :- b(x, y), a(x), a(y), y = x + 1."
+    view = Counted(TABLES + program, monkeypatch)
+    (following,) = (e for e in view.engine.evaluations if e.query.delta.relation == "b")
+    grouped = following.by_groups()
+    assert grouped is not None
+    lines = [line.strip() for line in grouped.plan.describe().splitlines()[1:]]
+    assert lines[:2] == ["intersect Δb[0,1] ∩ a[0] for x", "let y = x + 1"]
+    assert "seek Δb[0,1] at y" in lines
+    there = {*range(0, 30, 3), *range(0, 30, 2)}
+    view.driver.insert(a=[(x,) for x in sorted(there)])
+    view.driver.insert(b=[(x, y) for x in range(30) for y in range(31)])
+    assert view.driver.rows("v") == {(x,) for x in there if x + 1 in there}
 
 
 @pytest.mark.parametrize("by_groups", [False, True])
