@@ -1,7 +1,7 @@
 """Compiled iterations against vectorised ones: the same state, whatever the way and wherever it changes.
 
-The capacities are made small, so that levels fill up, iterations are too wide and lost rows interrupt the loop in
-programs of a few rows.
+Random programs, left at random iterations; and programs made so that levels fill up, rows have several words, and lost
+rows have more later derivations than compiled code searches.
 """
 
 from __future__ import annotations
@@ -104,18 +104,36 @@ def test_rows_of_several_words(strategy, entered):
     assert entered["iterations"] > 10
 
 
+PATHS = """
+.decl e(x: number, y: number)
+.input e
+.decl p(x: number, y: number)
+p(x, y) :- e(x, y).
+p(x, z) :- p(x, y), e(y, z).
+"""
+
+
+@pytest.mark.parametrize(("many", "searches"), [(10, 0), (60, 1)])
+def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
+    """`many` nodes lose their edge to the sink, and each has 50 other ways; 2,048 are searched in compiled code."""
+    circuit = lower(check([parse(PATHS)]))
+    starts, middles, sink = range(60), range(100, 150), 1000
+    edges = {(s, sink) for s in starts} | {(s, m) for s in starts for m in middles} | {(m, sink) for m in middles}
+    left = edges - {(s, sink) for s in starts[:many]}
+    calls = []
+    original = recursion._Epoch._search
+    monkeypatch.setattr(recursion._Epoch, "_search", lambda *args: calls.append(1) or original(*args))
+    engine, anew = (LocalEngine(circuit, Strategy.ELASTIC, INCREMENTAL) for _ in "12")
+    for old, new in itertools.pairwise([set(), edges, left]):
+        engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
+    assert len(calls) == searches
+    anew.apply(batches_of(circuit, changes_between({}, {"e": frozenset(left)})))
+    assert state_of(engine) == state_of(anew)
+
+
 def test_levels_fill_up_and_become_runs(entered):
     """A chain that is long enough for all levels of the overlay: 400 nodes, 79,800 paths."""
-    circuit = lower(
-        check(
-            [
-                parse(
-                    ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, y: number)\n"
-                    "p(x, y) :- e(x, y). p(x, z) :- p(x, y), e(y, z)."
-                )
-            ]
-        )
-    )
+    circuit = lower(check([parse(PATHS)]))
     engine = LocalEngine(circuit, Strategy.NESTED, INCREMENTAL)
     edges = frozenset((i, i + 1) for i in range(400))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))

@@ -32,12 +32,13 @@ def component_of(
         base = base_of(query, relations)
         if base is not None:
             bases.append(Evaluation(plan(base), evaluation.domains, evaluation.environment))
-        if strategy is Strategy.ELASTIC:
+        elif strategy is Strategy.ELASTIC:
             search, domains = search_of(query, evaluation.domains, states[query.head].domains)
             orders = {name: tuple(states[name].stores) for name in relations}
             found = plan_frugally(search, orders)
             searches[query.head].append(Evaluation(found, domains, evaluation.environment))
     own = {name: states[name] for name in relations}
     following = [e for found in inner.values() for e in found]
-    thin = Thin(own, inner) if following and fits(following) else None
+    searching = [e for found in searches.values() for e in found]
+    thin = Thin(own, inner, searches) if following and fits([*following, *searching]) else None
     return Component(own, outer, inner, searches, bases, strategy, thin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -20,17 +20,17 @@ _Buffer = tuple[Words1, Times, Weights]
 
 
 class LevelBuffers:
-    """`levels` int64[A, 3, 5] and `spares` int64[A, 2, 3] of arrangements whose rows have `widths` words.
+    """`levels` int64[A, 3, 5] and `spares` int64[A, 2, 3] of `count` arrangements.
 
-    There are rows for `count` arrangements; those beyond `widths` never change and have no memory.
+    `widths` has the words of a row of those that may change; the others have no memory.
     """
 
-    def __init__(self, widths: Sequence[int], count: int) -> None:
+    def __init__(self, widths: Mapping[int, int], count: int) -> None:
         self.widths = widths
         self.levels = np.zeros((count, 3, 5), np.int64)
         self.spares = np.zeros((count, 2, 3), np.int64)
         self._by_address: dict[int, _Buffer] = {}
-        for a, width in enumerate(widths):
+        for a, width in widths.items():
             for level, capacity in _CAPACITIES.items():
                 self.levels[a, level, _ARRAYS] = self._allot(width, capacity)
                 if level != DELTA:

@@ -146,7 +146,7 @@ class _Epoch:
             self.check()
 
         keeps = self.keeps_all, self.keeps_counts
-        done = self.component.thin.run(self.agendas, self.changes, self.found, keeps, check)
+        done = self.component.thin.run(self.agendas, self.changes, self.found, self._before, keeps, check)
         self.patience = 0 if done > _WORTHWHILE else _PATIENCE
 
     def _check_end(self, now: int) -> None:

@@ -1,20 +1,32 @@
 """Running the thin iterations of a component in compiled code: its tables for `kernels.iterate`, there and back.
 
-Entered when few rows wait; left when an iteration is too large for it, when lost rows must be searched for, or when
-nothing waits any more. In between the kernel returns now and then, so that what it gathered becomes part of the
-arrangements' runs and the caller can abandon the epoch.
+Entered when few rows wait; left when an iteration is too large for it, or when nothing waits any more. In between the
+kernel returns now and then, so that what it gathered becomes part of the arrangements' runs and the caller can abandon
+the epoch.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.bind import Tables
-from deltic.engine.local.evaluate import Environment, Evaluation
+from deltic.engine.local.evaluate import Environment, Evaluation, Version
 from deltic.engine.local.kernels import iterate as kernel
+from deltic.engine.local.kernels.overlay import (
+    A_BASE,
+    A_BASE_COUNT,
+    A_BASE_TIME,
+    A_MOVE_COUNT,
+    A_MOVES,
+    A_START,
+    A_START_COUNT,
+    A_WIDTH,
+)
+from deltic.engine.local.kernels.query import Q_CHANGED, Q_DERIVED, Q_TABLES, Q_VISITED, START, WITH, WITHOUT
 from deltic.engine.local.levels import LevelBuffers
 from deltic.engine.local.pending import Agenda, Batch
 from deltic.engine.local.relation import State
@@ -40,12 +52,18 @@ def fits(evaluations: Sequence[Evaluation]) -> bool:
 class Thin:
     """The tables of a component; they are made anew when one of its arrangements was packed anew."""
 
-    def __init__(self, states: Mapping[str, State], inner: Mapping[str, Sequence[Evaluation]]) -> None:
+    def __init__(
+        self,
+        states: Mapping[str, State],
+        inner: Mapping[str, Sequence[Evaluation]],
+        searches: Mapping[str, Sequence[Evaluation]],
+    ) -> None:
         self.states = states
         self.names = list(states)
-        self.evaluations = [e for name in self.names for e in inner.get(name, ())]
+        self._following = [inner.get(name, ()) for name in self.names]
+        self._searching = [searches.get(name, ()) for name in self.names]
+        self.evaluations = [e for found in (*self._following, *self._searching) for e in found]
         self.environment: Environment = self.evaluations[0].environment
-        self._following = [len(inner.get(name, ())) for name in self.names]
         self.own: list[Arrangement] = []
         self._bound_for: Tables | None = None
 
@@ -57,17 +75,28 @@ class Thin:
         lower = {id(a): a for e, access in accesses if access.relation not in self.states for a in [e.stores(access)]}
         self.arrangements = [*self.own, *lower.values()]
         self._numbers = {id(a): i for i, a in enumerate(self.arrangements)}
-        self.relations = np.zeros((len(own), 7), np.int64)
-        first_arrangement = first_query = 0
-        for r, (state, found) in enumerate(zip(self.states.values(), own, strict=True)):
-            queries = self._following[r]
-            self.relations[r, :5] = (state.layout.words, first_arrangement, len(found) - 1, first_query, queries)
-            first_arrangement += len(found)
-            first_query += queries
-        self._arrange()
+        count, widths = len(own), [state.layout.words for state in self.states.values()]
+        total = len(self.arrangements) + count
+        self.relations = np.zeros((count, 8), np.int64)
+        self.relations[:, kernel.R_WIDTH] = widths
+        stores, queries = [len(found) - 1 for found in own], [len(q) for q in (*self._following, *self._searching)]
+        firsts = _starts(queries)
+        for column, values in (
+            (kernel.R_FIRST, _starts([n + 1 for n in stores])),
+            (kernel.R_STORES, stores),
+            (kernel.R_QUERIES, firsts[:count]),
+            (kernel.R_QUERY_COUNT, queries[:count]),
+            (kernel.R_SEARCHES, firsts[count:]),
+            (kernel.R_SEARCH_COUNT, queries[count:]),
+            (kernel.R_FOUND, range(len(self.arrangements), total)),
+        ):
+            self.relations[:, column] = values
+        self._arrange(total)
         self._bind()
-        self.levels = LevelBuffers([a.layout.words for a in self.own], len(self.arrangements))
-        width = max(state.layout.words for state in self.states.values())
+        changing = {i: a.layout.words for i, a in enumerate(self.own)}
+        changing |= zip(self.relations[:, kernel.R_FOUND].tolist(), widths, strict=True)
+        self.levels = LevelBuffers(changing, total)
+        width = max(widths)
         self.waiting = Waiting(width)
         self._log = (
             np.empty(kernel.LOG_ROWS, np.int64),
@@ -75,17 +104,17 @@ class Thin:
             np.empty(kernel.LOG_ROWS, np.int64),
         )
 
-    def _arrange(self) -> None:
+    def _arrange(self, total: int) -> None:
         """How the rows of each arrangement are made from canonical ones."""
-        self.table = np.zeros((len(self.arrangements), 6), np.int64)
+        self.table = np.zeros((total, 8), np.int64)
         moves: list[tuple[int, int, int, int, int]] = []
         for i, arrangement in enumerate(self.arrangements):
-            self.table[i, kernel.A_WIDTH] = arrangement.layout.words
+            self.table[i, A_WIDTH] = arrangement.layout.words
         for state in self.states.values():
             for order, arrangement in state.stores.items():
                 if order != state.canonical:
                     row = self.table[self._numbers[id(arrangement)]]
-                    row[kernel.A_MOVES], row[kernel.A_MOVE_COUNT] = len(moves), len(order)
+                    row[A_MOVES], row[A_MOVE_COUNT] = len(moves), len(order)
                     for column, to in zip(order, arrangement.layout.places, strict=True):
                         source = state.layout.places[column]
                         moves.append((source.word, source.shift, source.mask, to.word, to.shift))
@@ -93,18 +122,19 @@ class Thin:
 
     def _bind(self) -> None:
         """The queries' tables by address, and their atoms."""
-        atoms: list[tuple[int, bool, bool]] = []
-        self.queries = np.zeros((len(self.evaluations), kernel.Q_TABLES + 28), np.int64)
+        atoms: list[tuple[int, int, bool]] = []
+        following = sum(map(len, self._following))
+        self.queries = np.zeros((len(self.evaluations), Q_TABLES + 28), np.int64)
         self._atoms_of: list[list[int]] = []
-        for row, evaluation in zip(self.queries, self.evaluations, strict=True):
+        for number, (row, evaluation) in enumerate(zip(self.queries, self.evaluations, strict=True)):
             accesses, tables = evaluation.plan.segments[0].accesses[1:], evaluation.tables
             head = self.names.index(evaluation.query.head)
-            row[: kernel.Q_CHANGED] = (head, evaluation.query.body.sign, len(atoms), len(accesses))
-            numbers = [self._numbers[id(evaluation.stores(access))] for access in accesses]
-            self._atoms_of.append(numbers)
-            for access, number in zip(accesses, numbers, strict=True):
-                own = access.relation in self.states
-                atoms.append((number, access.when is When.NEW, own))
+            row[:Q_CHANGED] = (head, evaluation.query.body.sign, len(atoms), len(accesses))
+            read = [self._numbers[id(evaluation.stores(access))] for access in accesses]
+            self._atoms_of.append(read)
+            for access, a in zip(accesses, read, strict=True):
+                version = START if number >= following else WITH if access.when is When.NEW else WITHOUT
+                atoms.append((a, version, access.relation in self.states))
             described: list[int] = []
             sized = (tables.steps, tables.groups, tables.keys, tables.binds, tables.parts)
             for array in (*sized, tables.tests, tables.head, tables.moves):
@@ -113,43 +143,50 @@ class Thin:
             described += [a.ctypes.data for a in (tables.ranges, tables.cursors, tables.path, tables.state)]
             for array in (tables.code, tables.lets):
                 described += [array.ctypes.data, len(array)]
-            row[kernel.Q_TABLES :] = described
+            row[Q_TABLES:] = described
         self.atoms = np.array(atoms, np.int64).reshape(-1, 3)
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
 
-    def _attach(self, found: Mapping[str, Sequence[Run]]) -> int:
+    def _attach(self, found: Mapping[str, Sequence[Run]], start: Version) -> int:
         """Read the runs of all arrangements; the most runs that a query or a decision looks at."""
         runs: list[Run] = []
-        for row, arrangement in zip(self.table, self.arrangements, strict=True):
-            row[kernel.A_BASE], row[kernel.A_BASE_COUNT] = len(runs), len(arrangement.runs)
-            row[kernel.A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
-            runs += arrangement.runs
-        for row, name in zip(self.relations, self.names, strict=True):
-            row[kernel.R_FOUND], row[kernel.R_FOUND_COUNT] = len(runs), len(found[name])
-            runs += found[name]
+
+        def put(row: Table, first: int, count: int, some: Sequence[Run]) -> None:
+            row[first], row[count] = len(runs), len(some)
+            runs.extend(some)
+
+        for row, arrangement in zip(self.table, self.arrangements, strict=False):
+            put(row, A_BASE, A_BASE_COUNT, arrangement.runs)
+            row[A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
+            if any(self._searching):
+                put(row, A_START, A_START_COUNT, start(arrangement))
+        for number, name in zip(self.relations[:, kernel.R_FOUND], self.names, strict=True):
+            put(self.table[number], A_BASE, A_BASE_COUNT, found[name])
         self._alive = runs
         self.base = descriptors(runs)
-        counts = (self.table[:, kernel.A_BASE_COUNT] + 3).tolist()
+        counts = np.maximum(self.table[:, A_BASE_COUNT] + 3, self.table[:, A_START_COUNT]).tolist()
         most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
-        most = max(most, 2 * max(counts) + 1)
+        most = max(most, 3 * max(counts) + 1)
         if self._fingers.shape[1] <= most:
             self._fingers = np.zeros((len(self.queries), 2 * most), np.int64)
             for row, fingers in zip(self.queries, self._fingers, strict=True):
-                row[kernel.Q_TABLES + 18 : kernel.Q_TABLES + 20] = fingers.ctypes.data, fingers.size
+                row[Q_TABLES + 18 : Q_TABLES + 20] = fingers.ctypes.data, fingers.size
         return most
 
     def run(
         self,
         agendas: Mapping[str, Agenda],
         changes: Mapping[str, Batch],
-        found: Mapping[str, Sequence[Run]],
+        found: dict[str, tuple[Run, ...]],
+        start: Version,
         keeps: tuple[bool, bool],
         check: Callable[[int], None],
     ) -> int:
         """Go through iterations as long as they are thin; the number of those done.
 
-        `keeps` says whether counts are kept at every iteration, and whether at all; `check` is called with the
-        iteration reached, and may raise. Raises DomainOverflow when a computed value has no place.
+        What is found of lost rows is added to `found`; `start` is the version of arrangements before the epoch. `keeps`
+        says whether counts are kept at every iteration, and whether at all; `check` is called with the iteration
+        reached, and may raise. Raises DomainOverflow when a computed value has no place.
         """
         if self._bound_for is not self.evaluations[0].tables or len(self.own) != self._count():
             self._build()
@@ -157,7 +194,7 @@ class Thin:
         self.levels.clear()
         waiting = [agendas[name] for name in self.names]
         self.waiting.fill(waiting)
-        most = self._attach(found)
+        most = self._attach(found, start)
         progress = np.zeros(5, np.int64)
         status = kernel.PAUSED
         while status in (kernel.PAUSED, kernel.LARGE):
@@ -167,9 +204,9 @@ class Thin:
                 raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
             self._report(progress, changes)
             if status != kernel.PAUSED:
-                self._flush()
+                self._flush(found)
             if status == kernel.LARGE:
-                most = self._attach(found)
+                most = self._attach(found, start)
             check(int(progress[kernel.P_NOW]))
         self.waiting.hand_back(waiting, self.relations[:, kernel.R_WIDTH].tolist())
         self.environment.visits.rows += int(progress[kernel.P_VISITED])
@@ -216,17 +253,25 @@ class Thin:
 
     def _add_actuals(self) -> None:
         for row, evaluation in zip(self.queries, self.evaluations, strict=True):
-            evaluation.actual.changed += int(row[kernel.Q_CHANGED])
-            evaluation.actual.derived += int(row[kernel.Q_DERIVED])
-            evaluation.actual.visited += int(row[kernel.Q_VISITED])
-        self.queries[:, kernel.Q_CHANGED : kernel.Q_VISITED + 1] = 0
+            evaluation.actual.changed += int(row[Q_CHANGED])
+            evaluation.actual.derived += int(row[Q_DERIVED])
+            evaluation.actual.visited += int(row[Q_VISITED])
+        self.queries[:, Q_CHANGED : Q_VISITED + 1] = 0
 
-    def _flush(self) -> None:
-        """Let what changed be part of the arrangements' runs."""
+    def _flush(self, found: dict[str, tuple[Run, ...]]) -> None:
+        """Let what changed be part of the arrangements' runs, and what was found of the others."""
         for a, arrangement in enumerate(self.own):
             for run in self.levels.take(a):
                 arrangement.runs = add_runs(arrangement.runs, run)
             arrangement.before = arrangement.runs
+        for name, a in zip(self.names, self.relations[:, kernel.R_FOUND].tolist(), strict=True):
+            for run in self.levels.take(a):
+                found[name] = add_runs(found[name], run)
+
+
+def _starts(counts: Sequence[int]) -> list[int]:
+    """Where each of some ranges begins that follow one another, given their lengths."""
+    return [0, *itertools.accumulate(counts)][: len(counts)]
 
 
 def _own(state: State) -> Iterator[Arrangement]:

@@ -5,12 +5,11 @@ cost an interpreter's time. This is `recursion._Epoch` for such batches: take wh
 it, add what changed to every column order, push it through the queries, and so on. It works on tables:
 
 * `relations` int64[R, .]: for each relation of the component its row's words, its arrangements, the last of which
-  holds the counts, the queries that follow it, and the runs of counts found for lost rows.
-* `arrangements` int64[A, .]: its row's words, its immutable runs in `base`, their greatest time, and how its rows are
-  made from canonical ones, in `moves`; those of lower relations come after the component's and never change.
-* `queries` int64[Q, .]: what each did so far, and the addresses and sizes of a bound plan's tables; `atoms`
-  int64[., 3]: for each atom after the change its arrangement, whether it reads the change, too, and whether its times
-  count.
+  holds the counts, the queries that follow it, those that search for its lost rows, and the arrangement of what they
+  found.
+* `arrangements` int64[A, .]: its row's words, its immutable runs in `base`, their greatest time, how its rows are
+  made from canonical ones, in `moves`, and its runs at the start of the epoch; those of lower relations never change.
+* `queries` int64[Q, .] and `atoms` int64[., 3]: see `query`.
 * `levels`, `spares`: what changes of each arrangement, see `overlay`. `keys`, `rows`, `weights`: the `heap`.
 * `log_relations`, `log_rows`, `log_weights`: every row that was asserted or retracted.
 """
@@ -24,26 +23,33 @@ from numba import njit
 
 from deltic.engine.local.kernels import join
 from deltic.engine.local.kernels.heap import RELATION_BITS, drop_first, grown, push
-from deltic.engine.local.kernels.memory import array_i64, store_i32, store_i64, store_u64, table_i64
+from deltic.engine.local.kernels.lost import derivations_of, fill_timed
+from deltic.engine.local.kernels.memory import store_i32, store_i64, store_u64
 from deltic.engine.local.kernels.merge import order_ties, sum_ordered
-from deltic.engine.local.kernels.overlay import DELTA, FAR, MAX_TIME, NEAR, Levels, absorb, gather
+from deltic.engine.local.kernels.overlay import (
+    A_MOVE_COUNT,
+    A_MOVES,
+    A_WIDTH,
+    DELTA,
+    FAR,
+    MAX_TIME,
+    NEAR,
+    Levels,
+    absorb,
+    gather,
+)
+from deltic.engine.local.kernels.query import Q_HEAD, finish, prepare, resume
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
-from deltic.engine.local.kernels.settle import NEVER, settle
+from deltic.engine.local.kernels.settle import NEVER, settle, upcoming
 from deltic.engine.local.kernels.types import Int, Ints, Table, Words2
 
 # Columns of `relations`.
-R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_FOUND, R_FOUND_COUNT = range(7)
-# Columns of `arrangements`.
-A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT = range(6)
-# Columns of `queries`; then come addresses and sizes of the tables of `bind.Tables`.
-Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_CHANGED, Q_DERIVED, Q_VISITED, Q_TABLES = range(8)
-# Columns of `atoms`.
-T_ARRANGEMENT, T_NEW, T_TIMED = range(3)
+R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND = range(8)
 # Fields of `progress`.
 P_HEAP, P_LOG, P_VISITED, P_NOW, P_DONE = range(5)
 # Why the loop ended: nothing waits; its allowance is used up; levels or the log are full; an iteration has too many
-# rows; rows were lost whose later derivations must be searched for; a query computed a value that has no place, and the
-# epoch is to be abandoned.
+# rows; rows were lost that have too many later derivations; a query computed a value that has no place, and the epoch
+# is to be abandoned.
 DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW = range(6)
 
 # Rows of one relation and iteration, of NEAR and of FAR; of the log, and those that a search hands over at once.
@@ -96,37 +102,10 @@ def _fill_delta(
 
 
 @njit(cache=True)
-def _prepare(
-    query: Ints,
-    atoms: Table,
-    arrangements: Table,
-    base: Table,
-    levels: Levels,
-    followed: Int,
-    now: Int,
-    runs: Table,
-    ranges: Table,
-) -> tuple[Int, bool]:
-    """The runs of each atom of a query: how many in all, and whether their times count."""
-    for k in range(4):
-        runs[0, k] = levels[followed, DELTA, k]
-    ranges[0, 0] = 0
-    ranges[0, 1] = 1
-    n = 1
-    timed = False
-    for t in range(query[Q_ATOM_COUNT]):
-        atom = atoms[query[Q_ATOMS] + t]
-        a = atom[T_ARRANGEMENT]
-        start = n
-        n = gather(runs, n, base, arrangements[a, A_BASE], arrangements[a, A_BASE_COUNT], levels, a, atom[T_NEW] != 0)
-        ranges[t + 1, 0] = start
-        ranges[t + 1, 1] = n
-        if atom[T_TIMED]:
-            latest = max(arrangements[a, A_BASE_TIME], levels[a, NEAR, MAX_TIME], levels[a, FAR, MAX_TIME])
-            timed = timed or latest > now
-        else:
-            runs[start:n, TIMES] = 0
-    return n, timed
+def _spill(levels: Levels, spares: Levels, a: Int, width: Int) -> None:
+    """Move what NEAR holds to FAR when it is much."""
+    if levels[a, NEAR, ROWS] > NEAR_ROWS:
+        absorb(levels, spares, a, FAR, NEAR, width)
 
 
 @njit(cache=True)
@@ -188,6 +167,7 @@ def iterate(
         for r in range(number):
             starts[r + 1] += starts[r]
             first = relations[r, R_FIRST]
+            full = full or levels[relations[r, R_FOUND], FAR, ROWS] > FAR_ROWS
             for a in range(first, first + relations[r, R_STORES] + 1):
                 full = full or levels[a, FAR, ROWS] > FAR_ROWS
         # Decide, without effect so far.
@@ -195,7 +175,10 @@ def iterate(
         actions_of = [np.empty(0, np.int64)]
         counted_of = [np.empty(0, np.int64)]
         later_of = [np.empty(0, np.int32)]
-        lost: Any = False
+        lost_of = [np.empty((0, 0), np.uint64)]
+        found_of = [np.empty((0, 0), np.uint64)]
+        sums_of = [np.empty(0, np.int64)]
+        many: Any = False
         if not (wide or full):
             for r in range(number):
                 count = starts[r + 1] - starts[r]
@@ -203,42 +186,50 @@ def iterate(
                 words, change = _candidates(width, starts[r], count, taken, taken_weights)
                 contents = relations[r, R_FIRST]
                 counts = contents + relations[r, R_STORES]
-                row_count = gather(
-                    runs,
-                    0,
-                    base,
-                    arrangements[contents, A_BASE],
-                    arrangements[contents, A_BASE_COUNT],
-                    levels,
-                    contents,
-                    False,
-                )
-                count_count = gather(
-                    runs,
-                    row_count,
-                    base,
-                    arrangements[counts, A_BASE],
-                    arrangements[counts, A_BASE_COUNT],
-                    levels,
-                    counts,
-                    False,
-                )
                 found = relations[r, R_FOUND]
+                row_count = gather(runs, 0, arrangements, base, levels, contents, False)
+                count_count = gather(runs, row_count, arrangements, base, levels, counts, False)
+                run_count = gather(runs, count_count, arrangements, base, levels, found, False)
                 actions, counted, later, gone = settle(
                     words,
                     change,
                     now,
                     runs[:row_count],
                     runs[row_count:count_count],
-                    base[found : found + relations[r, R_FOUND_COUNT]],
+                    runs[count_count:run_count],
                     keeps_all,
                 )
-                lost = lost or gone.any()
+                lost = words[:, np.flatnonzero(gone)].copy()
+                if lost.shape[1]:
+                    first = relations[r, R_SEARCHES]
+                    found_rows, sums, visited = derivations_of(
+                        lost,
+                        now,
+                        queries[first : first + relations[r, R_SEARCH_COUNT]],
+                        atoms,
+                        arrangements,
+                        base,
+                        levels,
+                        runs,
+                        ranges,
+                        chunk,
+                        chunk_times,
+                        chunk_weights,
+                        MOST_ROWS,
+                    )
+                    many = many or visited < 0
+                    progress[P_VISITED] += max(0, visited)
+                    found_of.append(found_rows)
+                    sums_of.append(sums)
+                else:
+                    found_of.append(np.empty((0, 0), np.uint64))
+                    sums_of.append(np.empty(0, np.int64))
+                lost_of.append(lost)
                 words_of.append(words)
                 actions_of.append(actions)
                 counted_of.append(counted)
                 later_of.append(later)
-        if wide or full or lost:
+        if wide or full or many:
             keys, rows, weights = grown(keys, rows, weights, size, n)
             one = np.empty((widest, 1), np.uint64)
             for r in range(number):
@@ -263,6 +254,19 @@ def iterate(
             for j in range(later.size):
                 if later[j] != NEVER:
                     size = push(keys, rows, weights, size, (np.int64(later[j]) << RELATION_BITS) + r, words, j, 0)
+            lost = lost_of[r + 1]
+            if lost.shape[1]:
+                found = relations[r, R_FOUND]
+                fill_timed(levels[found, DELTA], found_of[r + 1], sums_of[r + 1])
+                absorb(levels, spares, found, NEAR, DELTA, width)
+                run_count = gather(runs, 0, arrangements, base, levels, found, False)
+                following = upcoming(lost, runs[:run_count], now)
+                keys, rows, weights = grown(keys, rows, weights, size, following.size)
+                for j in range(following.size):
+                    if following[j] != NEVER:
+                        size = push(
+                            keys, rows, weights, size, (np.int64(following[j]) << RELATION_BITS) + r, lost, j, 0
+                        )
             moved = np.flatnonzero(actions)
             if not moved.size:
                 continue
@@ -292,65 +296,29 @@ def iterate(
                 continue
             for q in range(relations[r, R_QUERIES], relations[r, R_QUERIES] + relations[r, R_QUERY_COUNT]):
                 query = queries[q]
-                run_count, timed = _prepare(query, atoms, arrangements, base, levels, contents, now, runs, ranges)
+                change_rows = levels[contents, DELTA]
+                run_count, timed = prepare(query, atoms, arrangements, base, levels, change_rows, now, runs, ranges)
                 head = query[Q_HEAD]
                 width = relations[head, R_WIDTH]
-                tables = query[Q_TABLES:]
-                steps = table_i64(tables[0], tables[1], 6)
-                parts = table_i64(tables[8], tables[9], 4)
-                path = table_i64(tables[22], 5, tables[1] + 1)
-                state = array_i64(tables[23], 4)
                 out = chunk[: width * CHUNK].reshape((width, CHUNK))
                 out_times = chunk_times[:CHUNK] if timed else chunk_times[:0]
-                state[:] = 0
-                path[:, 0] = 0
-                path[3, 0] = now
-                path[4, 0] = query[Q_SIGN]
                 status = join.FULL
                 while status == join.FULL:
-                    state[join.WRITTEN] = 0
-                    status = join.search(
-                        steps,
-                        table_i64(tables[2], tables[3], 5),
-                        table_i64(tables[4], tables[5], 3),
-                        table_i64(tables[6], tables[7], 4),
-                        parts,
-                        table_i64(tables[10], tables[11], 5),
-                        table_i64(tables[24], tables[25], 6),
-                        table_i64(tables[26], tables[27], 9),
-                        table_i64(tables[12], tables[13], 4),
-                        table_i64(tables[14], tables[15], 5),
-                        ranges[: query[Q_ATOM_COUNT] + 1],
-                        runs[:run_count],
-                        array_i64(tables[16], tables[17]).view(np.uint64),
-                        array_i64(tables[18], tables[19]),
-                        table_i64(tables[20], 3, query[Q_ATOM_COUNT] + 1),
-                        table_i64(tables[21], 3, tables[9]),
-                        path,
-                        state,
-                        out,
-                        out_times,
-                        chunk_weights,
-                    )
+                    status, written = resume(query, ranges, runs[:run_count], out, out_times, chunk_weights)
                     if status == join.OVERFLOW:
                         return OVERFLOW, keys, rows, weights
-                    written = state[join.WRITTEN]
-                    query[Q_DERIVED] += written
                     keys, rows, weights = grown(keys, rows, weights, size, written)
                     for j in range(written):
                         time: Int = np.int64(out_times[j]) if timed else now + 1
                         size = push(keys, rows, weights, size, (time << RELATION_BITS) + head, out, j, chunk_weights[j])
-                progress[P_VISITED] += state[join.VISITED]
-                query[Q_VISITED] += state[join.VISITED]
-                query[Q_CHANGED] += levels[contents, DELTA, ROWS]
+                progress[P_VISITED] += finish(query, change_rows[ROWS])
         # Let the change be past.
         progress[P_DONE] += 1
         for r in range(number):
             contents = relations[r, R_FIRST]
             for a in range(contents, contents + relations[r, R_STORES] + 1):
-                width = arrangements[a, A_WIDTH]
-                absorb(levels, spares, a, NEAR, DELTA, width)
-                if levels[a, NEAR, ROWS] > NEAR_ROWS:
-                    absorb(levels, spares, a, FAR, NEAR, width)
+                absorb(levels, spares, a, NEAR, DELTA, arrangements[a, A_WIDTH])
+                _spill(levels, spares, a, arrangements[a, A_WIDTH])
+            _spill(levels, spares, relations[r, R_FOUND], relations[r, R_WIDTH])
     progress[P_HEAP] = 0
     return DONE, keys, rows, weights

@@ -20,6 +20,8 @@ Levels = npt.NDArray[np.int64]
 
 DELTA, NEAR, FAR = range(3)
 MAX_TIME = 4
+# Columns of the table of arrangements, see `iterate`.
+A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT = range(8)
 
 
 @njit(cache=True)
@@ -91,9 +93,9 @@ def absorb(levels: Levels, spares: Levels, a: Int, target: Int, source: Int, wid
 
 
 @njit(cache=True)
-def gather(runs: Table, n: Int, base: Table, first: Int, count: Int, levels: Levels, a: Int, with_delta: bool) -> Int:
+def gather(runs: Table, n: Int, arrangements: Table, base: Table, levels: Levels, a: Int, with_delta: bool) -> Int:
     """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
-    for r in range(first, first + count):
+    for r in range(arrangements[a, A_BASE], arrangements[a, A_BASE] + arrangements[a, A_BASE_COUNT]):
         for k in range(4):
             runs[n, k] = base[r, k]
         n += 1
