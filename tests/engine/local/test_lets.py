@@ -7,12 +7,16 @@ rows; and each growth runs the epoch again.
 from __future__ import annotations
 
 import pytest
+from sqlglot import parse_one
 
+from deltic.circuit.types import Type
 from deltic.datalog import check, lower, parse
 from deltic.engine.local import evaluate, search
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.plan import Let
+from deltic.engine.local.planner import plan
 from deltic.engine.local.refresh import Policy, Refresh
+from deltic.engine.local.rules import Atom, Body, Query, When
 from deltic.engine.local.strategy import Strategy
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import Driver
@@ -54,11 +58,14 @@ def test_a_sought_value_that_nothing_has_ends_there(monkeypatch: pytest.MonkeyPa
     assert view.driver.rows("v") == {(0,), (1,)}
 
 
-def test_two_values_that_must_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = Counted(TABLES + ".decl v(x: number)\nv(x) :- a(x), b(y, _), y = x + 1, y = x * 2.", monkeypatch)
-    view.driver.insert(b=[(2, 0), (4, 0), (6, 0)])
-    view.driver.insert(a=[(1,), (3,)])
-    assert view.driver.rows("v") == {(1,)}
+def test_a_second_equation_of_a_variable_is_a_condition() -> None:
+    """And it is decided before anything is sought."""
+    x, y = 0, 1
+    sum_, product = (parse_one(text, dialect="duckdb") for text in ('"‹0›" + 1', '"‹0›" * 2'))
+    atoms = (Atom("a", When.DELTA, (x,)), Atom("b", When.NEW, (y,)))
+    body = Body(atoms=atoms, equations=((y, sum_), (y, product)), types={x: Type.INT64, y: Type.INT64})
+    lines = plan(Query("v", (x,), body)).describe().splitlines()[1:]
+    assert [line.strip() for line in lines[1:4]] == ["let _1 = _0 + 1", "if _1 = _0 * 2", "seek b[0] at _1"]
 
 
 def test_an_empty_domain_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
