@@ -20,6 +20,7 @@ from deltic.engine.local.refresh import Policy, Refresh
 from deltic.engine.local.strategy import Strategy
 from tests.differential.cases import Case
 from tests.differential.compare import batches_of, changes_between, first_disagreement
+from tests.engine.local.test_lets import PROGRAM, RUNS
 from tests.engine.test_bootstrap import large_case, state_of
 
 INCREMENTAL = Refresh(Policy.INCREMENTAL)
@@ -142,3 +143,27 @@ def test_levels_fill_up_and_become_runs(entered):
     assert engine.count("p") == 200 * 201 // 2 + 199 * 200 // 2
     engine.apply(batches_of(circuit, changes_between({"e": edges - {(200, 201)}}, {"e": edges})))
     assert engine.count("p") == 400 * 401 // 2
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_recursions_that_compute(strategy, entered, monkeypatch):
+    """Values that are computed in compiled iterations, domains that grow there, and one that is left at any time."""
+    circuit = lower(check([parse(PROGRAM)]))
+
+    def states():
+        engine = LocalEngine(circuit, strategy, INCREMENTAL)
+        old = {}
+        for contents in RUNS * 2:
+            engine.apply(batches_of(circuit, changes_between(old, contents)))
+            yield state_of(engine)
+            old = contents
+
+    compiled = list(states())
+    assert entered["iterations"] > 10
+    monkeypatch.setattr(thin, "_ALLOWANCE", 1)
+    monkeypatch.setattr(recursion, "_PATIENCE", 0)
+    assert list(states()) == compiled
+    monkeypatch.setattr(recursion, "MOST_WAITING", -1)
+    before = entered["times"]
+    assert list(states()) == compiled
+    assert entered["times"] == before

@@ -35,6 +35,21 @@ def test_domain_round_trip_keeps_order(values: list[int]) -> None:
     assert np.argsort(raw, kind="stable").tolist() == np.argsort(array, kind="stable").tolist()
 
 
+@given(st.lists(SMALL_OR_HUGE, min_size=2, max_size=20))
+def test_ample_growth_keeps_room_for_all_and_for_more(values: list[int]) -> None:
+    domain = domain_of(values[:1])
+    for value in values[1:]:
+        low, high = domain.range()
+        if not low <= value <= high:
+            domain.extend_amply(value, value)
+            least, greatest = domain.range()
+            beyond = value - 3 * (high - value) if value < low else value + 3 * (value - low)
+            assert least <= max(beyond, -(2**63)) or value > high
+            assert greatest >= min(beyond, 2**63 - 1) or value < low
+    assert all(domain.fits(v, v) for v in values)
+    assert domain.fits(*domain.range())
+
+
 @given(st.lists(st.tuples(SMALL_OR_HUGE, SMALL_OR_HUGE, st.integers(0, 9)), min_size=1, max_size=30))
 def test_packed_rows_sort_as_rows(rows: list[tuple[int, int, int]]) -> None:
     columns = [np.array(c, np.int64) for c in zip(*rows, strict=True)]

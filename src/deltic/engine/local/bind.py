@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,21 +11,28 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
+from deltic.circuit.types import Type
+from deltic.engine.local.arithmetic import Assembler, Operand
+from deltic.engine.local.kernels import arithmetic
 from deltic.engine.local.kernels import join as kernel
-from deltic.engine.local.layout import Domain, Layout, Place
-from deltic.engine.local.plan import Absent, Each, Meet, Open, Seek, Segment, Step, Test
+from deltic.engine.local.layout import Domain, DomainOverflow, Layout, Place
+from deltic.engine.local.plan import Absent, Each, Let, Meet, Open, Seek, Segment, Step, Test
 from deltic.engine.local.rules import Term, variable_of
 
 Table = npt.NDArray[np.int64]
 
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
+# The domain of what is computed to be compared.
+_ANY = Domain.all(Type.INT64)
 _CODES: dict[type[exp.Expression], int] = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp.LTE: 3, exp.GT: 4, exp.GTE: 5}
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """What binding needs to know of values: the domain of each variable, and literals as int64 values."""
+    """What binding needs to know of values: each variable's domain and type, and literals as int64 values."""
 
-    domains: dict[int, Domain]
+    domains: Mapping[int, Domain]
+    types: Mapping[str, Type]
     value_of: Callable[[exp.Expression], int]
 
 
@@ -39,8 +46,11 @@ class Tables:
     binds: Table
     parts: Table
     tests: Table
+    code: Table
+    lets: Table
     head: Table
     moves: Table
+    let_domains: Sequence[Domain]
     slots: npt.NDArray[np.uint64]
     atoms: int
     ranges: Table = field(init=False)
@@ -50,7 +60,14 @@ class Tables:
 
     def with_own_position(self) -> Tables:
         """The same tables for another search, which may run at the same time."""
-        return replace(self, slots=self.slots.copy())
+        return replace(self, slots=self.slots.copy(), lets=self.lets.copy())
+
+    def overflows(self) -> Iterator[DomainOverflow]:
+        """What there is to raise when a search ended because computed values have no place in their domains."""
+        for domain, row in zip(self.let_domains, self.lets, strict=True):
+            low, high = row[[arithmetic.LEAST, arithmetic.GREATEST]].tolist()
+            if low <= high:
+                yield DomainOverflow(domain, low, high)
 
     def __post_init__(self) -> None:
         self.ranges = np.zeros((3, self.atoms), np.int64)
@@ -80,10 +97,14 @@ class _Binder:
         self.binds: list[list[int]] = []
         self.parts: list[list[int]] = []
         self.tests: list[list[int]] = []
+        self.lets: list[list[int]] = []
+        self.let_domains: list[Domain] = []
+        self.assembler = Assembler(encoding.types, encoding.value_of, self._column, self._temporary)
 
     def run(self, head: Layout, terms: Sequence[tuple[Term, Domain]]) -> Tables:
         for step in self.segment.steps:
-            self.steps.append(self._pad(*self._step(step)))
+            row = self._step(step)
+            self.steps.append(self._pad(*row))
         self.steps.append(self._pad(kernel.EMIT))
         static, moves = self._head(head, terms)
         slots = np.zeros(len(self.slot_of) + 1, np.uint64)
@@ -96,8 +117,11 @@ class _Binder:
             _table(self.binds, 4),
             _table(self.parts, 4),
             _table(self.tests, 5),
+            _table(self.assembler.code, 6),
+            _table(self.lets, 9),
             _table(static, 4),
             _table(moves, 5),
+            self.let_domains,
             slots,
             len(self.segment.accesses),
         )
@@ -118,6 +142,10 @@ class _Binder:
             return (kernel.MEET, self._slot(step.variable), first, len(step.parts))
         if isinstance(step, Each):
             return self._each(step)
+        if isinstance(step, Let):
+            return self._let(
+                step.expression, self._slot(step.variable), self.encoding.domains[step.variable], step.sought
+            )
         return (kernel.TEST, self._test(step))
 
     def _place(self, atom: int, column: int) -> tuple[int, int, int]:
@@ -174,11 +202,31 @@ class _Binder:
         for side in (step.condition.this, step.condition.expression):
             if is_literal(side):
                 row += [-1, self.encoding.value_of(side)]
+            elif isinstance(side, exp.Column):
+                row += self._column(side.name)
             else:
-                variable = variable_of(side.name)
-                row += [self._slot(variable), self.encoding.domains[variable].base]
+                slot = self._temporary()
+                self.steps.append(self._pad(*self._let(side, slot, _ANY, False)))
+                row += [slot, _ANY.base]
         self.tests.append(row)
         return len(self.tests) - 1
+
+    def _let(self, expression: exp.Expression, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
+        """Compute an expression into a slot, as an offset in the domain."""
+        first = len(self.assembler.code)
+        source = self.assembler.assemble(expression)
+        least, greatest = domain.range()
+        self.lets.append([*source, least, greatest, domain.base, slot, sought, _HIGHEST, _LOWEST])
+        self.let_domains.append(domain)
+        return (kernel.LET, len(self.lets) - 1, first, len(self.assembler.code) - first)
+
+    def _column(self, name: str) -> Operand:
+        variable = variable_of(name)
+        return self._slot(variable), self.encoding.domains[variable].base
+
+    def _temporary(self) -> int:
+        """A new slot that no variable has."""
+        return self.slot_of.setdefault(("temporary", len(self.slot_of)), len(self.slot_of))
 
     def _head(self, head: Layout, terms: Sequence[tuple[Term, Domain]]) -> tuple[list[list[int]], list[list[int]]]:
         """Where each output column comes from: a slot, or straight from the row that the last EACH visits."""

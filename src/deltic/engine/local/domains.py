@@ -81,7 +81,7 @@ def _variable_domain(domains: Domains, made: dict[Item, Domain], root: Item, typ
     """The domain of a variable's columns; one that stands in no column gets all 64 bits."""
     if type_ is Type.STRING:
         return domains.text
-    return made.get(root) or Domain(type_, -(1 << 63), 64, empty=False)
+    return made.get(root) or Domain.all(type_)
 
 
 def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:

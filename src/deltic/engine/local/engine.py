@@ -19,7 +19,7 @@ from deltic.engine.local.evaluate import Environment, Evaluation, value_of
 from deltic.engine.local.explain import explain
 from deltic.engine.local.extract import extract
 from deltic.engine.local.kernels.compiling import announce_compilation
-from deltic.engine.local.layout import DomainOverflow
+from deltic.engine.local.layout import Domain, DomainOverflow
 from deltic.engine.local.lookup import find_rows
 from deltic.engine.local.planner import plan
 from deltic.engine.local.refresh import AUTO, Refresh
@@ -89,19 +89,20 @@ class LocalEngine:
         }
         for name, (columns, _) in batches.items():
             make_room(self.states[self.program.tables[name]], columns)
-        deltas = None
+        deltas, grown = None, set[Domain]()
         while deltas is None:
-            deltas = self._try_epoch(batches, conflicts)
+            deltas = self._try_epoch(batches, conflicts, grown)
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self._forget_deltas()
         self._constants_pending = False
         seconds = time.perf_counter() - started
         return EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
 
-    def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> Changes | None:
+    def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grown: set[Domain]) -> Changes | None:
         """The changes of the views, or None when a domain had to grow and the epoch is to be run again.
 
-        After any exception the state is as before the epoch.
+        `grown` are the domains that had to in this epoch: one that has to again is where a recursion counts, so it gets
+        room for more. After any exception the state is as before the epoch.
         """
         self._refit()
         snapshot = Snapshot.of(self.states.values())
@@ -114,7 +115,9 @@ class LocalEngine:
             self._forget_deltas()
             if not isinstance(error, DomainOverflow):
                 raise
-            error.domain.extend(error.low, error.high)
+            extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
+            extend(error.low, error.high)
+            grown.add(error.domain)
             return None
 
     def _refit(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltic.engine.local.layout import Place
-from deltic.engine.local.plan import Each, Meet, Open, Seek, Segment
+from deltic.engine.local.plan import Each, Let, Meet, Open, Seek, Segment
 from deltic.engine.local.store import Arrangement
 
 _SAMPLES = 256
@@ -45,7 +45,7 @@ def estimate(segment: Segment, arrangements: Sequence[Arrangement | None]) -> Es
             rows *= min(b / max(1.0, left[atom]) for b, (atom, _) in zip(before, step.parts, strict=True))
         elif isinstance(step, Each):
             rows *= max(1.0, left[step.atom])
-        if not isinstance(step, Open):
+        if not isinstance(step, Open | Let):
             visited += rows
     return Estimate(visited, rows)
 

@@ -82,7 +82,8 @@ class Evaluation:
 
     def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
         """Bind to the present layouts; to be called again when one of them changed."""
-        encoding = Encoding(self.domains, value_of)
+        made = {t: d for t, d in zip(self.plan.head, self.head.domains, strict=True) if isinstance(t, int)}
+        encoding = Encoding({**made, **self.domains}, self.types, value_of)
         self._value_of = value_of
         self._grouped.clear()
         self._bound = []
@@ -105,7 +106,7 @@ class Evaluation:
 
     def _output(self, segment: Segment) -> tuple[Layout, list[tuple[Term, Domain]]]:
         if segment.compute is None:
-            return self.head.layout, list(zip(self.query.terms, self.head.domains, strict=True))
+            return self.head.layout, list(zip(self.plan.head, self.head.domains, strict=True))
         return self._wide(segment.output), [(v, self.domains[v]) for v in segment.output]
 
     def _wide(self, variables: Sequence[int]) -> Layout:
@@ -199,7 +200,7 @@ class Evaluation:
             kept &= defined
         kept &= scalar.keep(segment.compute.conditions, self._columns(values, len(derived)))
         last = index + 1 == len(self._bound)
-        terms: Sequence[Term] = self.query.terms if last else [*segment.output, *(v for v, _ in segment.compute.values)]
+        terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
         columns, kept = self._encode(terms, last, values, kept)
         layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
         count = int(kept.sum())

@@ -63,6 +63,7 @@ class _GroupPlanner(Planner):
             gain = gain or bool(partners)
             self.intersect(variable, [change, *partners])
             self.check()
+            shared &= change.free(self.bound)
         if not gain:
             raise _NoGroupsError
 

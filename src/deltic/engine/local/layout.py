@@ -38,9 +38,18 @@ class Domain:
     empty: bool = True
     growth: int = 0
 
+    @classmethod
+    def all(cls, type_: Type) -> Domain:
+        """The domain of all values."""
+        return cls(type_, -(1 << 63), _WORD, empty=False)
+
     def fits(self, low: int, high: int) -> bool:
         """Whether all values from `low` to `high` have an offset; none in an empty domain, whose base may move."""
         return not self.empty and low >= self.base and high - self.base < 1 << self.bits
+
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value that fit; the greatest is below the least in an empty domain."""
+        return (1, 0) if self.empty else (self.base, min(self.base + (1 << self.bits), 1 << 63) - 1)
 
     def include(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high` if they do not fit yet."""
@@ -60,6 +69,14 @@ class Domain:
             self.base = max(low - slack, -(1 << 63))
             high = max(top, high)
         self.bits = min(_WORD, max(self.bits, (high - self.base).bit_length()))
+
+    def extend_amply(self, low: int, high: int) -> None:
+        """Make room for the values and, beyond them, for three times as many as there are: more are to come."""
+        top = min(self.base + (1 << self.bits), 1 << 63) - 1
+        self.extend(
+            max(low - 3 * (top - low), -(1 << 63)) if low < self.base else low,
+            min(high + 3 * (high - self.base), (1 << 63) - 1) if high > top else high,
+        )
 
     def encode(self, values: Values) -> Raw:
         """The offsets of values that fit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -45,9 +45,21 @@ class Each:
 
 @dataclass(frozen=True)
 class Test:
-    """A comparison of variables and literals."""
+    """A comparison of variables, literals and integer arithmetic."""
 
     condition: exp.Expression
+
+
+@dataclass(frozen=True)
+class Let:
+    """Bind a variable to the value of an integer expression.
+
+    If it is `sought`, an atom that must be present has the variable: values that no relation has end nowhere.
+    """
+
+    variable: int
+    expression: exp.Expression
+    sought: bool
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,7 @@ class Absent:
     terms: tuple[Term, ...]
 
 
-Step = Open | Seek | Meet | Each | Test | Absent
+Step = Open | Seek | Meet | Each | Test | Let | Absent
 
 
 @dataclass(frozen=True)
@@ -94,10 +106,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query is evaluated: one segment after the other, the first from the change."""
+    """How a query is evaluated: one segment after the other, the first from the change.
+
+    `head` are the terms of the query's head, with variables for those that the last search computes.
+    """
 
     query: Query
-    segments: tuple[Segment, ...] = field(default=())
+    segments: tuple[Segment, ...]
+    head: tuple[Term, ...]
 
     def describe(self) -> str:
         """The plan as text, for `explain`."""
@@ -127,4 +143,6 @@ def _describe(step: Step, segment: Segment) -> str:
         return f"unless {name(step.atom)} has {', '.join(map(show_term, step.terms))}"
     if isinstance(step, Test):
         return f"if {show(step.condition)}"
+    if isinstance(step, Let):
+        return f"let {show_term(step.variable)} = {show(step.expression)}"
     return f"open {name(step.atom)}"

@@ -1,20 +1,23 @@
 """From a delta query to its plan: an order of variables, and the column orders that it needs.
 
-The change binds its variables first. Then, again and again: conditions and absences whose variables are
-bound are checked, a variable that several reachable atoms share is bound by intersecting their ranges,
-else the reachable atom with the most bound columns is visited, atoms that only add columns of their own last.
+The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
+conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
+by intersecting their ranges, else the reachable atom with the most bound columns is visited, atoms that only add
+columns of their own last.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import COMPARISONS, infer, is_literal
 from deltic.circuit.types import Type
-from deltic.engine.local.plan import Absent, Access, Compute, Each, Meet, Open, Plan, Seek, Segment, Step, Test
-from deltic.engine.local.rules import Atom, Body, Query, Term, When, variable_name, variables_of
+from deltic.engine.local.arithmetic import is_arithmetic
+from deltic.engine.local.plan import Absent, Access, Compute, Each, Let, Meet, Open, Plan, Seek, Segment, Step, Test
+from deltic.engine.local.rules import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 
 
 def plan(query: Query) -> Plan:
@@ -55,6 +58,7 @@ class Planner:
         self.conditions = list(self.body.conditions)
         self.equations = list(self.body.equations)
         self.types = {variable_name(v): t for v, t in self.body.types.items()}
+        self.sought = {v for atom in self.body.atoms for v in atom.variables()}
         self.segments: list[Segment] = []
         self.steps: list[Step] = []
         self.accesses: list[list[object]] = []
@@ -66,8 +70,8 @@ class Planner:
             if not self._finish_probes() and not self._meet() and not self._compute_early():
                 self._visit()
         self.check()
-        self._finish()
-        return Plan(self.query, tuple(self.segments))
+        head = self._finish()
+        return Plan(self.query, tuple(self.segments), head)
 
     # The pieces of a segment
 
@@ -98,15 +102,40 @@ class Planner:
         self.steps.append(Each(number, tuple(binds), tuple(checks)))
 
     def check(self) -> None:
-        """Everything that can be decided now."""
-        self._bind_equations()
-        for condition in [c for c in self.conditions if self._is_bound(c) and is_test(c, self.types)]:
-            self.conditions.remove(condition)
-            self.steps.append(Test(condition))
+        """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
+        self._test()
+        while self._bind(sought=True):
+            self._test()
+        while not self.probes and self._bind(sought=False):
+            self._test()
         for atom in [a for a in self.absent if a.variables() <= self.bound]:
             self.absent.remove(atom)
             number = self.access(atom.relation, atom.when, list(range(len(atom.terms))))
             self.steps.append(Absent(number, atom.terms))
+
+    def _test(self) -> None:
+        """Decide the conditions whose variables are bound."""
+        self._bind_equations()
+        for condition in [c for c in self.conditions if self._is_bound(c) and is_test(c, self.types)]:
+            self.conditions.remove(condition)
+            self.steps.append(Test(condition))
+
+    def _bind(self, sought: bool) -> bool:
+        """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
+        for variable, expression in self.equations:
+            known = self._is_bound(expression) and is_arithmetic(expression, self.types)
+            if known and sought == (variable in self.sought):
+                self.equations.remove((variable, expression))
+                self._let(Let(variable, expression, sought))
+                return True
+        return False
+
+    def _let(self, let: Let) -> None:
+        """Compute a value, before the last rows are visited if it does not depend on these."""
+        last, read = self.steps[-1], variables_of(let.expression)
+        early = isinstance(last, Each) and not last.checks and not any(v in read for v, _ in last.binds)
+        self.steps.insert(len(self.steps) - early, let)
+        self.bound.add(let.variable)
 
     def _bind_equations(self) -> None:
         """An equation whose variable is bound otherwise is a condition."""
@@ -242,30 +271,51 @@ class Planner:
         binds = tuple((variable, i) for i, variable in enumerate(columns))
         self.steps += [Open(number), Each(number, binds)]
 
-    def _finish(self) -> None:
-        """Compute what is left; the search writes the head itself when nothing is."""
-        computed = [t for t in self.query.terms if not isinstance(t, int) and not is_literal(t)]
-        while self.equations or self.absent or self.conditions or computed:
+    def _finish(self) -> tuple[Term, ...]:
+        """Compute what is left, and the head; the search writes the head itself when it can. The terms of the head."""
+        beyond = any(_is_computed(t) and not is_arithmetic(t, self.types) for t in map(as_expression, self.query.terms))
+        while self.equations or self.absent or self.conditions or beyond:
             ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
             if not ready and (self.equations or any(not self._is_bound(c) for c in self.conditions) or self.absent):
                 raise AssertionError(f"a variable is not grounded: {self.query}")
             self._close(self._computation(ready))
             self._bind_equations()
             if not (self.equations or self.absent or self.conditions):
-                return
+                return self.query.terms
             self._restart()
             self.check()
+        head = self._let_head()
         self._close(None)
+        return head
+
+    def _let_head(self) -> tuple[Term, ...]:
+        """Compute the head's columns; the terms of the head."""
+        fresh = itertools.count(max(self.body.types, default=0) + 1)
+        head: list[Term] = []
+        for term in self.query.terms:
+            if not isinstance(term, int) and _is_computed(term):
+                variable = next(fresh)
+                self._let(Let(variable, term, sought=False))
+                head.append(variable)
+            else:
+                head.append(term)
+        return tuple(head)
+
+
+def _is_computed(term: exp.Expression) -> bool:
+    return not isinstance(term, exp.Column) and not is_literal(term)
 
 
 def is_test(condition: exp.Expression, types: dict[str, Type]) -> bool:
-    """Whether the search itself can decide the condition: a comparison of variables and literals.
+    """Whether the search itself can decide the condition: a comparison of variables, literals and integer arithmetic.
 
     Text is interned in no particular order, so only its equality can be decided that way.
     """
     if not isinstance(condition, COMPARISONS):
         return False
     sides = (condition.this, condition.expression)
+    if all(is_arithmetic(side, types) for side in sides):
+        return True
     if not all(isinstance(s, exp.Column) or is_literal(s) for s in sides):
         return False
     return infer(sides[0], types) is not Type.STRING or isinstance(condition, exp.EQ | exp.NEQ)

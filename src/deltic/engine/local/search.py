@@ -59,7 +59,8 @@ def search(
 
     `words` is the width of the output. `timed` says of which atoms the times count; if of any, each
     derivation has a time, one more than the greatest of its rows' and of `now`. The runs must stay alive until the
-    iterator is exhausted. Large chunks without times are consolidated.
+    iterator is exhausted. Large chunks without times are consolidated. Raises DomainOverflow when a computed value
+    has no place.
 
     A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
     """
@@ -118,6 +119,8 @@ class _Piece:
                 tables.binds,
                 tables.parts,
                 tables.tests,
+                tables.code,
+                tables.lets,
                 tables.head,
                 tables.moves,
                 atoms,
@@ -132,6 +135,8 @@ class _Piece:
                 times,
                 weights,
             )
+            if status == kernel.OVERFLOW:
+                raise next(tables.overflows())
             n = int(state[kernel.WRITTEN])
             if n:
                 yield _chunk(out[:, :n], times[:n], weights[:n])

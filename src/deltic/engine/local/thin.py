@@ -44,7 +44,7 @@ _MOST_ATOMS = 64
 
 
 def fits(evaluations: Sequence[Evaluation]) -> bool:
-    """Whether compiled code can run the queries: searches alone, nothing computed between them or in the head."""
+    """Whether compiled code can run the queries: searches alone, nothing computed by vectors after them."""
     segments = [e.plan.segments for e in evaluations]
     return all(len(s) == 1 and s[0].compute is None and len(s[0].accesses) <= _MOST_ATOMS for s in segments)
 
@@ -124,7 +124,7 @@ class Thin:
         """The queries' tables by address, and their atoms."""
         atoms: list[tuple[int, int, bool]] = []
         following = sum(map(len, self._following))
-        self.queries = np.zeros((len(self.evaluations), Q_TABLES + 24), np.int64)
+        self.queries = np.zeros((len(self.evaluations), Q_TABLES + 28), np.int64)
         self._atoms_of: list[list[int]] = []
         for number, (row, evaluation) in enumerate(zip(self.queries, self.evaluations, strict=True)):
             accesses, tables = evaluation.plan.segments[0].accesses[1:], evaluation.tables
@@ -141,6 +141,8 @@ class Thin:
                 described += [array.ctypes.data, len(array)]
             described += [tables.slots.ctypes.data, len(tables.slots), 0, 0]
             described += [a.ctypes.data for a in (tables.ranges, tables.cursors, tables.path, tables.state)]
+            for array in (tables.code, tables.lets):
+                described += [array.ctypes.data, len(array)]
             row[Q_TABLES:] = described
         self.atoms = np.array(atoms, np.int64).reshape(-1, 3)
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
@@ -184,7 +186,7 @@ class Thin:
 
         What is found of lost rows is added to `found`; `start` is the version of arrangements before the epoch. `keeps`
         says whether counts are kept at every iteration, and whether at all; `check` is called with the iteration
-        reached, and may raise.
+        reached, and may raise. Raises DomainOverflow when a computed value has no place.
         """
         if self._bound_for is not self.evaluations[0].tables or len(self.own) != self._count():
             self._build()
@@ -197,6 +199,9 @@ class Thin:
         status = kernel.PAUSED
         while status in (kernel.PAUSED, kernel.LARGE):
             status = self._iterate(progress, most, keeps)
+            if status == kernel.OVERFLOW:
+                check(int(progress[kernel.P_NOW]))
+                raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
             self._report(progress, changes)
             if status != kernel.PAUSED:
                 self._flush(found)

@@ -48,8 +48,9 @@ R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT
 # Fields of `progress`.
 P_HEAP, P_LOG, P_VISITED, P_NOW, P_DONE = range(5)
 # Why the loop ended: nothing waits; its allowance is used up; levels or the log are full; an iteration has too many
-# rows; rows were lost that have too many later derivations.
-DONE, PAUSED, LARGE, WIDE, LOST = range(5)
+# rows; rows were lost that have too many later derivations; a query computed a value that has no place, and the epoch
+# is to be abandoned.
+DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW = range(6)
 
 # Rows of one relation and iteration, of NEAR and of FAR; of the log, and those that a search hands over at once.
 MOST_ROWS, NEAR_ROWS, FAR_ROWS, LOG_ROWS, CHUNK = 2048, 512, 1 << 15, 1 << 16, 1024
@@ -131,8 +132,8 @@ def iterate(
 ) -> tuple[Int, Ints, Words2, Ints]:
     """Go through iterations until one of the reasons to end; with the heap's arrays, which may be new ones.
 
-    An iteration is done whole or not at all. `progress` says how much the heap and the log hold, adds up the rows
-    visited and the iterations done, and has the iteration reached.
+    But for OVERFLOW, an iteration is done whole or not at all. `progress` says how much the heap and the log hold, adds
+    up the rows visited and the iterations done, and has the iteration reached.
     """
     number = relations.shape[0]
     size = progress[P_HEAP]
@@ -304,6 +305,8 @@ def iterate(
                 status = join.FULL
                 while status == join.FULL:
                     status, written = resume(query, ranges, runs[:run_count], out, out_times, chunk_weights)
+                    if status == join.OVERFLOW:
+                        return OVERFLOW, keys, rows, weights
                     keys, rows, weights = grown(keys, rows, weights, size, written)
                     for j in range(written):
                         time: Int = np.int64(out_times[j]) if timed else now + 1

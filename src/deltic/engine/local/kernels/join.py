@@ -11,12 +11,14 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
 * MEET slot, parts: bind a variable to each value that the next columns of several ranges share (leapfrog).
 * EACH atom, binds, checks: visit each row of the range, bind the columns that are left, check repeated ones.
 * TEST index: go on only if a comparison of two slots holds.
+* LET index, first, count: run a program of `arithmetic`; go on only if the result has a place.
 * ABSENT atom, groups: go on only if the atom has no such row.
 * EMIT: write the head.
 
 The search keeps its whole position in `state` and the cursor arrays: when the output is full it returns, and a
-later call goes on where it stood. A derivation's weight is the product of its rows' weights, its time one more
-than the greatest of their times.
+later call goes on where it stood. A derivation's weight is the product of its rows' weights, its time one more than
+the greatest of their times. Once a computed value has no place though it needs one, the results are worth nothing: the
+search goes on until its output is full, to find more such values.
 """
 
 from __future__ import annotations
@@ -24,15 +26,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from deltic.engine.local.kernels.arithmetic import FITS, STRAYS, let
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, gallop
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 
-OPEN, SEEK, MEET, EACH, TEST, ABSENT, EMIT = range(7)
+OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, EMIT = range(8)
 ENTER, ADVANCE, RESUME = range(3)
 STEP, MODE, WRITTEN, VISITED = range(4)
-DONE, FULL = range(2)
+DONE, FULL, OVERFLOW = range(3)
 
 
 @njit(cache=True, nogil=True)
@@ -240,6 +243,8 @@ def search(
     binds: Table,
     parts: Table,
     tests: Table,
+    code: Table,
+    lets: Table,
     head: Table,
     moves: Table,
     atoms: Table,
@@ -256,6 +261,8 @@ def search(
 ) -> Int:
     """Run the search until it is DONE or the output is FULL; `state` says where and how much was written.
 
+    OVERFLOW: there were values without a place, of which `lets` has the least and the greatest.
+
     `ranges` int64[3, atoms]: start, end and run of each atom's range; `cursors` int64[3, parts]: position and
     parent range of the parts of each MEET; `path` int64[5, steps + 1]: per step its position, the range
     that it narrowed, and the time and weight that it begins with.
@@ -269,6 +276,7 @@ def search(
     visited = state[VISITED]
     capacity = out.shape[1]
     fused = moves.shape[0] > 0
+    strayed = False
     while s >= 0:
         operation = steps[s, 0]
         atom = steps[s, 1]
@@ -288,7 +296,7 @@ def search(
                 if fits < end:
                     position[s] = fits
                     state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, RESUME, n, visited
-                    return FULL
+                    return OVERFLOW if strayed else FULL
             else:
                 while at < end:
                     visited += 1
@@ -344,6 +352,11 @@ def search(
                 hi[atom] = runs[r, ROWS]
         elif operation == TEST:
             found = mode == ENTER and _holds(tests, atom, slots)
+        elif operation == LET:
+            if mode == ENTER:
+                outcome = let(code, steps[s, 2], steps[s, 3], lets[atom], slots)
+                found = outcome == FITS
+                strayed = strayed or outcome == STRAYS
         elif operation == ABSENT:
             if mode == ENTER:
                 visited += 1
@@ -351,7 +364,7 @@ def search(
         elif mode == ENTER:
             if n == capacity:
                 state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, ENTER, n, visited
-                return FULL
+                return OVERFLOW if strayed else FULL
             _write_head(head, slots, out, n)
             if out_times.size:
                 out_times[n] = times[s] + 1
@@ -368,4 +381,4 @@ def search(
             s -= 1
             mode = ADVANCE
     state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, ADVANCE, n, visited
-    return DONE
+    return OVERFLOW if strayed else DONE

@@ -33,7 +33,7 @@ def derivations_of(
     """The derivations after `now` that these rows had before the epoch, by the given queries, and the rows visited.
 
     uint64[width + 1, n], the last word of each the iteration, sorted, with their sums int64[n]. When there are more
-    than `most`, none are returned, and −1 for the rows visited.
+    than `most`, or a computed value has no place, none are returned, and −1 for the rows visited.
     """
     width, count = words.shape
     found = np.empty((width + 1, most), np.uint64)
@@ -49,6 +49,8 @@ def derivations_of(
         status = join.FULL
         while status == join.FULL:
             status, written = resume(queries[q], ranges, runs[:run_count], out, chunk_times, chunk_weights)
+            if status == join.OVERFLOW:
+                return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -1
             for j in range(written):
                 if chunk_times[j] <= now:
                     continue

@@ -87,7 +87,7 @@ def prepare(
 def resume(
     query: Ints, ranges: Table, runs: Table, out: Words2, out_times: Times, out_weights: Weights
 ) -> tuple[Int, Int]:
-    """Go on with a search that was prepared, until it is done or the output is full: its status, the rows written."""
+    """Go on with a search that was prepared, until it ends or the output is full: its status, the rows written."""
     tables = query[Q_TABLES:]
     state = array_i64(tables[23], 4)
     state[join.WRITTEN] = 0
@@ -98,6 +98,8 @@ def resume(
         table_i64(tables[6], tables[7], 4),
         table_i64(tables[8], tables[9], 4),
         table_i64(tables[10], tables[11], 5),
+        table_i64(tables[24], tables[25], 6),
+        table_i64(tables[26], tables[27], 9),
         table_i64(tables[12], tables[13], 4),
         table_i64(tables[14], tables[15], 5),
         ranges[: query[Q_ATOM_COUNT] + 1],
