@@ -203,6 +203,22 @@ def test_symbols_that_text_cannot_hold_are_noted(workshop):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "strategy"),
+    [([], "nested"), (["--strategy", "full"], "full"), (["--strategy", "reaches=elastic"], "elastic")],
+)
+def test_strategies(workshop, arguments, strategy):
+    result = workshop.run("--changes", "changes", "--json", *arguments, engine="local")
+    assert {r["strategy"] for epoch in result.document["epochs"] for r in epoch["recursions"]} == {strategy}
+
+
+def test_a_strategy_of_no_recursive_view(workshop):
+    result = workshop.run("--strategy", "adult=elastic", engine="local")
+    assert result.status == 1
+    assert "adult is not a recursive view: it does not depend on itself" in result.err
+    assert not (workshop.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         [],
@@ -213,6 +229,11 @@ def test_symbols_that_text_cannot_hold_are_noted(workshop):
         ["run", "reach.dl", "--no-such-option"],
         ["run", "reach.dl", "--engine", "local", "--master", "local[2]"],
         ["run", "reach.dl", "--driver-memory", "lots"],
+        ["run", "reach.dl", "--strategy", "lazy"],
+        ["run", "reach.dl", "--strategy", "reaches=lazy"],
+        ["run", "reach.dl", "--strategy", "elastic", "--strategy", "full"],
+        ["run", "reach.dl", "--strategy", "reaches=elastic", "--strategy", "reaches=full"],
+        ["run", "reach.dl", "--strategy", "elastic", "--strategy", "reaches=full"],
         ["run", "reach.dl", "--changes", "changes", "--out", "."],
         ["explain"],
         ["no-such-command"],

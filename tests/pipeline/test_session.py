@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -214,6 +216,55 @@ def test_engines_and_policies_are_checked():
         deltic.Pipeline(engine="spark")
     with pytest.raises(DelticError, match="did you mean `normalize`"):
         deltic.Pipeline(conflicts="normalise")
+
+
+TWO = (
+    FOLLOWS
+    + REACHES
+    + """
+    .decl odd(x: symbol, y: symbol)
+    .decl even(x: symbol, y: symbol)
+    odd(x, y) :- follows(x, y).
+    odd(x, z) :- even(x, y), follows(y, z).
+    even(x, z) :- odd(x, y), follows(y, z).
+"""
+)
+
+
+def test_a_strategy_for_one_recursion():
+    """Chosen for `even`, it is that of `odd`, too; the views are right under each."""
+    pipeline = deltic.Pipeline(strategy={"even": "elastic"}, refresh="incremental")
+    pipeline.datalog(TWO)
+    insert(pipeline, *((f"a{i}", f"a{i + 1}") for i in range(9)), ("a0", "a2"))
+    with pipeline.transaction() as change:
+        change.delete("follows", [("a0", "a2"), ("a5", "a6")])
+    strategies = {name: c.strategy for c in change.report.components for name in c.relations}
+    assert strategies == {"reaches": "nested", "odd": "elastic", "even": "elastic"}
+    pairs = [(x, y) for x in range(6) for y in range(x + 1, 6)] + [
+        (x, y) for x in range(6, 10) for y in range(x + 1, 10)
+    ]
+    for name, parities in (("reaches", {0, 1}), ("odd", {1}), ("even", {0})):
+        assert set(pipeline[name]) == {(f"a{x}", f"a{y}") for x, y in pairs if (y - x) % 2 in parities}
+    kept = pipeline.explain("odd").partition("kept relations")[2]
+    assert "the first iteration of each row and the number of its derivations there" in kept
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        ({"evn": "elastic"}, "there is no recursive view 'evn'; did you mean `even`?"),
+        ({"follows": "elastic"}, "follows is not a recursive view: it does not depend on itself"),
+        ({"odd": "full", "even": "elastic"}, "odd is to have the strategy 'full' and even 'elastic'"),
+    ],
+)
+def test_a_strategy_that_no_recursion_can_have(strategy, words):
+    """It is found before the first transaction, when all programs are there."""
+    pipeline = deltic.Pipeline(strategy=strategy)
+    pipeline.datalog(TWO)
+    with pytest.raises(DelticError, match=re.escape(words)):
+        insert(pipeline, ("a", "b"))
+    with pytest.raises(DelticError, match=re.escape(words)):
+        len(pipeline["odd"])
 
 
 def test_an_attribute_that_the_package_does_not_have():

@@ -15,7 +15,6 @@ from deltic.cli.options import (
     OutputFormat,
     RefreshChoice,
     RunOptions,
-    StrategyChoice,
 )
 
 app = typer.Typer(
@@ -53,8 +52,13 @@ def run(
         ConflictPolicy, typer.Option(help="Insertion of a present row, deletion of an absent one.")
     ] = ConflictPolicy.error,
     strategy: Annotated[
-        StrategyChoice, typer.Option(help="Counts kept of recursive views: at all iterations, the first, or none.")
-    ] = StrategyChoice.nested,
+        list[str] | None,
+        typer.Option(
+            metavar="[VIEW=]nested|elastic|full",
+            help="Counts kept of recursive views, or of one: at all iterations, the first, or none. May be repeated.",
+            show_default="nested",
+        ),
+    ] = None,
     refresh: Annotated[
         RefreshChoice, typer.Option(help="When recursive views are computed anew instead of updated.")
     ] = RefreshChoice.auto,
@@ -81,7 +85,7 @@ def run(
         output_format,
         on_error,
         conflicts,
-        strategy,
+        tuple(strategy or ()),
         refresh,
         switch,
         iteration_limit,

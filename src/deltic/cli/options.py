@@ -15,14 +15,6 @@ class EngineChoice(StrEnum):
     reference = "reference"
 
 
-class StrategyChoice(StrEnum):
-    """What is kept of recursive views beside their rows."""
-
-    nested = "nested"
-    elastic = "elastic"
-    full = "full"
-
-
 class RefreshChoice(StrEnum):
     """When recursive views are computed anew."""
 
@@ -78,7 +70,7 @@ class RunOptions:
     format: OutputFormat | None
     on_error: OnError
     conflicts: ConflictPolicy
-    strategy: StrategyChoice
+    strategy: tuple[str, ...]
     refresh: RefreshChoice
     switch: float
     iteration_limit: int

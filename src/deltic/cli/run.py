@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import get_args
 
 import typer
 
@@ -12,6 +13,7 @@ from deltic.cli.options import EngineChoice, OnError, RunOptions
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome
 from deltic.errors import DelticError
+from deltic.pipeline.engines import StrategyName
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job import Settings, run
 from deltic.pipeline.loader import Reader
@@ -24,7 +26,7 @@ def run_command(options: RunOptions) -> int:
     _check(options)
     pipeline = Pipeline(
         engine="reference" if options.engine is EngineChoice.reference else "auto",
-        strategy=options.strategy.value,
+        strategy=_strategy(options.strategy),
         refresh=options.refresh.value,
         switch=options.switch,
         iteration_limit=options.iteration_limit,
@@ -41,6 +43,26 @@ def run_command(options: RunOptions) -> int:
         error = DelticError(f"{failure.filename or 'a file'}: {failure.strerror or failure}")
     _report(options, outcome, error)
     return 1 if error else 0
+
+
+def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:
+    """The strategy of all recursive views, or those of chosen ones. Raises typer.BadParameter."""
+    known: dict[str, StrategyName] = {name: name for name in get_args(StrategyName)}
+    chosen: dict[str, StrategyName] = {}
+    for text in given:
+        view, _, strategy = text.rpartition("=")
+        if strategy not in known:
+            raise typer.BadParameter(f"--strategy is nested, elastic or full, or VIEW=elastic; found {text!r}")
+        if view in chosen:
+            raise typer.BadParameter(f"--strategy is given twice for {view or 'all recursive views'}")
+        chosen[view] = known[strategy]
+    if "" not in chosen:
+        return chosen or "nested"
+    if len(chosen) > 1:
+        raise typer.BadParameter(
+            "--strategy is given for all recursive views and for single ones; nested is the default"
+        )
+    return chosen[""]
 
 
 def _report(options: RunOptions, outcome: Outcome | None, error: DelticError | None) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
 from deltic.errors import DelticError
-from deltic.pipeline.names import check_choice
+from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.program import Compiled
 
 EngineName = Literal["auto", "local", "reference"]
 StrategyName = Literal["nested", "elastic", "full"]
@@ -19,18 +21,43 @@ RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
 class Maintenance:
     """How recursive views are kept fresh; what each choice means is told at `Pipeline`."""
 
-    strategy: StrategyName
+    strategy: StrategyName | Mapping[str, StrategyName]
     refresh: RefreshName
     switch: float
     iteration_limit: int
 
     def __post_init__(self) -> None:
-        check_choice(self.strategy, "strategy", get_args(StrategyName))
+        for strategy in (self.default, *self.chosen.values()):
+            check_choice(strategy, "strategy", get_args(StrategyName))
         check_choice(self.refresh, "refresh policy", get_args(RefreshName))
         if not self.switch >= 0:
             raise DelticError(f"switch is {self.switch}; it is a fraction of a bootstrap's time: 0 or more")
         if self.iteration_limit < 1:
             raise DelticError(f"iteration_limit is {self.iteration_limit}; it is a number of iterations: 1 or more")
+
+    @property
+    def default(self) -> StrategyName:
+        """The strategy of the recursive views for which none was chosen."""
+        return "nested" if isinstance(self.strategy, Mapping) else self.strategy
+
+    @property
+    def chosen(self) -> Mapping[str, StrategyName]:
+        """The strategies of single views."""
+        return self.strategy if isinstance(self.strategy, Mapping) else {}
+
+    def check(self, program: Compiled) -> None:
+        """Raises DelticError for a strategy of what is no recursive view, or two of views of one recursion."""
+        recursive = {name: recursion for recursion in program.recursions for name in recursion}
+        others = dict.fromkeys(
+            program.relations, "it does not depend on itself, so that there is no choice of strategy"
+        )
+        for name, strategy in self.chosen.items():
+            for other in find(name, "recursive view", recursive, others):
+                if self.chosen.get(other, strategy) != strategy:
+                    raise DelticError(
+                        f"{name} is to have the strategy {strategy!r} and {other} {self.chosen[other]!r}, "
+                        "but each depends on the other: choose one strategy for both"
+                    )
 
 
 def new_engine(name: EngineName, circuit: Circuit, maintenance: Maintenance) -> Engine:
@@ -45,4 +72,5 @@ def new_engine(name: EngineName, circuit: Circuit, maintenance: Maintenance) -> 
 
     policy, _, strict = maintenance.refresh.partition(" ")
     refresh = Refresh(Policy(policy), maintenance.switch, bool(strict))
-    return LocalEngine(circuit, Strategy(maintenance.strategy), refresh, maintenance.iteration_limit)
+    chosen = {name: Strategy(strategy) for name, strategy in maintenance.chosen.items()}
+    return LocalEngine(circuit, Strategy(maintenance.default), refresh, maintenance.iteration_limit, chosen)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, Program, check, lower
@@ -32,6 +34,16 @@ class Compiled:
     def relations(self) -> dict[str, Schema]:
         """All relations."""
         return {r.name: r.schema for r in self.checked.relations.values()}
+
+    @property
+    def recursions(self) -> list[list[str]]:
+        """The recursive views, those that depend on each other together."""
+        together = defaultdict[int, list[str]](list)
+        for name, number in self.circuit.sinks.items():
+            node = self.circuit.nodes[number]
+            if isinstance(node.operator, ops.Component):
+                together[node.inputs[0]].append(name)
+        return list(together.values())
 
 
 def compiled(programs: Sequence[Program]) -> Compiled:

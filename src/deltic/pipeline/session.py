@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
 from deltic.circuit.graph import Circuit
@@ -31,9 +32,10 @@ class Pipeline:
     The rest is about recursive views. `strategy` says what is kept beside their rows: "nested" counts derivations at
     every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone, which takes
     less memory, and searches again for what deletions take away; "full" counts nothing and computes the views anew
-    in every epoch. `refresh` is "auto": an update that takes longer than the fraction `switch` of the last bootstrap is
-    abandoned, and the recursion computed anew, unless earlier updates let expect that it will take less than that;
-    "incremental": never computed anew; "incremental strict": moreover a program with an operator that has no
+    in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually recursive with;
+    the others are "nested". `refresh` is "auto": an update that takes longer than the fraction `switch` of the last
+    bootstrap is abandoned, and the recursion computed anew, unless earlier updates let expect that it will take less
+    than that; "incremental": never computed anew; "incremental strict": moreover a program with an operator that has no
     derivative is refused; or "full": always computed anew. A transaction with a recursion that computes values, as
     `n(x + 1) :- n(x).` does, and takes more than `iteration_limit` iterations is rejected with an IterationLimitError.
 
@@ -45,7 +47,7 @@ class Pipeline:
         spark: SparkSession | None = None,
         engine: EngineName = "auto",
         conflicts: Conflicts = "error",
-        strategy: StrategyName = "nested",
+        strategy: StrategyName | Mapping[str, StrategyName] = "nested",
         refresh: RefreshName = "auto",
         switch: float = 0.2,
         iteration_limit: int = ITERATION_LIMIT,
@@ -81,6 +83,7 @@ class Pipeline:
         `conflicts` overrides that of the pipeline.
         """
         self._refuse_inside_transaction("transactions do not nest")
+        self._maintenance.check(self._compiled)
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
 
@@ -127,6 +130,7 @@ class Pipeline:
     def _current_engine(self) -> Engine:
         """The engine, to be read from; what facts alone give is derived before the first transaction."""
         if not self._has_begun:
+            self._maintenance.check(self._compiled)
             self._engine.apply({})
             self._has_begun = True
         return self._engine

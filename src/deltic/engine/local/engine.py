@@ -26,7 +26,7 @@ from deltic.engine.local.refresh import AUTO, Refresh
 from deltic.engine.local.relation import Snapshot, State
 from deltic.engine.local.rules import Kind
 from deltic.engine.local.strata import Strata, constant_change
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.strategy import Strategies, Strategy
 from deltic.engine.local.tables import (
     Encoded,
     decode_rows,
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 class LocalEngine:
     """Runs a circuit in this process; see `Engine` for the protocol.
 
-    Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. An epoch with a recursion
-    of more than `iteration_limit` iterations is rejected.
+    Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
+    chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
+    recursion of more than `iteration_limit` iterations is rejected.
     """
 
     def __init__(
@@ -55,10 +56,10 @@ class LocalEngine:
         strategy: Strategy = Strategy.NESTED,
         refresh: Refresh = AUTO,
         iteration_limit: int = ITERATION_LIMIT,
+        strategies: Mapping[str, Strategy] | None = None,
     ) -> None:
         announce_compilation()
         self.circuit = circuit
-        self._strategy = strategy
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self._interner = Interner()
         self._domains = assign_domains(self.program, self._value_of)
@@ -69,7 +70,10 @@ class LocalEngine:
             Evaluation(plan(query), variables, self._environment)
             for query, variables in zip(self.program.queries, self._domains.variables, strict=True)
         ]
-        self._strata = Strata(self.program, self.states, self.evaluations, strategy, refresh, self._environment)
+        sinks = self.program.sinks
+        chosen = {sinks[view]: one for view, one in (strategies or {}).items() if view in sinks}
+        self._strategies = Strategies(strategy, chosen)
+        self._strata = Strata(self.program, self.states, self.evaluations, self._strategies, refresh, self._environment)
         self._prepared = [*self.evaluations, *self._strata.evaluations]
         self._components: tuple[ComponentReport, ...] = ()
         self._fitted = -1
@@ -174,7 +178,7 @@ class LocalEngine:
         return int(np.maximum(weights, 0).sum()) if self._state(name).relation.kind is Kind.BAG else words.shape[1]
 
     def explain(self, name: str) -> str:
-        return explain(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategy)
+        return explain(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
 
     def _state(self, name: str, table: bool = False) -> State:
         sinks, tables = self.program.sinks, self.program.tables

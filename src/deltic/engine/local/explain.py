@@ -12,7 +12,7 @@ from deltic.circuit.inlining import inline
 from deltic.engine.local.evaluate import Evaluation
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Kind, Program
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.strategy import Strategies, Strategy
 
 _KEEPS = {
     Kind.TABLE: "table",
@@ -37,7 +37,7 @@ def explain(
     program: Program,
     states: Mapping[str, State],
     evaluations: Sequence[Evaluation],
-    strategy: Strategy,
+    strategies: Strategies,
 ) -> str:
     """How the one view of `circuit` is computed and kept, in five or six sections.
 
@@ -58,7 +58,7 @@ def explain(
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
         "kept relations, the column orders in which they are sorted, and their delta queries "
         "(Δr: the change of r, r': r after it)": list(
-            _relations(program.sinks[view], program, states, evaluations, strategy)
+            _relations(program.sinks[view], program, states, evaluations, strategies)
         ),
     }
     return "\n\n".join(
@@ -71,14 +71,16 @@ def _relations(
     program: Program,
     states: Mapping[str, State],
     evaluations: Sequence[Evaluation],
-    strategy: Strategy,
+    strategies: Strategies,
 ) -> Iterator[str]:
     needed, views = _dependencies(name, program, evaluations), set(program.sinks.values())
-    for relation in (r for stratum in program.strata for r in stratum.relations if r in needed):
+    for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.stores)
-        yield f"{relation}: {_keeps(state, strategy)}" + (f"; sorted {orders}" if orders else "")
+        yield f"{relation}: {_keeps(state, strategies.of(stratum.relations))}" + (
+            f"; sorted {orders}" if orders else ""
+        )
         if relation in program.groupings:
             yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
         if relation in program.computed:

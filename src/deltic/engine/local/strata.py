@@ -19,7 +19,7 @@ from deltic.engine.local.refresh import Recursive, Refresh
 from deltic.engine.local.relation import State
 from deltic.engine.local.rules import Grouping, Kind, Program
 from deltic.engine.local.run import NO_WEIGHTS, Run, plain
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.strategy import Strategies
 from deltic.engine.local.windowing import Windowing
 from deltic.engine.protocol import ComponentReport
 
@@ -32,7 +32,7 @@ class Strata:
         program: Program,
         states: Mapping[str, State],
         evaluations: Sequence[Evaluation],
-        strategy: Strategy,
+        strategies: Strategies,
         refresh: Refresh,
         environment: Environment,
     ) -> None:
@@ -49,6 +49,7 @@ class Strata:
             elif name in program.computed:
                 self._steps.append(_Computed(name, program.computed[name], states, environment))
             elif stratum.recursive:
+                strategy = strategies.of(stratum.relations)
                 self._steps.append(Recursive(component_of(stratum.relations, states, found, strategy), states, refresh))
             else:
                 self._steps.append(_Derived(name, states, found))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 
 class Strategy(enum.Enum):
@@ -14,3 +16,15 @@ class Strategy(enum.Enum):
     """The count at the first iteration alone; lost rows are searched for again [ELA §3]."""
     FULL = "full"
     """No counts: every change is a recomputation, by semi-naive evaluation [ELA Alg. 1]."""
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """A strategy for each recursive component: the one chosen for a relation of it, else `default`."""
+
+    default: Strategy = Strategy.NESTED
+    chosen: Mapping[str, Strategy] = field(default_factory=dict)
+
+    def of(self, relations: Collection[str]) -> Strategy:
+        """The strategy of the component of these relations."""
+        return next((self.chosen[name] for name in relations if name in self.chosen), self.default)
