@@ -18,8 +18,9 @@ from problems import GALEN
 from replay import Epoch, Step, replay
 
 NOTES = """\
-processor: time of all threads, so processor : s is how many were at work on average. What is visited, and the results,
-do not depend on the threads. That of the bootstrap includes reading its files. Strategy nested, always updated. peak: resident, of the process."""
+processor: time of all threads, so processor : s is how many were at work on average; that of the bootstrap includes
+reading its files. What is visited, and the results, do not depend on the threads. Strategy nested, always updated.
+peak: resident, of the process."""
 
 
 def measure(folder: Path, threads: int, steps: list[Step]) -> Iterator[tuple[Epoch, float]]:

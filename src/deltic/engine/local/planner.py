@@ -3,7 +3,7 @@
 The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
 conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
 by intersecting their ranges, else the reachable atom with the most bound columns is visited, atoms that only add
-columns of their own last.
+columns of their own last; but whether these have a row is looked up before.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from deltic.circuit.types import Type
 from deltic.engine.local.arithmetic import is_arithmetic
 from deltic.engine.local.plan import Absent, Access, Compute, Each, Let, Meet, Open, Plan, Seek, Segment, Step, Test
 from deltic.engine.local.rules import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
+from deltic.engine.local.solving import solve
 
 
 def plan(query: Query) -> Plan:
@@ -138,12 +139,22 @@ class Planner:
         self.bound.add(let.variable)
 
     def _bind_equations(self) -> None:
-        """An equation whose variable is bound otherwise is a condition."""
-        for variable, expression in list(self.equations):
-            if variable in self.bound:
+        """An equation whose variable is bound otherwise is a condition, or else gives another variable its value."""
+        for variable, expression in [e for e in self.equations if e[0] in self.bound]:
+            unknown = [v for v in variables_of(expression) if v not in self.bound]
+            solution = self._solve(variable, expression, unknown[0]) if len(unknown) == 1 else None
+            if solution is not None:
                 self.equations.remove((variable, expression))
-                left = exp.Column(this=exp.Identifier(this=variable_name(variable)))
-                self.conditions.append(exp.EQ(this=left, expression=expression.copy()))
+                self.equations.append((unknown[0], solution))
+            elif not unknown:
+                self.equations.remove((variable, expression))
+                self.conditions.append(exp.EQ(this=as_expression(variable), expression=expression.copy()))
+
+    def _solve(self, variable: int, expression: exp.Expression, unknown: int) -> exp.Expression | None:
+        """The value that the unknown variable must have."""
+        if not is_arithmetic(expression, self.types):
+            return None
+        return solve(as_expression(variable), expression, variable_name(unknown), self.types)
 
     def _is_bound(self, term: Term) -> bool:
         return set(variables_of(term)) <= self.bound
@@ -225,6 +236,11 @@ class Planner:
             return (known == 0, not free & elsewhere[id(probe)], -known, len(free))
 
         probe = min(self.probes, key=rank)
+        for (
+            other
+        ) in self.probes:  # semijoins: nothing more will be known of these atoms, so a miss ends the search here
+            if other is not probe and other.known(self.bound) and not other.free(self.bound) & elsewhere[id(other)]:
+                self.open(other)
         self.open(probe)
         columns = self.arranged(probe, probe.open_columns())
         probe.order += columns
