@@ -26,7 +26,18 @@ from deltic.engine.local.kernels.overlay import (
     A_START_COUNT,
     A_WIDTH,
 )
-from deltic.engine.local.kernels.query import Q_CHANGED, Q_DERIVED, Q_TABLES, Q_VISITED, START, WITH, WITHOUT
+from deltic.engine.local.kernels.query import (
+    Q_CHANGED,
+    Q_DERIVED,
+    Q_FINGERS,
+    Q_SIZE,
+    Q_TABLES,
+    Q_VISITED,
+    START,
+    TABLES,
+    WITH,
+    WITHOUT,
+)
 from deltic.engine.local.levels import LevelBuffers
 from deltic.engine.local.pending import Agenda, Batch
 from deltic.engine.local.relation import State
@@ -124,7 +135,7 @@ class Thin:
         """The queries' tables by address, and their atoms."""
         atoms: list[tuple[int, int, bool]] = []
         following = sum(map(len, self._following))
-        self.queries = np.zeros((len(self.evaluations), Q_TABLES + 28), np.int64)
+        self.queries = np.zeros((len(self.evaluations), Q_SIZE), np.int64)
         self._atoms_of: list[list[int]] = []
         for number, (row, evaluation) in enumerate(zip(self.queries, self.evaluations, strict=True)):
             accesses, tables = evaluation.plan.segments[0].accesses[1:], evaluation.tables
@@ -135,15 +146,10 @@ class Thin:
             for access, a in zip(accesses, read, strict=True):
                 version = START if number >= following else WITH if access.when is When.NEW else WITHOUT
                 atoms.append((a, version, access.relation in self.states))
-            described: list[int] = []
-            sized = (tables.steps, tables.groups, tables.keys, tables.binds, tables.parts)
-            for array in (*sized, tables.tests, tables.head, tables.moves):
-                described += [array.ctypes.data, len(array)]
-            described += [tables.slots.ctypes.data, len(tables.slots), 0, 0]
-            described += [a.ctypes.data for a in (tables.ranges, tables.cursors, tables.path, tables.state)]
-            for array in (tables.code, tables.lets):
-                described += [array.ctypes.data, len(array)]
-            row[Q_TABLES:] = described
+            for at, name in zip(range(Q_TABLES, Q_SIZE, 2), TABLES, strict=True):
+                if name != "fingers":
+                    array = getattr(tables, name)
+                    row[at : at + 2] = array.ctypes.data, len(array)
         self.atoms = np.array(atoms, np.int64).reshape(-1, 3)
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
 
@@ -170,7 +176,7 @@ class Thin:
         if self._fingers.shape[1] <= most:
             self._fingers = np.zeros((len(self.queries), 2 * most), np.int64)
             for row, fingers in zip(self.queries, self._fingers, strict=True):
-                row[Q_TABLES + 18 : Q_TABLES + 20] = fingers.ctypes.data, fingers.size
+                row[Q_FINGERS : Q_FINGERS + 2] = fingers.ctypes.data, fingers.size
         return most
 
     def run(
@@ -197,20 +203,22 @@ class Thin:
         most = self._attach(found, start)
         progress = np.zeros(5, np.int64)
         status = kernel.PAUSED
-        while status in (kernel.PAUSED, kernel.LARGE):
-            status = self._iterate(progress, most, keeps)
-            if status == kernel.OVERFLOW:
+        try:
+            while status in (kernel.PAUSED, kernel.LARGE):
+                status = self._iterate(progress, most, keeps)
+                if status == kernel.OVERFLOW:
+                    check(int(progress[kernel.P_NOW]))
+                    raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
+                self._report(progress, changes)
+                if status != kernel.PAUSED:
+                    self._flush(found)
+                if status == kernel.LARGE:
+                    most = self._attach(found, start)
                 check(int(progress[kernel.P_NOW]))
-                raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
-            self._report(progress, changes)
-            if status != kernel.PAUSED:
-                self._flush(found)
-            if status == kernel.LARGE:
-                most = self._attach(found, start)
-            check(int(progress[kernel.P_NOW]))
+        finally:
+            self.environment.visits.rows += int(progress[kernel.P_VISITED])
+            self._add_actuals()
         self.waiting.hand_back(waiting, self.relations[:, kernel.R_WIDTH].tolist())
-        self.environment.visits.rows += int(progress[kernel.P_VISITED])
-        self._add_actuals()
         return int(progress[kernel.P_DONE])
 
     def _count(self) -> int:

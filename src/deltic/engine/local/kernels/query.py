@@ -1,7 +1,7 @@
 """Queries in compiled iterations: the runs that their atoms read, and the search; see `iterate`.
 
 * `queries` int64[Q, .]: the relation of the head, the sign, the query's rows of `atoms`, what it did so far, and the
-  addresses and sizes of the tables of `bind.Tables`.
+  address and length of each of `TABLES`: those of `bind.Tables`, and the fingers, one for each run and one more.
 * `atoms` int64[., 3]: for each atom after the change its arrangement, which version of it is read, and whether its
   times count.
 """
@@ -28,10 +28,33 @@ from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, 
 
 # Columns of `queries`.
 Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_CHANGED, Q_DERIVED, Q_VISITED, Q_TABLES = range(8)
+TABLES = (
+    *("steps", "groups", "keys", "binds", "parts", "tests", "code", "lets", "head", "moves", "slots"),
+    *("fingers", "ranges", "cursors", "path", "state"),
+)
+Q_SIZE = Q_TABLES + 2 * len(TABLES)
+Q_STEPS, Q_GROUPS, Q_KEYS, Q_BINDS, Q_PARTS, Q_TESTS, Q_CODE, Q_LETS, Q_HEADS, Q_MOVES, Q_SLOTS = range(
+    Q_TABLES, Q_TABLES + 22, 2
+)
+Q_FINGERS, Q_RANGES, Q_CURSORS, Q_PATH, Q_STATE = range(Q_TABLES + 22, Q_SIZE, 2)
 # Columns of `atoms`.
 T_ARRANGEMENT, T_VERSION, T_TIMED = range(3)
 # Versions of an arrangement: without the change of the present iteration, with it, and as it was before the epoch.
 WITHOUT, WITH, START = range(3)
+
+
+@njit(cache=True)
+def _table(query: Ints, which: Int, columns: Int) -> Table:
+    """One of the tables of a query."""
+    table: Table = table_i64(query[which], query[which + 1], columns)
+    return table
+
+
+@njit(cache=True)
+def _state(query: Ints) -> Ints:
+    """Where the search of a query stands."""
+    state: Ints = array_i64(query[Q_STATE], query[Q_STATE + 1])
+    return state
 
 
 @njit(cache=True)
@@ -74,12 +97,11 @@ def prepare(
         ranges[t + 1, 1] = n
         if not atom[T_TIMED]:
             runs[start:n, TIMES] = 0
-    tables = query[Q_TABLES:]
-    path = table_i64(tables[22], 5, tables[1] + 1)
+    path = _table(query, Q_PATH, query[Q_STEPS + 1] + 1)
     path[:, 0] = 0
     path[3, 0] = now
     path[4, 0] = query[Q_SIGN]
-    array_i64(tables[23], 4)[:] = 0
+    _state(query)[:] = 0
     return n, timed
 
 
@@ -88,27 +110,26 @@ def resume(
     query: Ints, ranges: Table, runs: Table, out: Words2, out_times: Times, out_weights: Weights
 ) -> tuple[Int, Int]:
     """Go on with a search that was prepared, until it ends or the output is full: its status, the rows written."""
-    tables = query[Q_TABLES:]
-    state = array_i64(tables[23], 4)
+    state = _state(query)
     state[join.WRITTEN] = 0
     status = join.search(
-        table_i64(tables[0], tables[1], 6),
-        table_i64(tables[2], tables[3], 5),
-        table_i64(tables[4], tables[5], 3),
-        table_i64(tables[6], tables[7], 4),
-        table_i64(tables[8], tables[9], 4),
-        table_i64(tables[10], tables[11], 5),
-        table_i64(tables[24], tables[25], 6),
-        table_i64(tables[26], tables[27], 9),
-        table_i64(tables[12], tables[13], 4),
-        table_i64(tables[14], tables[15], 5),
+        _table(query, Q_STEPS, 6),
+        _table(query, Q_GROUPS, 5),
+        _table(query, Q_KEYS, 3),
+        _table(query, Q_BINDS, 4),
+        _table(query, Q_PARTS, 4),
+        _table(query, Q_TESTS, 5),
+        _table(query, Q_CODE, 6),
+        _table(query, Q_LETS, 9),
+        _table(query, Q_HEADS, 4),
+        _table(query, Q_MOVES, 5),
         ranges[: query[Q_ATOM_COUNT] + 1],
         runs,
-        array_i64(tables[16], tables[17]).view(np.uint64),
-        array_i64(tables[18], tables[19]),
-        table_i64(tables[20], 3, query[Q_ATOM_COUNT] + 1),
-        table_i64(tables[21], 3, tables[9]),
-        table_i64(tables[22], 5, tables[1] + 1),
+        array_i64(query[Q_SLOTS], query[Q_SLOTS + 1]).view(np.uint64),
+        array_i64(query[Q_FINGERS], query[Q_FINGERS + 1]),
+        _table(query, Q_RANGES, query[Q_ATOM_COUNT] + 1),
+        _table(query, Q_CURSORS, query[Q_PARTS + 1]),
+        _table(query, Q_PATH, query[Q_STEPS + 1] + 1),
         state,
         out,
         out_times,
@@ -121,7 +142,7 @@ def resume(
 @njit(cache=True)
 def finish(query: Ints, changed: Int) -> Int:
     """Note that a search for so many changed rows is over: the rows that it visited."""
-    visited = array_i64(query[Q_TABLES + 23], 4)[join.VISITED]
+    visited = _state(query)[join.VISITED]
     query[Q_VISITED] += visited
     query[Q_CHANGED] += changed
     return visited
