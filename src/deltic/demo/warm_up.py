@@ -24,10 +24,12 @@ open(x, y, l) :- path(x, y, l), !loop(x, l).
 """
 """With large numbers its rows do not fit a machine word, for which the engine has other loops."""
 _APART = 1 << 40
+_MANY = 600_000
+"""Two batches of so many rows are merged by several threads."""
 
 
 def warm_up() -> None:
-    """Runs two small programs through some epochs: the demonstration's own, and one with wide rows."""
+    """Runs three programs through some epochs: the demonstration's own, one with wide rows, and one with many."""
     source = SourceFile("a.py", "a", b"def f(): return g()\ndef g(): return f()\nf()")
     tree = Tree({source.file: source.text})
     replay = Replay(None, tree, pa.Table.from_batches([fact_batch(source.module, facts_of(source))]))
@@ -45,3 +47,8 @@ def warm_up() -> None:
                 change.delete("edge", edges[removed : removed + 1])
     with pipeline.transaction() as change:
         change.insert("edge", edges[3:4] + edges[5:6])
+    pipeline = Pipeline(conflicts="trust")
+    pipeline.datalog(".decl number(n: number)\n.input number\n.decl other(n: number)\nother(n) :- number(n).")
+    for first in (0, _MANY):
+        with pipeline.transaction() as change:
+            change.insert("number", pa.table({"n": pa.array(range(first, first + _MANY), pa.int64())}))
