@@ -18,6 +18,7 @@ from deltic.engine.local import recursion, thin
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.refresh import Policy, Refresh
 from deltic.engine.local.strategy import Strategy
+from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case
 from tests.differential.compare import batches_of, changes_between, first_disagreement
 from tests.engine.local.test_lets import PROGRAM, RUNS
@@ -104,19 +105,10 @@ def test_rows_of_several_words(strategy, entered):
     assert entered["iterations"] > 10
 
 
-PATHS = """
-.decl e(x: number, y: number)
-.input e
-.decl p(x: number, y: number)
-p(x, y) :- e(x, y).
-p(x, z) :- p(x, y), e(y, z).
-"""
-
-
 @pytest.mark.parametrize(("many", "searches"), [(10, 0), (60, 1)])
 def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
     """`many` nodes lose their edge to the sink, and each has 50 other ways; 2,048 are searched in compiled code."""
-    circuit = lower(check([parse(PATHS)]))
+    circuit = lower(check([parse(CLOSURE)]))
     starts, middles, sink = range(60), range(100, 150), 1000
     edges = {(s, sink) for s in starts} | {(s, m) for s in starts for m in middles} | {(m, sink) for m in middles}
     left = edges - {(s, sink) for s in starts[:many]}
@@ -133,7 +125,7 @@ def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
 
 def test_levels_fill_up_and_become_runs(entered):
     """A chain that is long enough for all levels of the overlay: 400 nodes, 79,800 paths."""
-    circuit = lower(check([parse(PATHS)]))
+    circuit = lower(check([parse(CLOSURE)]))
     engine = LocalEngine(circuit, Strategy.NESTED, INCREMENTAL)
     edges = frozenset((i, i + 1) for i in range(400))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))

@@ -267,6 +267,16 @@ def test_a_strategy_that_no_recursion_can_have(strategy, words):
         len(pipeline["odd"])
 
 
+def test_a_program_that_joins_recursions_of_two_strategies_leaves_the_pipeline_as_it_was():
+    pipeline = deltic.Pipeline(strategy={"reaches": "full", "odd": "elastic"})
+    pipeline.datalog(TWO)
+    insert(pipeline, ("a", "b"))
+    with pytest.raises(DelticError, match="choose one strategy for both"):
+        pipeline.datalog("reaches(x, y) :- odd(x, y). odd(x, y) :- reaches(x, y).")
+    insert(pipeline, ("b", "c"))
+    assert set(pipeline["odd"]) == {("a", "b"), ("b", "c")}
+
+
 def test_an_attribute_that_the_package_does_not_have():
     with pytest.raises(AttributeError, match="no attribute 'Pipelin'"):
         deltic.Pipelin  # noqa: B018

@@ -57,7 +57,7 @@ def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:
             raise typer.BadParameter(f"--strategy is given twice for {view or 'all recursive views'}")
         chosen[view] = known[strategy]
     if "" not in chosen:
-        return chosen or "nested"
+        return chosen
     if len(chosen) > 1:
         raise typer.BadParameter(
             "--strategy is given for all recursive views and for single ones; nested is the default"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from deltic.demo.extract import facts_of
@@ -51,4 +52,4 @@ def warm_up() -> None:
     pipeline.datalog(".decl number(n: number)\n.input number\n.decl other(n: number)\nother(n) :- number(n).")
     for first in (0, _MANY):
         with pipeline.transaction() as change:
-            change.insert("number", pa.table({"n": pa.array(range(first, first + _MANY), pa.int64())}))
+            change.insert("number", pa.table({"n": np.arange(first, first + _MANY)}))

@@ -74,6 +74,7 @@ class Pipeline:
         program = compiled([*self._compiled.programs, parse(text, file)])
         engine = new_engine(self._engine_name, program.circuit, self._maintenance)
         if self._has_begun:
+            self._maintenance.check(program)
             engine.apply(self._contents(program), "trust")
         self._compiled, self._engine = program, engine
 
@@ -83,7 +84,8 @@ class Pipeline:
         `conflicts` overrides that of the pipeline.
         """
         self._refuse_inside_transaction("transactions do not nest")
-        self._maintenance.check(self._compiled)
+        if not self._has_begun:
+            self._maintenance.check(self._compiled)
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
 

@@ -103,8 +103,7 @@ class _Binder:
 
     def run(self, head: Layout, terms: Sequence[tuple[Term, Domain]]) -> Tables:
         for step in self.segment.steps:
-            row = self._step(step)
-            self.steps.append(self._pad(*row))
+            self.steps.append(self._pad(*self._step(step)))
         self.steps.append(self._pad(kernel.EMIT))
         static, moves = self._head(head, terms)
         slots = np.zeros(len(self.slot_of) + 1, np.uint64)

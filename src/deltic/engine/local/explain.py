@@ -78,9 +78,8 @@ def _relations(
         state = states[relation]
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.stores)
-        yield f"{relation}: {_keeps(state, strategies.of(stratum.relations))}" + (
-            f"; sorted {orders}" if orders else ""
-        )
+        kept = _keeps(state, strategies.of(stratum.relations))
+        yield f"{relation}: {kept}" + (f"; sorted {orders}" if orders else "")
         if relation in program.groupings:
             yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
         if relation in program.computed:

@@ -72,7 +72,7 @@ class Domain:
 
     def extend_amply(self, low: int, high: int) -> None:
         """Make room for the values and, beyond them, for three times as many as there are: more are to come."""
-        top = min(self.base + (1 << self.bits), 1 << 63) - 1
+        _, top = self.range()
         self.extend(
             max(low - 3 * (top - low), -(1 << 63)) if low < self.base else low,
             min(high + 3 * (high - self.base), (1 << 63) - 1) if high > top else high,

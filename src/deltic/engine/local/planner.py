@@ -236,9 +236,8 @@ class Planner:
             return (known == 0, not free & elsewhere[id(probe)], -known, len(free))
 
         probe = min(self.probes, key=rank)
-        for (
-            other
-        ) in self.probes:  # semijoins: nothing more will be known of these atoms, so a miss ends the search here
+        # Semijoins: nothing more will be known of these atoms, so a miss ends the search here.
+        for other in self.probes:
             if other is not probe and other.known(self.bound) and not other.free(self.bound) & elsewhere[id(other)]:
                 self.open(other)
         self.open(probe)

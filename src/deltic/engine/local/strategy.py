@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 class Strategy(enum.Enum):
@@ -22,8 +22,8 @@ class Strategy(enum.Enum):
 class Strategies:
     """A strategy for each recursive component: the one chosen for a relation of it, else `default`."""
 
-    default: Strategy = Strategy.NESTED
-    chosen: Mapping[str, Strategy] = field(default_factory=dict)
+    default: Strategy
+    chosen: Mapping[str, Strategy]
 
     def of(self, relations: Collection[str]) -> Strategy:
         """The strategy of the component of these relations."""

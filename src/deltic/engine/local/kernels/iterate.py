@@ -41,7 +41,7 @@ from deltic.engine.local.kernels.overlay import (
 from deltic.engine.local.kernels.query import Q_HEAD, finish, prepare, resume
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
 from deltic.engine.local.kernels.settle import NEVER, settle, upcoming
-from deltic.engine.local.kernels.types import Int, Ints, Table, Words2
+from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Words2
 
 # Columns of `relations`.
 R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND = range(8)
@@ -99,6 +99,18 @@ def _fill_delta(
         store_i64(level[WEIGHTS], i, signs[order[by_row[i]]])
     level[ROWS] = n
     level[MAX_TIME] = now
+
+
+@njit(cache=True)
+def _reconsider(
+    keys: Ints, rows: Words2, weights: Ints, size: Int, r: Int, words: Words2, times: Times
+) -> tuple[Ints, Words2, Ints, Int]:
+    """Let rows of relation r wait for their iterations, but for those whose time is NEVER: the heap and its size."""
+    keys, rows, weights = grown(keys, rows, weights, size, times.size)
+    for j in range(times.size):
+        if times[j] != NEVER:
+            size = push(keys, rows, weights, size, (np.int64(times[j]) << RELATION_BITS) + r, words, j, 0)
+    return keys, rows, weights, size
 
 
 @njit(cache=True)
@@ -250,10 +262,7 @@ def iterate(
             if counts_kept:
                 _fill_delta(levels[counts, DELTA], words, np.flatnonzero(counted), counted, now, moves, 0, 0, width)
                 absorb(levels, spares, counts, NEAR, DELTA, width)
-            keys, rows, weights = grown(keys, rows, weights, size, later.size)
-            for j in range(later.size):
-                if later[j] != NEVER:
-                    size = push(keys, rows, weights, size, (np.int64(later[j]) << RELATION_BITS) + r, words, j, 0)
+            keys, rows, weights, size = _reconsider(keys, rows, weights, size, r, words, later)
             lost = lost_of[r + 1]
             if lost.shape[1]:
                 found = relations[r, R_FOUND]
@@ -261,12 +270,7 @@ def iterate(
                 absorb(levels, spares, found, NEAR, DELTA, width)
                 run_count = gather(runs, 0, arrangements, base, levels, found, False)
                 following = upcoming(lost, runs[:run_count], now)
-                keys, rows, weights = grown(keys, rows, weights, size, following.size)
-                for j in range(following.size):
-                    if following[j] != NEVER:
-                        size = push(
-                            keys, rows, weights, size, (np.int64(following[j]) << RELATION_BITS) + r, lost, j, 0
-                        )
+                keys, rows, weights, size = _reconsider(keys, rows, weights, size, r, lost, following)
             moved = np.flatnonzero(actions)
             if not moved.size:
                 continue

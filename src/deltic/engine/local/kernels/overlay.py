@@ -93,12 +93,19 @@ def absorb(levels: Levels, spares: Levels, a: Int, target: Int, source: Int, wid
 
 
 @njit(cache=True)
-def gather(runs: Table, n: Int, arrangements: Table, base: Table, levels: Levels, a: Int, with_delta: bool) -> Int:
-    """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
-    for r in range(arrangements[a, A_BASE], arrangements[a, A_BASE] + arrangements[a, A_BASE_COUNT]):
+def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
+    """Write `count` descriptors of `base` from row n of `runs` on: the row after the last."""
+    for r in range(first, first + count):
         for k in range(4):
             runs[n, k] = base[r, k]
         n += 1
+    return n
+
+
+@njit(cache=True)
+def gather(runs: Table, n: Int, arrangements: Table, base: Table, levels: Levels, a: Int, with_delta: bool) -> Int:
+    """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
+    n = copy_runs(runs, n, base, arrangements[a, A_BASE], arrangements[a, A_BASE_COUNT])
     for level in range(FAR, NEAR - 1 - with_delta, -1):
         if levels[a, level, ROWS]:
             for k in range(4):

@@ -21,6 +21,7 @@ from deltic.engine.local.kernels.overlay import (
     MAX_TIME,
     NEAR,
     Levels,
+    copy_runs,
     gather,
 )
 from deltic.engine.local.kernels.search import TIMES
@@ -33,10 +34,24 @@ TABLES = (
     *("fingers", "ranges", "cursors", "path", "state"),
 )
 Q_SIZE = Q_TABLES + 2 * len(TABLES)
-Q_STEPS, Q_GROUPS, Q_KEYS, Q_BINDS, Q_PARTS, Q_TESTS, Q_CODE, Q_LETS, Q_HEADS, Q_MOVES, Q_SLOTS = range(
-    Q_TABLES, Q_TABLES + 22, 2
-)
-Q_FINGERS, Q_RANGES, Q_CURSORS, Q_PATH, Q_STATE = range(Q_TABLES + 22, Q_SIZE, 2)
+(
+    Q_STEPS,
+    Q_GROUPS,
+    Q_KEYS,
+    Q_BINDS,
+    Q_PARTS,
+    Q_TESTS,
+    Q_CODE,
+    Q_LETS,
+    Q_HEADS,
+    Q_MOVES,
+    Q_SLOTS,
+    Q_FINGERS,
+    Q_RANGES,
+    Q_CURSORS,
+    Q_PATH,
+    Q_STATE,
+) = range(Q_TABLES, Q_SIZE, 2)
 # Columns of `atoms`.
 T_ARRANGEMENT, T_VERSION, T_TIMED = range(3)
 # Versions of an arrangement: without the change of the present iteration, with it, and as it was before the epoch.
@@ -84,10 +99,7 @@ def prepare(
         a = atom[T_ARRANGEMENT]
         start = n
         if atom[T_VERSION] == START:
-            for r in range(arrangements[a, A_START], arrangements[a, A_START] + arrangements[a, A_START_COUNT]):
-                for k in range(4):
-                    runs[n, k] = base[r, k]
-                n += 1
+            n = copy_runs(runs, n, base, arrangements[a, A_START], arrangements[a, A_START_COUNT])
             timed = timed or atom[T_TIMED] != 0
         else:
             n = gather(runs, n, arrangements, base, levels, a, atom[T_VERSION] == WITH)
