@@ -1,6 +1,6 @@
 """The derivative of a fixpoint, literally as the nested stream of [DBSP §7.2]: epochs × iterations.
 
-`deltic.circuit.reference` gives a fixpoint's derivative its meaning by definition, D ∘ fix ∘ I, and so never runs
+`oracle.interpreter` gives a fixpoint's derivative its meaning by definition, D ∘ fix ∘ I, and so never runs
 the body's derivative that the calculus computed. Here it is run: iteration k has a machine of its own, which sees in
 each epoch the changes of the imports and the change that the feedbacks had at iteration k − 1 of the same epoch.
 """
@@ -13,8 +13,8 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.pointwise import Inputs, Rows, Value
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.circuit.oracle.pointwise import Inputs, Rows, Value
 
 ITERATIONS = 500
 

@@ -9,8 +9,8 @@ from deltic.algebra.zset import ZSet
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit.graph import Circuit
-from deltic.circuit.pointwise import Rows
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.circuit.oracle.pointwise import Rows
 from tests.differential.circuits import integrals
 
 Epoch = Mapping[str, Rows]

@@ -18,7 +18,7 @@ from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.errors import UnsupportedError
 from tests.calculus.streams import check, differences
 from tests.calculus.test_derivatives import CASES, closure

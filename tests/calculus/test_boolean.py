@@ -16,7 +16,7 @@ from deltic.algebra.lattices import FiniteSets
 from deltic.algebra.zset import ZSet
 from deltic.calculus.boolean import GAINS, incrementalize_sets
 from deltic.circuit import operators as ops
-from deltic.circuit.reference import Interpreter, run
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.errors import UnsupportedError
 from tests.calculus.test_derivatives import CASES, circuit, closure
 from tests.differential.circuits import Shape, random_circuit, random_row, sources_of

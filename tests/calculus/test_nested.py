@@ -18,7 +18,7 @@ from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.types import Schema, Type, ZSetType
 from tests.differential.circuits import random_row
 

@@ -19,11 +19,11 @@ from deltic.calculus.push import push
 from deltic.calculus.recursion import chain, lowered, naive
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
-from deltic.circuit import reference
 from deltic.circuit.denotation import denote
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.machine import DataflowMachine
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle import interpreter as reference
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 from tests.calculus.streams import differences

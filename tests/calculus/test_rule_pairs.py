@@ -11,8 +11,8 @@ import pytest
 
 from deltic.calculus.push import push
 from deltic.circuit.machine import DataflowMachine
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.reference import Interpreter
 from tests.differential.circuits import random_epochs
 
 AB, BD, DA = "{a: int64, b: int64}", "{b: int64, d: int64}", "{d: int64, a: int64}"

@@ -14,8 +14,8 @@ import pytest
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.reference import Interpreter
 from deltic.circuit.types import Schema, Type
 from tests.differential.circuits import random_epochs
 

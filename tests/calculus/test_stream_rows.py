@@ -17,7 +17,7 @@ from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
 from tests.calculus.streams import check
 from tests.calculus.test_derivatives import AB, CASES, SOURCES, circuit, streams
 from tests.differential.circuits import random_epochs

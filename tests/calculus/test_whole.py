@@ -18,10 +18,10 @@ from deltic.calculus.push import push
 from deltic.calculus.recursion import chain
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
-from deltic.circuit import reference
 from deltic.circuit.inlining import inline
 from deltic.circuit.machine import DataflowMachine
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle import interpreter as reference
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.errors import UnsupportedError
 from tests.calculus.streams import differences
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs

@@ -7,7 +7,7 @@ from deltic.algebra.streams import Stream
 from deltic.algebra.zset import ZSet
 from deltic.circuit.denotation import denote
 from deltic.circuit.machine import DataflowMachine
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
 
 
 def by_interpreter(circuit, epochs):

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit.aggregation import aggregate
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.aggregate import FUNCTIONS
+from deltic.circuit.oracle.aggregation import aggregate
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError

@@ -16,7 +16,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.constructions import convolution, delayed, last_steps, matches, stream_join, while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.reference import Interpreter, run
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError
 from tests.calculus.nested import NestedInterpreter

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from deltic.circuit.evaluate import evaluate
 from deltic.circuit.expressions import cast, column, infer, literal, show
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from tests.differential.expressions import SCHEMA, SMALL, random_row, random_scalar
 

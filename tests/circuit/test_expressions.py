@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from deltic.circuit.evaluate import evaluate
 from deltic.circuit.expressions import (
     ARITHMETIC,
     BITWISE,
@@ -20,6 +19,7 @@ from deltic.circuit.expressions import (
     is_total,
     literal,
 )
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from deltic.errors import UnsupportedError
 

@@ -13,8 +13,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import GENERATORS, generate
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.reference import run
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError
 

@@ -11,7 +11,6 @@ from deltic.algebra.streams import Stream
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import machine as package
-from deltic.circuit import memory as remembering
 from deltic.circuit import operators as ops
 from deltic.circuit.denotation import denote
 from deltic.circuit.graph import CircuitBuilder
@@ -19,7 +18,8 @@ from deltic.circuit.machine import DataflowMachine
 from deltic.circuit.machine import compile as compiling
 from deltic.circuit.machine.events import Data, Queue, Repeat
 from deltic.circuit.machine.nodes import Output
-from deltic.circuit.memory import Memory
+from deltic.circuit.oracle import memory as remembering
+from deltic.circuit.oracle.memory import Memory
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import X, reached
 

@@ -14,7 +14,7 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.reference import run
+from deltic.circuit.oracle.interpreter import run
 from deltic.circuit.types import ZSetType
 from deltic.datalog import check, lower, parse
 from tests.circuit.examples import XY, rename, within

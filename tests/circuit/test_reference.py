@@ -7,10 +7,10 @@ from sqlglot import exp
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit import reference
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.reference import Interpreter, run
+from deltic.circuit.oracle import interpreter as reference
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import XY, YZ, X, Y, arithmetic, unreachable

@@ -8,11 +8,12 @@ import pytest
 
 from deltic.algebra.streams import DivergenceError
 from deltic.algebra.zset import ZSet
-from deltic.circuit import denotation, reference
+from deltic.circuit import denotation
 from deltic.circuit import operators as ops
 from deltic.circuit.machine import compile as compiling
 from deltic.circuit.machine.loops import WatchingExit
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle import interpreter as reference
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.errors import DelticError, UnsupportedError
 from tests.circuit.meanings import by_denotation, by_interpreter, by_machine
 from tests.circuit.well_formed import random_well_formed

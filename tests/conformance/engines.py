@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
-from deltic.circuit.pointwise import Rows
+from deltic.circuit.oracle.pointwise import Rows
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult

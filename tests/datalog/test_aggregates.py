@@ -6,7 +6,7 @@ Each case catches a reading of Soufflé's language that is near the right one.
 import pytest
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.reference import run
+from deltic.circuit.oracle.interpreter import run
 from deltic.datalog import check, lower, parse
 
 DATA = """

@@ -7,7 +7,7 @@ The oracle is `naive.py`, which evaluates the syntax tree.
 from hypothesis import given, settings
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.reference import run
+from deltic.circuit.oracle.interpreter import run
 from deltic.datalog import check, lower, parse
 from tests.datalog.naive import evaluate_program
 from tests.datalog.programs import contents, programs

@@ -17,7 +17,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.pointwise import Rows
+from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.types import Column, Schema, Type
 
 VALUES: dict[str, tuple[Any, ...]] = {

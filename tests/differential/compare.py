@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
-from deltic.circuit.pointwise import Row, Rows
+from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow

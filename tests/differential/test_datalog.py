@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import pytest
 
 from deltic.algebra.zset import ZSet
-from deltic.circuit.reference import run as reference
+from deltic.circuit.oracle.interpreter import run as reference
 from deltic.engine.local.engine import LocalEngine
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine

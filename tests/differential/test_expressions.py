@@ -16,7 +16,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import cast, column, show
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.pointwise import Rows
+from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow

@@ -14,9 +14,9 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
-from deltic.circuit import reference
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.memory import Memory
+from deltic.circuit.oracle import interpreter as reference
+from deltic.circuit.oracle.memory import Memory
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import reached, unreachable
 from tests.circuit.meanings import by_denotation, by_interpreter, by_machine

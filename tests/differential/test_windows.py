@@ -13,9 +13,9 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
-from deltic.circuit import reference
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.oracle import interpreter as reference
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Type
 from deltic.engine.local.engine import LocalEngine

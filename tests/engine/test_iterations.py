@@ -13,8 +13,8 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.pointwise import Row, Rows
-from deltic.circuit.reference import Interpreter, run
+from deltic.circuit.oracle.interpreter import Interpreter, run
+from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.strategy import Strategy

@@ -19,7 +19,7 @@ from deltic.calculus import DERIVATIVES
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
-from deltic.circuit.reference import Interpreter, run
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from tests.algebra.domains import zsets
 from tests.calculus.mutations import MUTATIONS
 from tests.calculus.test_derivatives import CASES, NAMED, streams

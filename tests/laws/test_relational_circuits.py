@@ -17,7 +17,7 @@ from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.reference import Interpreter, run
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.types import Column, Type
 from tests.circuit.examples import XY, rename
 

@@ -38,12 +38,12 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT
-from deltic.circuit.memory import Time
-from deltic.circuit.pointwise import POINTWISE, Rows
+from deltic.circuit.oracle.memory import Time
+from deltic.circuit.oracle.pointwise import POINTWISE, Rows
+from deltic.circuit.oracle.windows import latest, within
 from deltic.circuit.scopes import Meaning, Scope, StreamBundle, Streams, Value
 from deltic.circuit.settling import Settling
 from deltic.circuit.types import Schema
-from deltic.circuit.windows import latest, within
 from deltic.errors import UnsupportedError
 
 Bundle = Mapping[str, Rows]

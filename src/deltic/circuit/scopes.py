@@ -8,7 +8,7 @@ from typing import Any
 
 from deltic.algebra.groups import Z_SETS
 from deltic.algebra.streams import Stream, lift_repeatedly, nested_streams
-from deltic.circuit.memory import Time
+from deltic.circuit.oracle.memory import Time
 from deltic.circuit.settling import at
 
 Streams = Stream[Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 from deltic.algebra.streams import Stream
 from deltic.algebra.zset import ZSet
-from deltic.circuit.memory import Time
+from deltic.circuit.oracle.memory import Time
 from deltic.errors import UnsupportedError
 
 

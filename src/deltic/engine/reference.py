@@ -14,8 +14,8 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
-from deltic.circuit.pointwise import Row, Rows
-from deltic.circuit.reference import Interpreter
+from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.circuit.types import Schema
 from deltic.engine.batches import conforming
 from deltic.engine.changes import Changes, ViewChange, count

@@ -14,8 +14,8 @@ from deltic.calculus.passes import OPTIMIZATIONS, optimize
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
+from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.reference import Interpreter, run
 from tests.calculus.passes.cases import CASES, STAY
 from tests.circuit.examples import unreachable
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs

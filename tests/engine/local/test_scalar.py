@@ -8,8 +8,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from deltic.circuit.evaluate import evaluate
 from deltic.circuit.expressions import columns_of, show
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from deltic.engine.local import scalar
 from deltic.engine.local.codec import Interner, decode, encode

@@ -59,7 +59,7 @@ def test_a_refusal():
         LocalEngine(builder.build())
     assert str(error.value) == (
         "local engine: %4 window [x, 10] is not supported: it can read how a window changes, not the window; "
-        "deltic.circuit.reference.Interpreter runs it, slowly"
+        "deltic.circuit.oracle.interpreter.Interpreter runs it, slowly"
     )
 
 

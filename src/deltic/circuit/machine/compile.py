@@ -14,9 +14,9 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.machine.events import Queue
 from deltic.circuit.machine.loops import Bundle, Entry, Exit, WatchingExit
 from deltic.circuit.machine.nodes import Controller, Delay, Machine, Primitive
-from deltic.circuit.pointwise import POINTWISE
+from deltic.circuit.oracle.pointwise import POINTWISE
+from deltic.circuit.oracle.windows import latest, recent
 from deltic.circuit.types import EdgeType, ZSetType
-from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
 
 Types = Sequence[EdgeType]

@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.machine.compile import Place, compile_circuit
 from deltic.circuit.machine.events import Data, Queue
 from deltic.circuit.machine.nodes import Controller, Output
-from deltic.circuit.pointwise import Rows
+from deltic.circuit.oracle.pointwise import Rows
 
 
 class DataflowMachine:

@@ -6,7 +6,7 @@ import heapq
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from deltic.circuit.memory import Time
+from deltic.circuit.oracle.memory import Time
 
 
 @dataclass(frozen=True)

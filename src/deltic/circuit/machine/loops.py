@@ -9,7 +9,7 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit.machine.events import Data, Queue, Repeat
 from deltic.circuit.machine.nodes import Controller, Machine, Primitive
-from deltic.circuit.memory import Memory, Time
+from deltic.circuit.oracle.memory import Memory, Time
 from deltic.errors import UnsupportedError
 
 

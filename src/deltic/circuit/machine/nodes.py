@@ -7,7 +7,7 @@ from typing import Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.machine.events import Data, Event, Latch, Queue, Receiver, Repeat, Reset
-from deltic.circuit.memory import Memory, Time
+from deltic.circuit.oracle.memory import Memory, Time
 
 
 class Machine:

@@ -36,7 +36,7 @@ class Aggregate(Operator):
     none for no rows. A row counts as often as it weighs. `sum` of whole numbers wraps around at 64 bits; `sum` of
     floats and every `mean` are the exact values, rounded once; `min` and `max` are of the values whose weights add up
     to more than zero, in the order of comparisons. NULLs are passed over: only what has nothing else is NULL, and
-    `count` of it 0. `circuit.aggregation` says all this in code.
+    `count` of it 0. `oracle.aggregation` says all this in code.
     """
 
     keyword: ClassVar[str] = "aggregate"

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from deltic.circuit import operators as ops
-from deltic.circuit.evaluate import evaluate
 from deltic.circuit.graph import Circuit
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
 from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.rules import lower_rule

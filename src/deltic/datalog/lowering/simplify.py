@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
-from deltic.circuit.evaluate import evaluate
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.scalars import predicate, scalar

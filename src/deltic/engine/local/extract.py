@@ -15,9 +15,9 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.evaluate import evaluate
 from deltic.circuit.expressions import is_literal, is_total, operands_of, show
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Schema, Type
 from deltic.engine.local.computed import Delayed, Expanded, Windowed
 from deltic.engine.local.rules import (

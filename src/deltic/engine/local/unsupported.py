@@ -6,7 +6,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.types import Schema
 from deltic.errors import UnsupportedError
 
-_INTERPRETER = "deltic.circuit.reference.Interpreter runs it, slowly"
+_INTERPRETER = "deltic.circuit.oracle.interpreter.Interpreter runs it, slowly"
 _REMEDIES: dict[type[ops.Operator], str] = {
     ops.Window: f"it can read how a window changes, not the window; {_INTERPRETER}",
 }

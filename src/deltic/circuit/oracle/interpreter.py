@@ -9,10 +9,10 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.iterations import ITERATION_LIMIT, computing_rules, limit_error
-from deltic.circuit.memory import Memory, Time
-from deltic.circuit.pointwise import POINTWISE, Inputs, Rows, Value
+from deltic.circuit.oracle.memory import Memory, Time
+from deltic.circuit.oracle.pointwise import POINTWISE, Inputs, Rows, Value
+from deltic.circuit.oracle.windows import latest, recent
 from deltic.circuit.types import ZSetType
-from deltic.circuit.windows import latest, recent
 from deltic.errors import UnsupportedError
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from deltic.algebra.relational import antijoin
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit.aggregation import aggregate
-from deltic.circuit.evaluate import evaluate
 from deltic.circuit.generators import generate
+from deltic.circuit.oracle.aggregation import aggregate
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Schema, ZSetType
 
 Row = tuple[Any, ...]

@@ -14,8 +14,8 @@ from typing import Any
 
 from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
-from deltic.circuit.evaluate import in_order, wrap
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
+from deltic.circuit.oracle.evaluate import in_order, wrap
 from deltic.circuit.types import Schema, Type
 
 Row = tuple[Any, ...]
