@@ -16,8 +16,8 @@ from harness import DATA
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.refresh import Policy, Refresh
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import WEIGHT
 
 Tables = Mapping[str, pa.Table]

@@ -126,13 +126,13 @@ THIN = {
 }
 
 
-@pytest.mark.law("CS Thin change structures", "CS Thin equivalences")
+@pytest.mark.law("CS CompiledLoop change structures", "CS CompiledLoop equivalences")
 @pytest.mark.parametrize("name", THIN)
 def test_thin_actions(name):
     check_thin(*THIN[name])
 
 
-@pytest.mark.law("CS Thin change structures")
+@pytest.mark.law("CS CompiledLoop change structures")
 def test_what_is_not_thin():
     zero, one, two = frozenset({0}), frozenset({1}), frozenset({2})
     intersection = MeetAction(Powerset(zero | one | two))
@@ -143,7 +143,7 @@ def test_what_is_not_thin():
     assert not Finite(INTEGERS_MODULO_2, (0, 1), (0, 1, 2)).is_thin()
 
 
-@pytest.mark.law("CS Thin equivalences")
+@pytest.mark.law("CS CompiledLoop equivalences")
 @pytest.mark.parametrize("name", ["ℤ₃", "Z-sets", "F₂"])
 def test_the_minus_of_a_thin_action_recovers_the_change(name):
     action, values, changes = THIN[name]

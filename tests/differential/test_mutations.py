@@ -14,9 +14,12 @@ import pytest
 from deltic.calculus import DERIVATIVES
 from deltic.circuit import operators as ops
 from deltic.datalog import check, lower, parse
-from deltic.engine.local import engine, recursion, relation, scalar
+from deltic.engine.local import engine
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.run import Run
+from deltic.engine.local.operators import scalar
+from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.storage import state as relation
+from deltic.engine.local.storage.run import Run
 from tests.calculus.mutations import MUTATIONS
 from tests.conformance.programs import CLOSURE
 from tests.differential import test_circuits

@@ -11,9 +11,14 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from deltic.engine.local import aggregate, evaluate, recursion, refresh, relation, store
 from deltic.engine.local import engine as engine_module
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.operators import aggregate
+from deltic.engine.local.operators import query as evaluate
+from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.recursion import refresh
+from deltic.engine.local.storage import arrangement as store
+from deltic.engine.local.storage import state as relation
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.errors import ChangeError

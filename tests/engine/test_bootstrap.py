@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from deltic.engine.local.codec import decode
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.refresh import Policy, Refresh
-from deltic.engine.local.relation import State
-from deltic.engine.local.run import Run
-from deltic.engine.local.store import Arrangement
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.codec import decode
+from deltic.engine.local.storage.run import Run
+from deltic.engine.local.storage.state import State
 from tests.differential.cases import Case
 from tests.differential.compare import Contents, batches_of, changes_between
 from tests.differential.random_programs import FLOAT, NUMBER, SYMBOL, UNSIGNED, random_program, random_run
@@ -61,7 +61,7 @@ def state_of(engine: LocalEngine) -> dict[Any, Counter[Any]]:
     """All entries of all arrangements, summed over their runs."""
     result = {}
     for name, state in engine.states.items():
-        arrangements = {("store", order): a for order, a in state.stores.items()}
+        arrangements = {("store", order): a for order, a in state.by_order.items()}
         if state.counts is not None:
             arrangements["counts", ()] = state.counts
         for key, arrangement in arrangements.items():

@@ -12,7 +12,7 @@ from deltic.circuit.iterations import computing_rules
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import DelticError, IterationLimitError
 from deltic.pipeline.session import Pipeline

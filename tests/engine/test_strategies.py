@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from deltic.engine.local import refresh
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.refresh import Policy, Refresh
-from deltic.engine.local.strategy import Strategy
+from deltic.engine.local.recursion import refresh
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
 from tests.conformance.programs import FOLLOWS
 from tests.differential.cases import Case

@@ -67,8 +67,8 @@ def new_engine(name: EngineName, circuit: Circuit, maintenance: Maintenance) -> 
 
         return ReferenceEngine(circuit, maintenance.iteration_limit)
     from deltic.engine.local.engine import LocalEngine
-    from deltic.engine.local.refresh import Policy, Refresh
-    from deltic.engine.local.strategy import Strategy
+    from deltic.engine.local.recursion.refresh import Policy, Refresh
+    from deltic.engine.local.recursion.strategy import Strategy
 
     policy, _, strict = maintenance.refresh.partition(" ")
     refresh = Refresh(Policy(policy), maintenance.switch, bool(strict))

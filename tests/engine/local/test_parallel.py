@@ -11,14 +11,17 @@ from collections.abc import Iterator
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.local import evaluate, relation, run, search
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.operators import query as evaluate
+from deltic.engine.local.operators import search
 from deltic.engine.local.parallel import run_all, stream, threads
-from deltic.engine.local.refresh import Policy, Refresh
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.storage import run
+from deltic.engine.local.storage import state as relation
 from deltic.engine.reference import from_arrow
 from tests.conformance.engines import Driver
 from tests.differential.test_datalog import check_seeds
-from tests.engine.local.test_run import entries_of, make_run, random_entries
+from tests.engine.local.storage.test_run import entries_of, make_run, random_entries
 
 PROGRAM = """
 .decl e(x: number, y: number)

@@ -13,21 +13,13 @@ from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.changes import Changes
-from deltic.engine.local.codec import Interner
-from deltic.engine.local.domains import assign_domains
-from deltic.engine.local.evaluate import Environment, Evaluation, value_of
 from deltic.engine.local.explain import explain
-from deltic.engine.local.extract import extract
 from deltic.engine.local.kernels.compiling import announce_compilation
-from deltic.engine.local.layout import Domain, DomainOverflow
-from deltic.engine.local.lookup import find_rows
-from deltic.engine.local.planner import plan
-from deltic.engine.local.refresh import AUTO, Refresh
-from deltic.engine.local.relation import Snapshot, State
-from deltic.engine.local.rules import Kind
-from deltic.engine.local.strata import Strata, constant_change
-from deltic.engine.local.strategy import Strategies, Strategy
-from deltic.engine.local.tables import (
+from deltic.engine.local.operators.query import Environment, Evaluation, value_of
+from deltic.engine.local.plan.planner import plan
+from deltic.engine.local.recursion.refresh import AUTO, Refresh
+from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.local.storage.arrow import (
     Encoded,
     decode_rows,
     encode_batch,
@@ -36,7 +28,15 @@ from deltic.engine.local.tables import (
     table_change,
     view_change,
 )
+from deltic.engine.local.storage.codec import Interner
+from deltic.engine.local.storage.domains import assign_domains
+from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.storage.lookup import find_rows
+from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.strata import Strata, constant_change
 from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
+from deltic.program.extract import extract
+from deltic.program.program import Kind
 
 if TYPE_CHECKING:
     from sqlglot import exp

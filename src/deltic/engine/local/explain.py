@@ -9,17 +9,17 @@ from deltic.calculus.passes import optimize
 from deltic.calculus.report import bounded, operator_lines, recursion_lines, step_lines
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
-from deltic.engine.local.evaluate import Evaluation
-from deltic.engine.local.relation import State
-from deltic.engine.local.rules import Kind, Program
-from deltic.engine.local.strategy import Strategies, Strategy
+from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.local.storage.state import State
+from deltic.program.program import Kind, Program
 
 _KEEPS = {
     Kind.TABLE: "table",
     Kind.CONSTANT: "constant",
     Kind.SET: "set, by the number of derivations of each row",
     Kind.BAG: "Z-set, by the weight of each row",
-    Kind.PASSED: "rows that are passed on, of which nothing is kept",
+    Kind.TRANSIENT: "rows that are passed on, of which nothing is kept",
     Kind.AGGREGATE: "aggregate, by the totals of each group",
 }
 
@@ -77,7 +77,7 @@ def _relations(
     for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
-        orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.stores)
+        orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.by_order)
         kept = _keeps(state, strategies.of(stratum.relations))
         yield f"{relation}: {kept}" + (f"; sorted {orders}" if orders else "")
         if relation in program.groupings:

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from deltic.engine.local.aggregate import Aggregates
-from deltic.engine.local.codec import Interner, encode
-from deltic.engine.local.components import component_of
-from deltic.engine.local.computed import Computed, Delayed, Expanded
-from deltic.engine.local.delaying import Delaying
-from deltic.engine.local.evaluate import Environment, Evaluation
-from deltic.engine.local.expansion import Expansion
-from deltic.engine.local.pending import Batch
-from deltic.engine.local.refresh import Recursive, Refresh
-from deltic.engine.local.relation import State
-from deltic.engine.local.rules import Grouping, Kind, Program
-from deltic.engine.local.run import NO_WEIGHTS, Run, plain
-from deltic.engine.local.strategy import Strategies
-from deltic.engine.local.windowing import Windowing
+from deltic.engine.local.operators.aggregate import Aggregates
+from deltic.engine.local.operators.delay import Delaying
+from deltic.engine.local.operators.flat_map import Expansion
+from deltic.engine.local.operators.query import Environment, Evaluation
+from deltic.engine.local.operators.window import Windowing
+from deltic.engine.local.recursion.component import component_of
+from deltic.engine.local.recursion.refresh import Recursive, Refresh
+from deltic.engine.local.recursion.strategy import Strategies
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.codec import Interner, encode
+from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
+from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import ComponentReport
+from deltic.program.computed import Computed, Delayed, Expanded
+from deltic.program.program import Grouping, Kind, Program
 
 
 class Strata:
@@ -99,11 +99,11 @@ class _Derived:
         total = batch.total()
         if total is None:
             return
-        weighted = state.relation.kind in (Kind.BAG, Kind.PASSED)
+        weighted = state.relation.kind in (Kind.BAG, Kind.TRANSIENT)
         change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
         if len(change):
             state.delta = change
-            if state.relation.kind is not Kind.PASSED:
+            if state.relation.kind is not Kind.TRANSIENT:
                 state.append(change)
 
 

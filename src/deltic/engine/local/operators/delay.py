@@ -1,0 +1,35 @@
+"""Explicit delays: the change of a relation one epoch ago [DBSP §8.3]."""
+
+from __future__ import annotations
+
+from deltic.engine.local.operators.search import Visits
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.run import Run
+from deltic.engine.local.storage.state import State
+
+
+class Delaying:
+    """One delay. Beside the target stands the change that is due in the next epoch."""
+
+    def __init__(self, source: State, target: State, visits: Visits) -> None:
+        self.source, self.target, self.visits = source, target, visits
+        self.pending = Arrangement(target.canonical, target.domains)
+        target.auxiliary = (self.pending,)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is a change for the coming epoch, even if nothing else changes in it."""
+        return bool(self.pending.runs)
+
+    def change(self) -> Run | None:
+        """The change of the source in the epoch before, None for none; keeps that of this one."""
+        due, new = self.pending.runs, self.source.delta
+        self.pending.runs = ()
+        if new is not None and len(new):
+            self.visits.rows += len(new)
+            words = self.pending.layout.pack(self.source.layout.unpack(new.words), len(new))
+            self.pending.runs = (Run(words, weights=new.weights),)
+        if not due:
+            return None
+        words = self.target.layout.pack(self.pending.layout.unpack(due[0].words), len(due[0]))
+        return Run(words, weights=due[0].weights)

@@ -1,0 +1,87 @@
+"""Flatmaps: from a change of rows to the change of the rows that a generator makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deltic.circuit.expressions import infer
+from deltic.circuit.generators import GENERATORS, generate
+from deltic.circuit.operators import FlatMap
+from deltic.circuit.types import Type
+from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.storage.codec import Interner, decode, encode
+from deltic.engine.local.storage.layout import Values
+from deltic.engine.local.storage.run import Run, consolidate, plain
+from deltic.engine.local.storage.state import State
+
+Rows = npt.NDArray[np.int64]  # for each value that is generated, the number of the row
+Argument = tuple[np.ndarray[Any, Any], Type]
+
+
+class Expansion:
+    """One flatmap between the states of two relations; the last column of `target` holds the generated values."""
+
+    def __init__(self, flat_map: FlatMap, source: State, target: State, environment: Environment) -> None:
+        self.flat_map, self.source, self.target, self.environment = flat_map, source, target, environment
+
+    def change(self) -> Run:
+        """The change of the target from that of the source; DomainOverflow where a value has no place yet."""
+        delta = self.source.delta
+        assert delta is not None
+        self.environment.visits.rows += len(delta)
+        rows, values = self._generated(delta)
+        placed = self.target.domains[-1].place(values)
+        columns = [column[rows] for column in self.source.layout.unpack(delta.words)]
+        words = self.target.layout.pack([*columns, placed], len(values))
+        words, sums = consolidate(words, delta.all_weights()[rows])
+        return Run(words, weights=plain(sums))
+
+    def _generated(self, delta: Run) -> tuple[Rows, Values]:
+        """The generated values, in the order of the rows, as relations hold them."""
+        schema, interner = self.source.relation.schema, self.environment.interner
+        values = dict(zip(schema.names, self.source.layout.values(delta.words), strict=True))
+        columns = scalar.Columns(values, schema.types, len(delta), interner)
+        arguments: list[Argument] = []
+        defined = np.ones(len(delta), bool)
+        for expression in self.flat_map.expressions:
+            found, nulls = scalar.evaluate(expression, columns)
+            arguments.append((np.broadcast_to(found, (len(delta),)), infer(expression, schema.types)))
+            defined &= True if nulls is None else ~nulls
+        if self.flat_map.generator == "range":
+            return ranges(defined, *(argument for argument, _ in arguments))
+        return _one_by_one(self.flat_map.generator, defined, arguments, interner)
+
+
+def ranges(
+    defined: npt.NDArray[np.bool_], start: Values, stop: Values, step: Values | None = None
+) -> tuple[Rows, Values]:
+    """The values of `range` for all rows at once; none where it is not `defined`."""
+    step = np.ones_like(start) if step is None else step
+    up = step > 0
+    distance = np.where(up, stop - start, start - stop).view(np.uint64)  # right though the difference may wrap around
+    size = np.where(up, step, -step).view(np.uint64)
+    some = defined & np.where(up, start < stop, (start > stop) & (step < 0))
+    counts = np.where(some, (distance - np.uint64(1)) // np.maximum(size, np.uint64(1)) + np.uint64(1), np.uint64(0))
+    lengths = counts.astype(np.int64)
+    rows = np.repeat(np.arange(len(start)), lengths)
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return rows, start[rows] + places * step[rows]
+
+
+def _one_by_one(
+    name: str, defined: npt.NDArray[np.bool_], arguments: Sequence[Argument], interner: Interner
+) -> tuple[Rows, Values]:
+    """The values of any generator, row by row."""
+    chosen = np.flatnonzero(defined)
+    stored = [(scalar.stored(found[chosen], type_), type_) for found, type_ in arguments]
+    columns = [decode(values, type_, interner).to_pylist() for values, type_ in stored]
+    lists = [list(generate(name, row)) for row in zip(*columns, strict=True)]
+    type_ = GENERATORS[name].type
+    generated = pa.array([value for found in lists for value in found], type_.arrow)
+    return np.repeat(chosen, [len(found) for found in lists]), encode(generated, type_, interner)

@@ -1,0 +1,265 @@
+"""Evaluating queries: a plan's segments one after the other, from the change to derivations of the head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from deltic.circuit.expressions import infer
+from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.types import Type
+from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.search import Derived, Visits, search
+from deltic.engine.local.plan.bind import Encoding, Tables, bind
+from deltic.engine.local.plan.estimate import Estimate, estimate
+from deltic.engine.local.plan.grouping import plan_groups
+from deltic.engine.local.plan.plan import Access, Plan, Segment
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.codec import Interner
+from deltic.engine.local.storage.layout import Domain, Layout, Place, Raw, Values
+from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
+from deltic.engine.local.storage.state import State
+from deltic.program.queries import Term, When, variable_name
+
+# Rows of a change from which on it is searched by groups: sorting and planning cost less than what they save.
+_MANY = 1 << 12
+
+Mask = npt.NDArray[np.bool_]
+# The runs of an arrangement that make up one version of it.
+Version = Callable[[Arrangement], tuple[Run, ...]]
+
+
+@dataclass
+class Environment:
+    """What the evaluation of all queries shares."""
+
+    states: Mapping[str, State]
+    interner: Interner
+    visits: Visits = field(default_factory=Visits)
+    iteration_limit: int = ITERATION_LIMIT
+
+
+@dataclass
+class Actual:
+    """What a query did since its engine was made: rows of changes that it followed, derivations, and rows visited.
+
+    Large batches of derivations are counted after equal ones were added up.
+    """
+
+    changed: int = 0
+    derived: int = 0
+    visited: int = 0
+
+
+class Evaluation:
+    """A query's plan, bound to the states of the relations that it reads."""
+
+    def __init__(self, plan: Plan, domains: dict[int, Domain], environment: Environment) -> None:
+        self.plan, self.domains, self.environment = plan, domains, environment
+        self.query = plan.query
+        self.head = environment.states[self.query.head]
+        self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self.actual = Actual()
+        self._bound: list[_Bound] = []
+        self._value_of: Callable[[exp.Expression], int] | None = None
+        self._grouped: dict[tuple[int, ...], Evaluation | None] = {}
+        for segment in plan.segments:
+            for access in segment.accesses[1:]:
+                self.arrangement(access)
+
+    def arrangement(self, access: Access) -> Arrangement:
+        """The arrangement that an access probes."""
+        return self.environment.states[access.relation].arrangement(access.order)
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of the first segment, for the present layouts."""
+        return self._bound[0].tables
+
+    def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
+        """Bind to the present layouts; to be called again when one of them changed."""
+        made = {t: d for t, d in zip(self.plan.head, self.head.domains, strict=True) if isinstance(t, int)}
+        encoding = Encoding({**made, **self.domains}, self.types, value_of)
+        self._value_of = value_of
+        self._grouped.clear()
+        self._bound = []
+        layout: Layout | None = None
+        for segment in self.plan.segments:
+            layouts = [self._layout(a, layout) for a in segment.accesses]
+            layout, terms = self._output(segment)
+            tables = bind(segment, layouts, layout, terms, encoding)
+            self._bound.append(_Bound(segment, tables, layout.words))
+            if segment.compute is not None:
+                layout = self._wide([*segment.output, *(v for v, _ in segment.compute.values)])
+
+    def _layout(self, access: Access, input_layout: Layout | None) -> Layout:
+        if not access.relation:
+            assert input_layout is not None
+            return input_layout
+        if access.when is When.DELTA and access.order == self._delta_state.canonical:
+            return self._delta_state.layout
+        return self.arrangement(access).layout
+
+    def _output(self, segment: Segment) -> tuple[Layout, list[tuple[Term, Domain]]]:
+        if segment.compute is None:
+            return self.head.layout, list(zip(self.plan.head, self.head.domains, strict=True))
+        return self._wide(segment.output), [(v, self.domains[v]) for v in segment.output]
+
+    def _wide(self, variables: Sequence[int]) -> Layout:
+        """One word for each variable."""
+        places = tuple(Place(i, 0, 64, self.domains[v].base) for i, v in enumerate(variables))
+        return Layout(places, max(1, len(places)))
+
+    def run(
+        self, delta: Run, recursive: frozenset[str] = frozenset(), now: int = 0, version: Version | None = None
+    ) -> Iterator[Derived]:
+        """The derivations from a change of the relation that the query follows.
+
+        Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
+        have no times and are of iteration now + 1. `version` says which runs of an arrangement the query reads,
+        where it is not the change of an epoch that is followed.
+        """
+        plan = self._plan_for(len(delta))
+        source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
+        visited = self.environment.visits.rows
+        for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version):
+            self.actual.derived += len(derived)
+            yield derived
+        self.actual.changed += len(delta)
+        self.actual.visited += self.environment.visits.rows - visited
+
+    @property
+    def _delta_state(self) -> State:
+        return self.environment.states[self.query.delta.relation]
+
+    def _plan_for(self, count: int) -> Evaluation:
+        """The evaluation to use for a change of so many rows."""
+        return (self.by_groups() if count >= _MANY else None) or self
+
+    def estimate(self) -> Estimate:
+        """What the search of the first segment is expected to do for one changed row, with the present contents."""
+        segment = self.plan.segments[0]
+        return estimate(segment, [None, *(self.arrangement(access) for access in segment.accesses[1:])])
+
+    def by_groups(self) -> Evaluation | None:
+        """The evaluation of large changes, planned for relations of the present magnitudes; None if there is none."""
+        body = self.query.body
+        states = [self.environment.states[atom.relation] for atom in (*body.atoms, *body.absent)]
+        magnitudes = tuple(len(state.contents).bit_length() // 3 for state in states)
+        if magnitudes not in self._grouped:
+            sizes = {state.relation.name: len(state.contents) for state in states}
+            orders = {state.relation.name: tuple(state.by_order) for state in states}
+            plan = plan_groups(self.query, sizes, orders)
+            self._grouped[magnitudes] = None if plan is None else Evaluation(plan, self.domains, self.environment)
+            if (grouped := self._grouped[magnitudes]) is not None and self._value_of is not None:
+                grouped.prepare(self._value_of)
+        return self._grouped[magnitudes]
+
+    def _segment(
+        self, index: int, source: Run, sign: int, recursive: frozenset[str], now: int, version: Version | None
+    ) -> Iterator[Derived]:
+        bound = self._bound[index]
+        accesses = bound.segment.accesses
+        if version is None:
+            runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
+        else:
+            runs = [(source,), *(version(self.arrangement(a)) for a in accesses[1:])]
+        timed = [bool(source.times.size) and (index > 0 or accesses[0].relation in recursive)]
+        timed += [a.relation in recursive for a in accesses[1:]]
+        if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
+            timed = [False] * len(timed)
+        for derived in search(bound.tables, bound.words, runs, sign, timed, now, self.environment.visits):
+            if bound.segment.compute is None:
+                yield derived
+            else:
+                yield from self._compute(index, derived, recursive, now, version)
+
+    def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
+        """The version of an arrangement that an access reads.
+
+        Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
+        """
+        past = self.query.delta.relation in recursive and access.relation not in recursive
+        store = self.arrangement(access)
+        return store.runs if past or access.when is When.NEW else store.before
+
+    def _compute(
+        self, index: int, derived: Derived, recursive: frozenset[str], now: int, version: Version | None
+    ) -> Iterator[Derived]:
+        """Compute and filter the results of a segment; then the next one, or the head."""
+        segment = self._bound[index].segment
+        assert segment.compute is not None
+        values = {v: self.domains[v].decode(derived.words[i]) for i, v in enumerate(segment.output)}
+        kept = np.ones(len(derived), bool)
+        for variable, expression in segment.compute.values:
+            values[variable], defined = self._value(expression, values, len(derived))
+            kept &= defined
+        kept &= scalar.keep(segment.compute.conditions, self._columns(values, len(derived)))
+        last = index + 1 == len(self._bound)
+        terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
+        columns, kept = self._encode(terms, last, values, kept)
+        layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
+        count = int(kept.sum())
+        times = derived.times[kept] if derived.times.size else NO_TIMES
+        weights = derived.weights[kept] if derived.weights.size else NO_WEIGHTS
+        words = layout.pack(columns, count)
+        if last:
+            yield Derived(words, times, weights)
+        elif count:
+            # A search adds one to the greatest time that it meets; this one's results have been through one.
+            source = Run(words, times - np.int32(1) if times.size else times, weights)
+            yield from self._segment(index + 1, source, 1, recursive, now, version)
+
+    def _columns(self, values: Mapping[int, Values], count: int) -> scalar.Columns:
+        named = {variable_name(v): array for v, array in values.items()}
+        return scalar.Columns(named, self.types, count, self.environment.interner)
+
+    def _value(self, expression: exp.Expression, values: Mapping[int, Values], count: int) -> tuple[Values, Mask]:
+        """The values of an expression as relations hold them, and where it is defined."""
+        array, nulls = scalar.evaluate(expression, self._columns(values, count))
+        type_ = infer(expression, self.types)
+        return scalar.stored(array, type_), np.ones(count, bool) if nulls is None else ~nulls
+
+    def _encode(
+        self,
+        terms: Sequence[Term],
+        last: bool,
+        values: Mapping[int, Values],
+        kept: Mask,
+    ) -> tuple[list[Raw], Mask]:
+        """The offsets of terms where `kept`, which loses the rows for which one is undefined."""
+        arrays = []
+        for term in terms:
+            if isinstance(term, int):
+                arrays.append(values[term])
+            else:
+                array, defined = self._value(term, values, len(kept))
+                kept = kept & defined
+                arrays.append(array)
+        domains = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
+        return [d.place(a[kept]) for d, a in zip(domains, arrays, strict=True)], kept
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A segment with its tables and the width of its output."""
+
+    segment: Segment
+    tables: Tables
+    words: int
+
+
+def value_of(literal: exp.Expression, interner: Interner) -> int:
+    """A literal as an int64 value."""
+    array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
+    type_ = infer(literal, {})
+    return int(scalar.stored(array, type_)[0])
+
+
+def literal_type(literal: exp.Expression) -> Type:
+    """The type of a literal."""
+    return infer(literal, {})

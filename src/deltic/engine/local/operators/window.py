@@ -1,0 +1,93 @@
+"""Time-driven windows: from changes of rows and of a clock to the change of what is in the window [DBSP §8.5]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deltic.engine.local.operators.search import Visits
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.layout import Raw
+from deltic.engine.local.storage.run import Run, Weights, consolidate
+from deltic.engine.local.storage.state import State
+from deltic.program.computed import Windowed
+
+_LEAST = -(1 << 63)
+
+
+class Windowing:
+    """One window. The target holds its rows, sorted by time too, so that those that leave are a range.
+
+    Beside it stands the time: an arrangement of one row, none before the clock has had a value.
+    """
+
+    def __init__(self, window: Windowed, rows: State, clock: State, target: State, visits: Visits) -> None:
+        self.window, self.rows, self.clock, self.target, self.visits = window, rows, clock, target, visits
+        others = (c for c in target.canonical if c != window.column)
+        self.by_time = target.arrangement((window.column, *others))
+        self.time = Arrangement((0,), clock.domains)
+        target.auxiliary = (self.time,)
+
+    def change(self) -> Run | None:
+        """The change of the window: what enters it, less what leaves it; None for none. Brings the time up to date."""
+        before = self._start()
+        self._advance()
+        after = self._start()
+        batch = Batch()
+        self._enter(batch, after)
+        if after > before:
+            self._leave(batch, before, after)
+        return batch.run()
+
+    def _start(self) -> int:
+        """The least timestamp that is in the window now."""
+        if not self.time.runs:
+            return _LEAST
+        (now,) = self.time.layout.values(self.time.runs[0].words)
+        return max(_LEAST, int(now[0]) - self.window.length)
+
+    def _advance(self) -> None:
+        """Let the time be the latest of the clock's changes, unless it is later already."""
+        if self.clock.delta is None or not len(self.clock.delta):
+            return
+        self.visits.rows += len(self.clock.delta)
+        (values,) = self.clock.layout.values(self.clock.delta.words)
+        latest = int(values.max())
+        if not self.time.runs or latest > int(self.time.layout.values(self.time.runs[0].words)[0][0]):
+            raw = self.time.domains[0].encode(np.array([latest], np.int64))
+            self.time.runs = (Run(self.time.layout.pack([raw], 1)),)
+
+    def _enter(self, batch: Batch, start: int) -> None:
+        """The changed rows that are not too old."""
+        delta = self.rows.delta
+        if delta is None:
+            return
+        self.visits.rows += len(delta)
+        recent = self.rows.layout.values(delta.words)[self.window.column] >= start
+        columns = [column[recent] for column in self.rows.layout.unpack(delta.words)]
+        weights = delta.weights[recent] if delta.weights.size else np.ones(int(recent.sum()), np.int64)
+        batch.add(self.target.layout.pack(columns, len(weights)), weights)
+
+    def _leave(self, batch: Batch, before: int, after: int) -> None:
+        """The rows of the window with timestamps from `before` up to but not `after`, taken back."""
+        for run in self.by_time.runs:
+            first, last = (_position(self.by_time, run, timestamp) for timestamp in (before, after))
+            self.visits.rows += last - first
+            if last > first:
+                weights = run.weights[first:last] if run.weights.size else np.ones(last - first, np.int64)
+                self._take_back(batch, self.by_time.columns(run.words[:, first:last]), weights)
+
+    def _take_back(self, batch: Batch, columns: list[Raw], weights: Weights) -> None:
+        words, sums = consolidate(self.target.layout.pack(columns, len(weights)), -weights)
+        batch.add(words, sums)
+
+
+def _position(store: Arrangement, run: Run, timestamp: int) -> int:
+    """How many rows of a run, sorted by time first, are earlier."""
+    place = store.layout.places[0]
+    offset = timestamp - place.base
+    if offset <= 0:
+        return 0
+    if offset >= 1 << place.bits:
+        return len(run)
+    return int(np.searchsorted(run.words[0], np.uint64(offset << place.shift)))

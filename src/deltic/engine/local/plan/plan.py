@@ -1,0 +1,148 @@
+"""Plans: the steps by which a delta query is searched, still without addresses, bits and runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import show
+from deltic.program.queries import Query, Term, When, show_term, with_names
+
+
+@dataclass(frozen=True)
+class Open:
+    """Look at the runs of atom `atom`, one after the other."""
+
+    atom: int
+
+
+@dataclass(frozen=True)
+class Seek:
+    """Narrow the atom by its columns from `first` on, in its order, to these terms."""
+
+    atom: int
+    first: int
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Meet:
+    """Bind a variable to the values that column `column` (in its order) of each atom shares with the others'."""
+
+    variable: int
+    parts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Each:
+    """Visit each row of the atom; bind columns (in its order) to variables and check others against terms."""
+
+    atom: int
+    binds: tuple[tuple[int, int], ...] = ()
+    checks: tuple[tuple[Term, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Test:
+    """A comparison of variables, literals and integer arithmetic."""
+
+    condition: exp.Expression
+
+
+@dataclass(frozen=True)
+class Let:
+    """Bind a variable to the value of an integer expression.
+
+    If it is `sought`, an atom that must be present has the variable: values that no relation has end nowhere.
+    """
+
+    variable: int
+    expression: exp.Expression
+    sought: bool
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Go on only if the atom has no row of these terms."""
+
+    atom: int
+    terms: tuple[Term, ...]
+
+
+Step = Open | Seek | Meet | Each | Test | Let | Absent
+
+
+@dataclass(frozen=True)
+class Access:
+    """An atom of a plan: a view of a relation in one column order. A relation of "" is the segment's input."""
+
+    relation: str
+    when: When
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Vectorised work between two searches: values to compute, and conditions that rows must meet."""
+
+    values: tuple[tuple[int, exp.Expression], ...] = ()
+    conditions: tuple[exp.Expression, ...] = ()
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A search from its input, atom 0, outward; then what is computed from its results.
+
+    `output` lists the variables that the next segment or the head reads; without a `compute` the search
+    writes the head itself.
+    """
+
+    accesses: tuple[Access, ...]
+    steps: tuple[Step, ...]
+    output: tuple[int, ...] = ()
+    compute: Compute | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a query is evaluated: one segment after the other, the first from the change.
+
+    `head` are the terms of the query's head, with variables for those that the last search computes.
+    """
+
+    query: Query
+    segments: tuple[Segment, ...]
+    head: tuple[Term, ...]
+
+    def describe(self) -> str:
+        """The plan as text, for `explain`."""
+        lines = [self.query.text()]
+        for segment in self.segments:
+            lines += [f"    {_describe(step, segment)}" for step in segment.steps if not isinstance(step, Open)]
+            if segment.compute:
+                lines += [f"    compute {show_term(v)} = {show(e)}" for v, e in segment.compute.values]
+                lines += [f"    keep where {show(c)}" for c in segment.compute.conditions]
+        return with_names("\n".join(lines), self.query.body.names)
+
+
+def _describe(step: Step, segment: Segment) -> str:
+    def name(atom: int) -> str:
+        access = segment.accesses[atom]
+        mark = "Δ" if access.when is When.DELTA else ""
+        return f"{mark}{access.relation or 'input'}[{','.join(map(str, access.order))}]"
+
+    if isinstance(step, Seek):
+        return f"seek {name(step.atom)} at {', '.join(map(show_term, step.terms))}"
+    if isinstance(step, Meet):
+        return f"intersect {' ∩ '.join(name(a) for a, _ in step.parts)} for {show_term(step.variable)}"
+    if isinstance(step, Each):
+        bound = ", ".join(show_term(v) for v, _ in step.binds)
+        return f"scan {name(step.atom)}" + (f" for {bound}" if bound else "")
+    if isinstance(step, Absent):
+        return f"unless {name(step.atom)} has {', '.join(map(show_term, step.terms))}"
+    if isinstance(step, Test):
+        return f"if {show(step.condition)}"
+    if isinstance(step, Let):
+        return f"let {show_term(step.variable)} = {show(step.expression)}"
+    return f"open {name(step.atom)}"

@@ -1,0 +1,349 @@
+"""From a delta query to its plan: an order of variables, and the column orders that it needs.
+
+The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
+conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
+by intersecting their ranges, else the reachable atom with the most bound columns is visited, atoms that only add
+columns of their own last; but whether these have a row is looked up before.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import COMPARISONS, infer, is_literal
+from deltic.circuit.types import Type
+from deltic.engine.local.plan.arithmetic import is_arithmetic
+from deltic.engine.local.plan.isolating import solve
+from deltic.engine.local.plan.plan import (
+    Absent,
+    Access,
+    Compute,
+    Each,
+    Let,
+    Meet,
+    Open,
+    Plan,
+    Seek,
+    Segment,
+    Step,
+    Test,
+)
+from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
+
+
+def plan(query: Query) -> Plan:
+    """The plan of a query."""
+    return Planner(query).run()
+
+
+class Probe:
+    """An atom on its way from unopened to finished: `order` lists its columns as they were consumed."""
+
+    def __init__(self, atom: Atom) -> None:
+        self.atom = atom
+        self.number = -1
+        self.order: list[int] = []
+
+    def open_columns(self) -> list[int]:
+        """The columns that are not consumed yet."""
+        return [c for c in range(len(self.atom.terms)) if c not in self.order]
+
+    def known(self, bound: set[int]) -> list[int]:
+        """The unconsumed columns with a literal or a bound variable."""
+        return [c for c in self.open_columns() if not isinstance(t := self.atom.terms[c], int) or t in bound]
+
+    def free(self, bound: set[int]) -> set[int]:
+        """The variables that the atom would bind."""
+        return self.atom.variables() - bound
+
+
+class Planner:
+    """Makes one plan; a subclass may read the change otherwise and choose among column orders."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.body: Body = query.body
+        self.bound: set[int] = set()
+        self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
+        self.absent = list(self.body.absent)
+        self.conditions = list(self.body.conditions)
+        self.equations = list(self.body.equations)
+        self.types = {variable_name(v): t for v, t in self.body.types.items()}
+        self.sought = {v for atom in self.body.atoms for v in atom.variables()}
+        self.segments: list[Segment] = []
+        self.steps: list[Step] = []
+        self.accesses: list[list[object]] = []
+
+    def run(self) -> Plan:
+        self.read_change()
+        while self.probes:
+            self.check()
+            if not self._finish_probes() and not self._meet() and not self._compute_early():
+                self._visit()
+        self.check()
+        head = self._finish()
+        return Plan(self.query, tuple(self.segments), head)
+
+    # The pieces of a segment
+
+    def access(self, relation: str, when: When, order: list[int]) -> int:
+        self.accesses.append([relation, when, order])
+        return len(self.accesses) - 1
+
+    def read_change(self) -> None:
+        """Bind the variables of the change: one row after the other."""
+        delta = self.query.delta
+        columns = list(range(len(delta.terms)))
+        number = self.access(delta.relation, When.DELTA, columns)
+        self.steps.append(Open(number))
+        self._each(number, delta, columns)
+
+    def _each(self, number: int, atom: Atom, columns: Iterable[int]) -> None:
+        binds: list[tuple[int, int]] = []
+        checks: list[tuple[Term, int]] = []
+        order = self.accesses[number][2]
+        assert isinstance(order, list)
+        for column in columns:
+            term = atom.terms[column]
+            if isinstance(term, int) and term not in self.bound:
+                binds.append((term, order.index(column)))
+                self.bound.add(term)
+            else:
+                checks.append((term, order.index(column)))
+        self.steps.append(Each(number, tuple(binds), tuple(checks)))
+
+    def check(self) -> None:
+        """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
+        self._test()
+        while self._bind(sought=True):
+            self._test()
+        while not self.probes and self._bind(sought=False):
+            self._test()
+        for atom in [a for a in self.absent if a.variables() <= self.bound]:
+            self.absent.remove(atom)
+            number = self.access(atom.relation, atom.when, list(range(len(atom.terms))))
+            self.steps.append(Absent(number, atom.terms))
+
+    def _test(self) -> None:
+        """Decide the conditions whose variables are bound."""
+        self._bind_equations()
+        for condition in [c for c in self.conditions if self._is_bound(c) and is_test(c, self.types)]:
+            self.conditions.remove(condition)
+            self.steps.append(Test(condition))
+
+    def _bind(self, sought: bool) -> bool:
+        """Bind the variable of an equation by arithmetic on bound ones: one that an atom must have, or not."""
+        for variable, expression in self.equations:
+            known = self._is_bound(expression) and is_arithmetic(expression, self.types)
+            if known and sought == (variable in self.sought):
+                self.equations.remove((variable, expression))
+                self._let(Let(variable, expression, sought))
+                return True
+        return False
+
+    def _let(self, let: Let) -> None:
+        """Compute a value, before the last rows are visited if it does not depend on these."""
+        last, read = self.steps[-1], variables_of(let.expression)
+        early = isinstance(last, Each) and not last.checks and not any(v in read for v, _ in last.binds)
+        self.steps.insert(len(self.steps) - early, let)
+        self.bound.add(let.variable)
+
+    def _bind_equations(self) -> None:
+        """An equation whose variable is bound otherwise is a condition, or else gives another variable its value."""
+        for variable, expression in [e for e in self.equations if e[0] in self.bound]:
+            unknown = [v for v in variables_of(expression) if v not in self.bound]
+            solution = self._solve(variable, expression, unknown[0]) if len(unknown) == 1 else None
+            if solution is not None:
+                self.equations.remove((variable, expression))
+                self.equations.append((unknown[0], solution))
+            elif not unknown:
+                self.equations.remove((variable, expression))
+                self.conditions.append(exp.EQ(this=as_expression(variable), expression=expression.copy()))
+
+    def _solve(self, variable: int, expression: exp.Expression, unknown: int) -> exp.Expression | None:
+        """The value that the unknown variable must have."""
+        if not is_arithmetic(expression, self.types):
+            return None
+        return solve(as_expression(variable), expression, variable_name(unknown), self.types)
+
+    def _is_bound(self, term: Term) -> bool:
+        return set(variables_of(term)) <= self.bound
+
+    def arranged(self, probe: Probe, columns: list[int]) -> list[int]:
+        """The order in which the atom's next columns are consumed now: all of them, here."""
+        return columns
+
+    def open(self, probe: Probe) -> None:
+        """Open the atom, if it is not, and seek all of its known columns."""
+        if probe.number < 0:
+            probe.number = self.access(probe.atom.relation, probe.atom.when, probe.order)
+            self.steps.append(Open(probe.number))
+        known = self.arranged(probe, probe.known(self.bound))
+        if known:
+            terms = tuple(probe.atom.terms[c] for c in known)
+            self.steps.append(Seek(probe.number, len(probe.order), terms))
+            probe.order += known
+
+    def _finish_probes(self) -> bool:
+        """Look up atoms whose columns are all known."""
+        done = [p for p in self.probes if not p.free(self.bound)]
+        for probe in done:
+            self.open(probe)
+            self.steps.append(Each(probe.number))
+            self.probes.remove(probe)
+        return bool(done)
+
+    def _reachable(self) -> list[Probe]:
+        return [p for p in self.probes if p.number >= 0 or p.known(self.bound)]
+
+    def _meet(self) -> bool:
+        """Bind the variable that most reachable atoms share, if two or more do."""
+        sharing: dict[int, list[Probe]] = {}
+        for probe in self._reachable():
+            for variable in sorted(probe.free(self.bound)):
+                if self.can_meet(probe, variable):
+                    sharing.setdefault(variable, []).append(probe)
+        variable = max(sharing, key=lambda v: (len(sharing[v]), -v), default=-1)
+        if variable < 0 or len(sharing[variable]) < 2:
+            return False
+        self.intersect(variable, sharing[variable])
+        return True
+
+    def can_meet(self, probe: Probe, variable: int) -> bool:
+        """Whether the atom may be sorted by this variable next."""
+        return True
+
+    def intersect(self, variable: int, probes: list[Probe]) -> None:
+        """Bind a variable to the values that these atoms share."""
+        for probe in probes:
+            self.open(probe)
+        parts = []
+        for probe in probes:
+            parts.append((probe.number, len(probe.order)))
+            probe.order.append(probe.atom.terms.index(variable))
+        self.steps.append(Meet(variable, tuple(parts)))
+        self.bound.add(variable)
+        for probe in probes:
+            self.open(probe)
+
+    def _compute_early(self) -> bool:
+        """Compute the variables of equations when an atom waits for one and nothing is reachable without it."""
+        waiting = {v for p in self.probes for v in p.free(self.bound)}
+        ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
+        if self._reachable() or not any(v in waiting for v, _ in ready):
+            return False
+        self._close(self._computation(ready))
+        self._restart()
+        return True
+
+    def _visit(self) -> None:
+        """Visit the rows of one atom and bind all that it has."""
+        elsewhere = {id(p): self._variables_elsewhere(p) for p in self.probes}
+
+        def rank(probe: Probe) -> tuple[bool, bool, int, int]:
+            free = probe.free(self.bound)
+            known = len(probe.order) + len(probe.known(self.bound))
+            return (known == 0, not free & elsewhere[id(probe)], -known, len(free))
+
+        probe = min(self.probes, key=rank)
+        # Semijoins: nothing more will be known of these atoms, so a miss ends the search here.
+        for other in self.probes:
+            if other is not probe and other.known(self.bound) and not other.free(self.bound) & elsewhere[id(other)]:
+                self.open(other)
+        self.open(probe)
+        columns = self.arranged(probe, probe.open_columns())
+        probe.order += columns
+        self._each(probe.number, probe.atom, columns)
+        self.probes.remove(probe)
+        for other in self.probes:
+            if other.number >= 0:
+                self.open(other)
+
+    def _variables_elsewhere(self, probe: Probe) -> set[int]:
+        """The variables of the other unfinished atoms."""
+        return {v for other in self.probes if other is not probe for v in other.atom.variables()}
+
+    # The ends of segments
+
+    def _computation(self, ready: list[tuple[int, exp.Expression]]) -> Compute:
+        for equation in ready:
+            self.equations.remove(equation)
+        conditions = tuple(c for c in self.conditions if self._is_bound(c))
+        self.conditions = [c for c in self.conditions if c not in conditions]
+        return Compute(tuple(ready), conditions)
+
+    def _close(self, compute: Compute | None) -> None:
+        """End the segment; its results are the variables that anything later reads."""
+        output: tuple[int, ...] = ()
+        if compute is not None:
+            output = tuple(sorted(self.bound & self._needed(compute)))
+            self.bound |= {v for v, _ in compute.values}
+        accesses = tuple(Access(str(r), w, tuple(o)) for r, w, o in self.accesses)  # type: ignore[arg-type]
+        self.segments.append(Segment(accesses, tuple(self.steps), output, compute))
+        self.steps, self.accesses = [], []
+
+    def _needed(self, compute: Compute) -> set[int]:
+        """The variables that the computation or anything after it reads."""
+        terms: list[Term] = [*self.query.terms, *compute.conditions, *(e for _, e in compute.values)]
+        terms += [*self.conditions, *(v for v, _ in self.equations), *(e for _, e in self.equations)]
+        terms += [t for a in (*self.absent, *(p.atom for p in self.probes)) for t in a.terms]
+        return {v for term in terms for v in variables_of(term)}
+
+    def _restart(self) -> None:
+        """Begin a segment that reads the results of the one before."""
+        columns = [*self.segments[-1].output, *(v for v, _ in self.segments[-1].compute.values)]  # type: ignore[union-attr]
+        number = self.access("", When.DELTA, list(range(len(columns))))
+        binds = tuple((variable, i) for i, variable in enumerate(columns))
+        self.steps += [Open(number), Each(number, binds)]
+
+    def _finish(self) -> tuple[Term, ...]:
+        """Compute what is left, and the head; the search writes the head itself when it can. The terms of the head."""
+        beyond = any(_is_computed(t) and not is_arithmetic(t, self.types) for t in map(as_expression, self.query.terms))
+        while self.equations or self.absent or self.conditions or beyond:
+            ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
+            if not ready and (self.equations or any(not self._is_bound(c) for c in self.conditions) or self.absent):
+                raise AssertionError(f"a variable is not grounded: {self.query}")
+            self._close(self._computation(ready))
+            self._bind_equations()
+            if not (self.equations or self.absent or self.conditions):
+                return self.query.terms
+            self._restart()
+            self.check()
+        head = self._let_head()
+        self._close(None)
+        return head
+
+    def _let_head(self) -> tuple[Term, ...]:
+        """Compute the head's columns; the terms of the head."""
+        fresh = itertools.count(max(self.body.types, default=0) + 1)
+        head: list[Term] = []
+        for term in self.query.terms:
+            if not isinstance(term, int) and _is_computed(term):
+                variable = next(fresh)
+                self._let(Let(variable, term, sought=False))
+                head.append(variable)
+            else:
+                head.append(term)
+        return tuple(head)
+
+
+def _is_computed(term: exp.Expression) -> bool:
+    return not isinstance(term, exp.Column) and not is_literal(term)
+
+
+def is_test(condition: exp.Expression, types: dict[str, Type]) -> bool:
+    """Whether the search itself can decide the condition: a comparison of variables, literals and integer arithmetic.
+
+    Text is interned in no particular order, so only its equality can be decided that way.
+    """
+    if not isinstance(condition, COMPARISONS):
+        return False
+    sides = (condition.this, condition.expression)
+    if all(is_arithmetic(side, types) for side in sides):
+        return True
+    if not all(isinstance(s, exp.Column) or is_literal(s) for s in sides):
+        return False
+    return infer(sides[0], types) is not Type.STRING or isinstance(condition, exp.EQ | exp.NEQ)

@@ -1,0 +1,117 @@
+"""Arrangements: relations in one column order, as sorted runs, with the version before the current change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.local.kernels.merge import repeats, sum_ordered
+from deltic.engine.local.kernels.settle import totals
+from deltic.engine.local.storage.layout import Domain, Layout, Raw
+from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, sort_order
+
+Descriptors = npt.NDArray[np.int64]
+
+_NO_RUNS: Descriptors = np.empty((0, 4), np.int64)
+
+
+def descriptors(runs: Sequence[Run]) -> Descriptors:
+    """The table of runs that kernels take, int64[runs, 4]; the caller keeps the runs alive."""
+    return np.concatenate([run.descriptor for run in runs]).reshape(-1, 4) if runs else _NO_RUNS
+
+
+@dataclass
+class Arrangement:
+    """A relation in the column order `order`: `runs` are its present, `before` its state before the change.
+
+    The last run of `runs` is the change itself until `compact` merges it; runs are immutable, so that
+    keeping a version costs nothing.
+    """
+
+    order: tuple[int, ...]
+    domains: tuple[Domain, ...]
+    layout: Layout = field(init=False)
+    runs: tuple[Run, ...] = ()
+    before: tuple[Run, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.layout = Layout.of([self.domains[c] for c in self.order])
+
+    def __len__(self) -> int:
+        """The number of entries, changes that cancel counted twice."""
+        return sum(map(len, self.runs))
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the runs, in bytes."""
+        return sum(run.nbytes for run in self.runs)
+
+    def append(self, run: Run) -> None:
+        """Add a change, sorted in this order, as the newest run."""
+        self.before = self.runs
+        if len(run):
+            self.runs = (*self.runs, run)
+
+    def compact(self) -> None:
+        """Let the change be past: merge its run into the others, each at least twice as large as the next."""
+        if len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
+            self.runs = add_runs(self.runs[:-1], self.runs[-1])
+        self.before = self.runs
+
+    def arrange(self, source: Layout, run: Run) -> Run:
+        """A run in canonical order and layout `source`, brought into this order."""
+        columns = source.unpack(run.words)
+        words = self.layout.pack([columns[c] for c in self.order], len(run))
+        if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
+            words.sort()
+            return Run(words, run.times)
+        order = sort_order(words)
+        times = run.times[order] if run.times.size else run.times
+        weights = run.weights[order] if run.weights.size else run.weights
+        return Run(words[:, order], times, weights)
+
+    def columns(self, words: Words) -> list[Raw]:
+        """The offsets of packed rows by column, in the relation's order."""
+        found = dict(zip(self.order, self.layout.unpack(words), strict=True))
+        return [found[c] for c in range(len(self.order))]
+
+    def weights_of(self, words: Words) -> Weights:
+        """The weight of each of the rows, which must be sorted and distinct, over all times."""
+        sums: Weights = totals(words, descriptors(self.runs))
+        return sums
+
+    def is_stale(self) -> bool:
+        """Whether a domain has outgrown the layout."""
+        return not self.layout.holds([self.domains[c] for c in self.order])
+
+    def relayout(self) -> None:
+        """Pack all runs anew for the present domains; the order of rows stays as it is."""
+        new = Layout.of([self.domains[c] for c in self.order])
+        runs = tuple(self._repack(run, new) for run in self.runs)
+        self.layout, self.runs, self.before = new, runs, runs
+
+    def _repack(self, run: Run, new: Layout) -> Run:
+        pairs = zip(self.layout.unpack(run.words), self.layout.places, new.places, strict=True)
+        moved = [c + np.uint64((a.base - b.base) % (1 << 64)) for c, a, b in pairs]
+        return Run(new.pack(moved, len(run)), run.times, run.weights)
+
+
+def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
+    """The rows of the runs, each once, with their summed weights, of any width, over all times; zeros left out."""
+    waiting = sorted(runs, key=len)
+    while len(waiting) > 1:
+        waiting.append(merge_runs(waiting.pop(0), waiting.pop(0)))
+        waiting.sort(key=len)
+    (run,) = waiting
+    if run.times.size and repeats(run.words):
+        words, sums, n = sum_ordered(run.words, run.all_weights(), np.arange(len(run)), False)
+        return words[:, :n], sums[:n]
+    return run.words, run.weights if run.weights.size else np.ones(len(run), np.int8)
+
+
+def time_array(count: int, time: int) -> Times:
+    """The same time for `count` rows."""
+    return np.full(count, time, np.int32)

@@ -1,0 +1,113 @@
+"""Which columns and variables share a domain: those that some query compares for equality by their bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+from deltic.engine.local.storage.layout import Domain
+from deltic.program.program import Program
+from deltic.program.queries import Atom, Term, When
+
+# What stands for a column, (relation, index), or a variable, (query number, variable).
+Item = tuple[Any, int]
+
+
+@dataclass
+class Domains:
+    """The domains of a program; all text shares one, whose bits follow the number of interned texts."""
+
+    columns: dict[str, tuple[Domain, ...]] = field(default_factory=dict)
+    variables: list[dict[int, Domain]] = field(default_factory=list)
+    text: Domain = field(default_factory=lambda: Domain(Type.STRING, 0, 1, empty=False))
+    all: list[Domain] = field(default_factory=list)
+
+    def growth(self) -> int:
+        """How often any domain has grown so far."""
+        return sum(domain.growth for domain in self.all)
+
+
+def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) -> Domains:
+    """The domains of all columns and variables; those of literals and constants have room for them."""
+    union = _Union()
+    for a, b in _equal(program):
+        union.join(a, b)
+    domains = Domains()
+    made: dict[Item, Domain] = {}
+    for name, relation in program.relations.items():
+        made_for = [_domain(domains, made, union.find((name, i)), c.type) for i, c in enumerate(relation.schema)]
+        domains.columns[name] = tuple(made_for)
+    for number, query in enumerate(program.queries):
+        types = query.body.types
+        found = {v: _variable_domain(domains, made, union.find((number, v)), t) for v, t in types.items()}
+        domains.variables.append(found)
+    for relation_name, index, literal in _literals(program):
+        value = value_of(literal)
+        domain = domains.columns[relation_name][index]
+        domain.include(value, value)
+    domains.all = [domains.text, *made.values()]
+    return domains
+
+
+def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
+    """Columns and variables that hold the same values."""
+    for number, query in enumerate(program.queries):
+        for atom in (*query.body.atoms, *query.body.absent, _head(query.head, query.terms)):
+            for index, term in enumerate(atom.terms):
+                if isinstance(term, int):
+                    yield (atom.relation, index), (number, term)
+    for name, grouping in program.groupings.items():
+        shared = [*range(grouping.keys), *(c if f in ("min", "max") else -1 for f, c in grouping.calls)]
+        yield from (((name, index), (grouping.source, column)) for index, column in enumerate(shared) if column >= 0)
+    for name, computed in program.computed.items():
+        for index, source, column in computed.shared(len(program.relations[name].schema)):
+            yield (name, index), (source, column)
+
+
+def _head(name: str, terms: tuple[Term, ...]) -> Atom:
+    return Atom(name, When.DELTA, terms)
+
+
+def _domain(domains: Domains, made: dict[Item, Domain], root: Item, type_: Type) -> Domain:
+    if type_ is Type.STRING:
+        return domains.text
+    return made.setdefault(root, Domain(type_))
+
+
+def _variable_domain(domains: Domains, made: dict[Item, Domain], root: Item, type_: Type) -> Domain:
+    """The domain of a variable's columns; one that stands in no column gets all 64 bits."""
+    if type_ is Type.STRING:
+        return domains.text
+    return made.get(root) or Domain.all(type_)
+
+
+def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:
+    """The literals that stand for a column's value, with the column."""
+    for query in program.queries:
+        atoms: Iterable[Atom] = (*query.body.atoms, *query.body.absent, _head(query.head, query.terms))
+        for atom in atoms:
+            for index, term in enumerate(atom.terms):
+                if isinstance(term, exp.Expression) and not any(term.find_all(exp.Column)):
+                    yield atom.relation, index, term
+
+
+class _Union:
+    """Union-find over items."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Item, Item] = {}
+
+    def find(self, item: Item) -> Item:
+        root = item
+        while (parent := self._parent.get(root, root)) != root:
+            root = parent
+        while self._parent.get(item, item) != root:
+            self._parent[item], item = root, self._parent.get(item, item)
+        return root
+
+    def join(self, a: Item, b: Item) -> None:
+        self._parent[self.find(a)] = self.find(b)

@@ -1,0 +1,71 @@
+"""Reading the rows of a relation that have given values in given columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from deltic.engine.local.storage.arrangement import Arrangement, present
+from deltic.engine.local.storage.run import NO_TIMES, Run, Words
+from deltic.engine.local.storage.state import State
+from deltic.program.program import Kind
+
+
+def find_rows(state: State, key: Mapping[int, int]) -> Words:
+    """The rows, in canonical layout, with these offsets in these columns; those of a bag as often as they weigh.
+
+    An arrangement whose first columns are of the key gives a range by binary search; without one, all
+    rows are looked at.
+    """
+    arrangement = max(_candidates(state), key=lambda a: _prefix(a, key))
+    runs = [_matching(arrangement, run, key) for run in arrangement.runs]
+    if not runs:
+        return np.empty((state.layout.words, 0), np.uint64)
+    words, weights = present(runs)
+    times = np.maximum(weights, 0) if state.relation.kind is Kind.BAG else (weights > 0).astype(np.int64)
+    words = np.repeat(words, times, axis=1)
+    return state.layout.pack(arrangement.columns(words), words.shape[1])
+
+
+def _candidates(state: State) -> list[Arrangement]:
+    """The arrangements that hold exactly the present rows, or their counts."""
+    if state.relation.kind is Kind.SET:
+        return [state.contents, *state.by_order.values()]
+    return [state.contents, *(s for s in state.by_order.values() if s is not state.contents)]
+
+
+def _prefix(arrangement: Arrangement, key: Mapping[int, int]) -> int:
+    """How many of the first columns, within the first word, are of the key."""
+    length = 0
+    for column, place in zip(arrangement.order, arrangement.layout.places, strict=True):
+        if column not in key or place.word > 0:
+            break
+        length += 1
+    return length
+
+
+def _matching(arrangement: Arrangement, run: Run, key: Mapping[int, int]) -> Run:
+    """The entries of a run that agree with the key."""
+    start, end = _range(arrangement, run, key)
+    words = run.words[:, start:end]
+    mask = np.ones(words.shape[1], bool)
+    for i, column in enumerate(arrangement.order):
+        if column in key:
+            mask &= arrangement.layout.column(words, i) == np.uint64(key[column])
+    times = run.times[start:end][mask] if run.times.size else NO_TIMES
+    weights = run.weights[start:end][mask] if run.weights.size else run.weights
+    return Run(np.ascontiguousarray(words[:, mask]), times, weights)
+
+
+def _range(arrangement: Arrangement, run: Run, key: Mapping[int, int]) -> tuple[int, int]:
+    """The entries whose first columns agree with the key, as far as it has them."""
+    length = _prefix(arrangement, key)
+    if not length:
+        return 0, len(run)
+    places = arrangement.layout.places[:length]
+    low = sum(key[c] << p.shift for c, p in zip(arrangement.order, places, strict=False))
+    high = low + (1 << places[-1].shift) - 1
+    start = np.searchsorted(run.words[0], np.uint64(low), side="left")
+    end = np.searchsorted(run.words[0], np.uint64(high), side="right")
+    return int(start), int(end)

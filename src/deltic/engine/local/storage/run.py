@@ -1,0 +1,190 @@
+"""Runs: sorted immutable batches of packed rows, with times and weights where they are not trivial."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.local.kernels import merge as kernels
+from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
+from deltic.engine.local.kernels.search import describe
+from deltic.engine.local.parallel import run_all, threads
+from deltic.engine.local.storage import spilling as space
+
+# Positions in two runs.
+Cut = tuple[int, int]
+Words = npt.NDArray[np.uint64]
+Words1 = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.signedinteger[Any]]
+Times = Integers
+Weights = Integers
+
+NO_TIMES: Times = np.empty(0, np.int32)
+NO_WEIGHTS: Weights = np.empty(0, np.int64)
+
+
+# Rows from which on a merge is shared among threads.
+_SHARED = 1 << 20
+# Rows from which on times and weights are kept in as few bytes as they need.
+_MANY = 1 << 12
+# What a narrow array may hold, the narrowest first.
+_NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
+
+
+class Run:
+    """Rows in ascending order of (row, time), no key twice, no weight zero; never changed once made.
+
+    `words` uint64[W, n], contiguous; `times` int[n], empty when the rows carry none; `weights` int[n],
+    empty when all are one; both of any width. `max_time` is the greatest time, 0 without times; `descriptor` is what
+    kernels take, see `kernels.search`.
+    """
+
+    __slots__ = ("descriptor", "max_time", "times", "weights", "words")
+
+    def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
+        self.words = np.ascontiguousarray(words)
+        if words.shape[1] < _MANY:
+            self.times, self.weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
+            described = describe(self.words, self.times, self.weights)
+            self.descriptor, self.max_time = described[:4], int(described[4])
+        else:
+            self.times, self.weights = narrow(times), narrow(weights)
+            self.max_time = int(self.times.max(initial=0))
+            self.descriptor = describe_output(self.words, self.times, self.weights)
+
+    def __len__(self) -> int:
+        return int(self.words.shape[1])
+
+    def part(self, start: int, end: int) -> Run:
+        """Rows from `start` to `end`, as far as there are any."""
+        return Run(self.words[:, start:end], self.times[start:end], self.weights[start:end])
+
+    def all_weights(self) -> Weights:
+        """The weights, spelt out: int64[n]."""
+        return self.weights.astype(np.int64, copy=False) if self.weights.size else np.ones(len(self), np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the run holds, in bytes."""
+        return self.words.nbytes + self.times.nbytes + self.weights.nbytes
+
+
+def narrow(values: Integers) -> Integers:
+    """The integers in as few bytes as they need."""
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    kind = next((t for t, least, most in _NARROW if least <= low and high <= most), values.dtype)
+    if kind.itemsize < values.itemsize:
+        return values.astype(kind)
+    return values.copy() if values.ctypes.data % 4 else values
+
+
+def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDArray[np.int64]:
+    """The descriptor of arrays of any width, see `kernels.search`."""
+    coded_times = _address(times) + TIME_CODES[times.itemsize] if times.size else 0
+    coded_weights = _address(weights) + WEIGHT_CODES[weights.itemsize] if weights.size else 0
+    return np.array([words.shape[1], _address(words), coded_times, coded_weights], np.int64)
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    """Where the elements are; `array.ctypes.data`, four times as fast."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def plain(weights: Weights) -> Weights:
+    """The weights as a run keeps them: empty when all are one."""
+    return NO_WEIGHTS if (weights == 1).all() else weights
+
+
+def merge_runs(a: Run, b: Run) -> Run:
+    """The sum of two runs, both with times or neither; an empty one counts as either."""
+    if not len(a) or not len(b):
+        return a if len(a) else b
+    weighted = bool(a.weights.size or b.weights.size)
+    way = _merge_small if len(a) + len(b) < _MANY else _merge
+    merged = way(a, b, weighted)
+    if merged is None:
+        merged = way(a, b, True)
+    assert merged is not None
+    return merged
+
+
+def _merge_small(a: Run, b: Run, weighted: bool) -> Run | None:
+    """As `_merge`, in one call of compiled code: for runs so small that calls are what they cost."""
+    merged = kernels.merge_small(a.descriptor, b.descriptor, len(a.words), bool(a.times.size), weighted)
+    words, times, weights, n = merged
+    if n < 0:
+        return None
+    if n < words.shape[1]:
+        words, times, weights = words[:, :n].copy(), times[:n].copy(), weights[:n].copy()
+    return Run(words, times, plain(weights) if weighted else NO_WEIGHTS)
+
+
+def _merge(a: Run, b: Run, weighted: bool) -> Run | None:
+    """The sum of two runs; None if it needs weights and is to have none."""
+    size = len(a) + len(b)
+    words = space.empty((len(a.words), size), np.dtype(np.uint64))
+    times = space.empty((size if a.times.size else 0,), np.result_type(a.times, b.times))
+    weights = space.empty((size if weighted else 0,), _sum_type(a, b))
+    out = describe_output(words, times, weights)
+
+    def part(start: Cut, end: Cut) -> int:
+        i, j = start
+        return int(kernels.merge(a.descriptor, i, end[0], b.descriptor, j, end[1], out, i + j, len(words)))
+
+    cuts = _cuts(a, b) if size >= _SHARED else [(0, 0), (len(a), len(b))]
+    ends = run_all([partial(part, start, end) for start, end in itertools.pairwise(cuts)])
+    if min(ends) < 0:
+        return None
+    kept = [slice(i + j, end) for (i, j), end in zip(cuts, ends, strict=False)]
+    if sum(s.stop - s.start for s in kept) < size:
+        words = space.concatenate([words[:, s] for s in kept], axis=1)
+        times = space.concatenate([times[s] for s in kept])
+        weights = space.concatenate([weights[s] for s in kept])
+    return Run(words, times, plain(weights))
+
+
+def _cuts(a: Run, b: Run) -> list[Cut]:
+    """Where to cut two runs so that parts can be merged by themselves: rows of both before which all are less."""
+    count = threads()
+    starts = [len(a) * k // count for k in range(count)]
+    width, timed = len(a.words), bool(a.times.size)
+    found = [(i, int(kernels.split(a.descriptor, i, b.descriptor, width, timed)) if i else 0) for i in starts]
+    return [*found, (len(a), len(b))]
+
+
+def _sum_type(a: Run, b: Run) -> np.dtype[np.signedinteger[Any]]:
+    """An integer type that holds the sums of weights of two runs."""
+    width = max(run.weights.itemsize if run.weights.size else 1 for run in (a, b))
+    return np.dtype(f"i{min(2 * width, 8)}")
+
+
+def sort_order(words: Words) -> npt.NDArray[np.int64]:
+    """The order that sorts rows by all their words."""
+    order = np.argsort(words[0])
+    if len(words) > 1:
+        kernels.order_ties(words, order)
+    return order
+
+
+def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
+    """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
+    if len(words) == 1 and not weights.size:
+        values, counts = kernels.run_lengths(np.sort(words[0]))
+        return values.reshape(1, -1), counts
+    out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
+    return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
+
+
+def add_runs(runs: tuple[Run, ...], run: Run) -> tuple[Run, ...]:
+    """The runs with one more, merged so that each is at least twice as large as the next."""
+    merged = list(runs)
+    while merged and 2 * len(run) > len(merged[-1]):
+        run = merge_runs(merged.pop(), run)
+    if len(run):
+        merged.append(run)
+    return tuple(merged)

@@ -1,0 +1,144 @@
+"""The state of one relation: its contents, its derivation counts, and the orders in which queries probe it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from deltic.engine.local.kernels.settle import crossings
+from deltic.engine.local.parallel import run_all
+from deltic.engine.local.storage.arrangement import Arrangement, present
+from deltic.engine.local.storage.layout import Domain, Layout
+from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, plain
+from deltic.program.program import Kind, Relation
+
+# Rows of a change from which on its orders are made by several threads.
+_MANY = 1 << 16
+
+
+@dataclass
+class State:
+    """What the engine keeps of a relation.
+
+    `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
+    row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a
+    recursive set hold (row, first iteration). `delta` is the change of the present epoch, canonical; rows to be
+    grouped have no more than that. `auxiliary` is what an aggregate keeps of its groups.
+    """
+
+    relation: Relation
+    domains: tuple[Domain, ...]
+    counts: Arrangement | None = None
+    by_order: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
+    delta: Run | None = None
+    auxiliary: tuple[Arrangement, ...] = ()
+    _appended: Run | None = None
+
+    def __post_init__(self) -> None:
+        if self.relation.kind in (Kind.SET, Kind.RECURSIVE):
+            self.counts = Arrangement(self.canonical, self.domains)
+        if self.relation.kind is not Kind.SET:
+            self.arrangement(self.canonical)
+
+    @property
+    def canonical(self) -> tuple[int, ...]:
+        """The order of the columns as they are declared."""
+        return tuple(range(len(self.domains)))
+
+    @property
+    def layout(self) -> Layout:
+        """The canonical layout: of deltas, counts and derived heads."""
+        return self.contents.layout
+
+    @property
+    def contents(self) -> Arrangement:
+        """The arrangement, canonical, whose rows of positive weight are the relation's."""
+        if self.relation.kind is Kind.SET:
+            assert self.counts is not None
+            return self.counts
+        return self.by_order[self.canonical]
+
+    def arrangement(self, order: tuple[int, ...]) -> Arrangement:
+        """The arrangement in this order, made when it is new."""
+        if order not in self.by_order:
+            self.by_order[order] = Arrangement(order, self.domains)
+        return self.by_order[order]
+
+    def arrangements(self) -> Iterator[Arrangement]:
+        """All arrangements of the relation."""
+        yield from self.by_order.values()
+        yield from self.auxiliary
+        if self.counts is not None:
+            yield self.counts
+
+    def append(self, run: Run) -> None:
+        """Add a change of the contents to every store; `compact` ends it."""
+        self._appended = run
+        others = [store for order, store in self.by_order.items() if order != self.canonical]
+        tasks = [partial(store.arrange, self.layout, run) for store in others]
+        arranged = run_all(tasks) if len(run) >= _MANY else [task() for task in tasks]
+        for store, change in zip(others, arranged, strict=True):
+            store.append(change)
+        if self.canonical in self.by_order:
+            self.by_order[self.canonical].append(run)
+
+    def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
+        """A canonical run in another order, which a store must have."""
+        if order == self.canonical:
+            return run
+        store = self.by_order[order]
+        return store.runs[-1] if run is self._appended and len(run) else store.arrange(self.layout, run)
+
+    def compact(self) -> None:
+        """Let the change be past."""
+        self._appended = None
+        for store in self.by_order.values():
+            store.compact()
+
+    def count(self, run: Run) -> None:
+        """Add a change of the derivation counts."""
+        assert self.counts is not None
+        self.counts.runs = add_runs(self.counts.runs, run)
+
+    def rows(self) -> tuple[Words, Weights]:
+        """The present rows in canonical layout, with their weights; those of a set have weight one."""
+        runs = self.contents.runs
+        if not runs:
+            return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
+        words, weights = present(runs)
+        if self.relation.kind is Kind.SET:
+            words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
+        return words, weights
+
+    def change_set(self, words: Words, change: Weights) -> Run:
+        """Add `change` to the counts of a set's rows; the change of the set, H of [DBSP Prop. 6.12]."""
+        assert self.counts is not None
+        actions = crossings(self.counts.weights_of(words), change)
+        self.count(Run(words, weights=plain(change)))
+        moved = actions != 0
+        return Run(words[:, moved], weights=plain(actions[moved]))
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of relations at one moment; runs are shared, so it costs nothing."""
+
+    saved: tuple[tuple[Arrangement, tuple[Run, ...], Layout], ...]
+
+    @classmethod
+    def of(cls, states: Iterable[State]) -> Snapshot:
+        """The snapshot of these relations."""
+        return cls(tuple((a, a.runs, a.layout) for s in states for a in s.arrangements()))
+
+    def restore(self) -> None:
+        """Bring every relation back to the moment of the snapshot."""
+        for arrangement, runs, layout in self.saved:
+            arrangement.runs = arrangement.before = runs
+            arrangement.layout = layout
+
+    def runs(self) -> dict[int, tuple[Run, ...]]:
+        """The runs of each arrangement at that moment, by its id."""
+        return {id(arrangement): runs for arrangement, runs, _ in self.saved}

@@ -1,0 +1,177 @@
+"""Delta queries: one multilinear term of a derivative, a conjunction of atoms of which exactly one is a change.
+
+A query adds its derivations to the count of its head relation.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import column, is_literal, show
+from deltic.circuit.types import Type
+
+
+class When(enum.Enum):
+    """Which view of a relation an atom reads."""
+
+    DELTA = "Δ"
+    NEW = "'"
+    OLD = ""
+
+
+# A term is a variable, by its number, or an expression; in an expression variable n is the column ‹n›.
+Term = int | exp.Expression
+
+
+def variable_name(variable: int) -> str:
+    """The name of a variable in an expression, one that no column has."""
+    return f"‹{variable}›"
+
+
+def variable_of(name: str) -> int:
+    """The inverse of `variable_name`."""
+    return int(name[1:-1])
+
+
+def with_names(text: str, names: Mapping[int, str]) -> str:
+    """A text with variables shown by their names: the same name only for the same variable."""
+    given: dict[str, int] = {}
+
+    def shown(match: re.Match[str]) -> str:
+        variable = int(match[1])
+        name = names.get(variable, f"_{variable}")
+        while given.setdefault(name, variable) != variable:
+            name += "'"
+        return name
+
+    return re.sub('"?‹(\\d+)›"?', shown, text)  # quoted, as no plain word, where an expression has it
+
+
+def as_expression(term: Term) -> exp.Expression:
+    """The term as an expression."""
+    return column(variable_name(term)) if isinstance(term, int) else term
+
+
+def variables_of(term: Term) -> list[int]:
+    """The variables of a term, in order of appearance."""
+    if isinstance(term, int):
+        return [term]
+    return list(dict.fromkeys(variable_of(node.name) for node in term.find_all(exp.Column, bfs=False)))
+
+
+def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:
+    """The expression with its columns replaced by terms; columns without one stay."""
+    if isinstance(expression, exp.Column):
+        return terms.get(expression.name, _as_term(expression))
+    copy = expression.copy()
+    for node in list(copy.find_all(exp.Column)):
+        if node.name in terms:
+            node.replace(as_expression(terms[node.name]).copy())
+    return copy
+
+
+def _as_term(node: exp.Column) -> Term:
+    return variable_of(node.name) if node.name.startswith("‹") else node
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A view of a relation with a variable or a literal for each of its columns."""
+
+    relation: str
+    when: When
+    terms: tuple[Term, ...]
+
+    def variables(self) -> set[int]:
+        """The variables of the atom."""
+        return {t for t in self.terms if isinstance(t, int)}
+
+    def __str__(self) -> str:
+        name = f"Δ{self.relation}" if self.when is When.DELTA else f"{self.relation}{self.when.value}"
+        return f"{name}({', '.join(map(show_term, self.terms))})"
+
+
+def show_term(term: Term) -> str:
+    """The term as text."""
+    return show(as_expression(term))
+
+
+@dataclass(frozen=True)
+class Body:
+    """A conjunction: atoms, atoms that must be absent, and conditions; `out` names its results.
+
+    An equation (v, e) asks that variable v equals the expression e, and binds v where nothing else does;
+    `names` are what a reader calls the variables.
+    """
+
+    sign: int = 1
+    atoms: tuple[Atom, ...] = ()
+    absent: tuple[Atom, ...] = ()
+    conditions: tuple[exp.Expression, ...] = ()
+    equations: tuple[tuple[int, exp.Expression], ...] = ()
+    out: dict[str, Term] = field(default_factory=dict)
+    types: dict[int, Type] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+
+    def substitute(self, variable: int, term: Term) -> Body:
+        """The body with a variable replaced by another one or by a literal."""
+        mapping = {variable_name(variable): term}
+
+        def in_term(t: Term) -> Term:
+            return term if t == variable else t if isinstance(t, int) else replace_columns(t, mapping)
+
+        def in_atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+            return tuple(Atom(a.relation, a.when, tuple(map(in_term, a.terms))) for a in atoms)
+
+        equations = [(in_term(v), as_expression(in_term(e))) for v, e in self.equations]
+        ground = [exp.EQ(this=as_expression(v), expression=e) for v, e in equations if not isinstance(v, int)]
+        return replace(
+            self,
+            atoms=in_atoms(self.atoms),
+            absent=in_atoms(self.absent),
+            conditions=(*(as_expression(in_term(c)) for c in self.conditions), *ground),
+            equations=tuple((v, e) for v, e in equations if isinstance(v, int)),
+            out={name: in_term(t) for name, t in self.out.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Query:
+    """One term of the change of `head`: `body` has exactly one atom that is a change."""
+
+    head: str
+    terms: tuple[Term, ...]
+    body: Body
+
+    @property
+    def delta(self) -> Atom:
+        """The atom whose change the query follows; its weight enters negated if it must be absent."""
+        return next(a for a in self.body.atoms if a.when is When.DELTA)
+
+    @property
+    def computes(self) -> bool:
+        """Whether the head has values that may be in no relation of the body."""
+        new = [t for t in self.terms if not isinstance(t, int) and not is_literal(t)]
+        return bool(new or self.body.equations)
+
+    def rule(self) -> str:
+        """The rule that the query is a derivative of, as text."""
+        atoms = tuple(replace(atom, when=When.OLD) for atom in self.body.atoms)
+        absent = tuple(replace(atom, when=When.OLD) for atom in self.body.absent)
+        return str(replace(self, body=replace(self.body, atoms=atoms, absent=absent))).replace(" += ", " :- ", 1)
+
+    def text(self) -> str:
+        """The query as text, its variables by number."""
+        parts = [str(a) for a in self.body.atoms] + [f"!{a}" for a in self.body.absent]
+        parts += [f"{show_term(v)} = {show(e)}" for v, e in self.body.equations]
+        parts += [show(c) for c in self.body.conditions]
+        sign = "+" if self.body.sign > 0 else "−"
+        return f"{self.head}({', '.join(map(show_term, self.terms))}) {sign}= {', '.join(parts)}"
+
+    def __str__(self) -> str:
+        return with_names(self.text(), self.body.names)

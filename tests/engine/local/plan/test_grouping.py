@@ -1,0 +1,52 @@
+"""Plans for large changes: the results of small ones, fewer visits, and only orders that are kept anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from deltic.datalog import check, lower, parse
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.operators import query as evaluate
+from tests.conformance.engines import Driver
+from tests.differential.test_datalog import check_seeds
+from tests.engine.local.plan.test_plans import PROGRAMS
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every change counts as a large one."""
+    monkeypatch.setattr(evaluate, "_MANY", 0)
+
+
+@pytest.mark.parametrize("name", ["closure", "galen", "negation"])
+def test_plan(name: str, golden: Callable[[str, str], None]) -> None:
+    engine = LocalEngine(lower(check([parse(PROGRAMS[name])])))
+    plans = [grouped.plan.describe() for e in engine.evaluations if (grouped := e.by_groups()) is not None]
+    golden(f"plans/{name}-grouped.txt", "\n".join(plans))
+
+
+def test_plans_use_the_orders_that_are_kept() -> None:
+    engine = LocalEngine(lower(check([parse(PROGRAMS["galen"])])))
+    kept = {name: set(state.by_order) for name, state in engine.states.items()}
+    for evaluation in engine.evaluations:
+        evaluation.by_groups()
+    assert {name: set(state.by_order) for name, state in engine.states.items()} == kept
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("batch", range(6))
+def test_random_programs(batch: int, record_property: Callable[[str, object], None]) -> None:
+    record_property("random Datalog programs", 20)
+    check_seeds(range(9_000 + batch * 20, 9_020 + batch * 20))
+
+
+def test_a_group_is_searched_once() -> None:
+    """A hundred rows of the change share a value: its partner is looked up once, not a hundred times."""
+    program = ".decl a(x: number, y: number)\n.input a\n.decl b(y: number)\n.input b\n"
+    driver = Driver.of_program("local", program + ".decl v(x: number)\nv(0) :- a(_, y), b(y).")
+    driver.insert(b=[(-1 - 2 * y,) for y in range(50)])
+    rows = 10_000
+    result = driver.insert(a=[(x, -2 * (x % 100)) for x in range(rows)])
+    assert result.rows_visited < rows / 10

@@ -1,0 +1,162 @@
+"""Compiled iterations against vectorised ones: the same state, whatever the way and wherever it changes.
+
+Random programs, left at random iterations; and programs made so that levels fill up, rows have several words, and lost
+rows have more later derivations than compiled code searches.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from typing import Any
+
+import pytest
+
+from deltic.datalog import check, lower, parse
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.recursion import compiled_loop as thin
+from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
+from tests.conformance.programs import CLOSURE
+from tests.differential.cases import Case
+from tests.differential.compare import batches_of, changes_between, first_disagreement
+from tests.engine.local.plan.test_lets import PROGRAM, RUNS
+from tests.engine.test_bootstrap import large_case, state_of
+
+INCREMENTAL = Refresh(Policy.INCREMENTAL)
+
+
+def states_of(case: Case, strategy: Strategy) -> list[Any]:
+    """The state after each epoch."""
+    circuit = case.circuit()
+    engine = LocalEngine(circuit, strategy, INCREMENTAL)
+    states = []
+    old: Any = {}
+    for contents in case.run:
+        engine.apply(batches_of(circuit, changes_between(old, contents)))
+        states.append(state_of(engine))
+        old = contents
+    return states
+
+
+@pytest.fixture
+def entered(monkeypatch):
+    """Counts how often the compiled loop is entered, and how many iterations it does."""
+    counts = {"times": 0, "iterations": 0}
+    original = thin.CompiledLoop.run
+
+    def run(self, *args):
+        done = original(self, *args)
+        counts["times"] += 1
+        counts["iterations"] += done
+        return done
+
+    monkeypatch.setattr(thin.CompiledLoop, "run", run)
+    return counts
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_state_is_that_of_vectorised_iterations(strategy, entered, monkeypatch):
+    for seed in range(24):
+        case = large_case(seed) if seed % 2 else Case.random(seed)
+        compiled = states_of(case, strategy)
+        with monkeypatch.context() as patch:
+            patch.setattr(recursion, "MOST_WAITING", -1)
+            before = entered["times"]
+            assert states_of(case, strategy) == compiled, f"seed {seed}\n{case.program}"
+            assert entered["times"] == before
+    assert entered["iterations"] > 10
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_loop_may_be_left_at_any_iteration(strategy, entered, monkeypatch):
+    """Rounds of one to three iterations, and some left to vectorised code in between."""
+    rng = random.Random(5)
+    expected = [states_of(large_case(seed), strategy) for seed in range(8)]
+    monkeypatch.setattr(thin, "_ALLOWANCE", 1)
+    original = recursion._Epoch._is_compiled
+    monkeypatch.setattr(recursion._Epoch, "_is_compiled", lambda self, now: rng.random() < 0.6 and original(self, now))
+    monkeypatch.setattr(recursion, "_PATIENCE", 0)
+    for seed, states in enumerate(expected):
+        assert states_of(large_case(seed), strategy) == states
+    assert entered["times"] > 10
+
+
+WIDE = """
+.decl e(a: number, b: float, c: number, d: float)
+.input e
+.decl p(a: number, b: float, c: number, d: float)
+p(a, b, c, d) :- e(a, b, c, d).
+p(a, b, x, y) :- p(a, b, c, d), e(c, d, x, y).
+"""
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_rows_of_several_words(strategy, entered):
+    """Paths between nodes that are pairs of wide numbers: four words a row, in two column orders."""
+    circuit = lower(check([parse(WIDE)]))
+    rng = random.Random(2)
+    nodes = [(rng.randrange(-(2**60), 2**60), rng.uniform(-1e300, 1e300)) for _ in range(16)]
+    edges = [(*a, *b) for a, b in itertools.pairwise(nodes)] + [(*rng.choice(nodes), *rng.choice(nodes)) for _ in "12"]
+    runs = [{"e": frozenset(e for e in edges if rng.random() < 0.85)} for _ in range(8)]
+    make = functools.partial(LocalEngine, strategy=strategy, refresh=INCREMENTAL)
+    assert first_disagreement(circuit, runs, make) is None
+    assert entered["iterations"] > 10
+
+
+@pytest.mark.parametrize(("many", "searches"), [(10, 0), (60, 1)])
+def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
+    """`many` nodes lose their edge to the sink, and each has 50 other ways; 2,048 are searched in compiled code."""
+    circuit = lower(check([parse(CLOSURE)]))
+    starts, middles, sink = range(60), range(100, 150), 1000
+    edges = {(s, sink) for s in starts} | {(s, m) for s in starts for m in middles} | {(m, sink) for m in middles}
+    left = edges - {(s, sink) for s in starts[:many]}
+    calls = []
+    original = recursion._Epoch._search
+    monkeypatch.setattr(recursion._Epoch, "_search", lambda *args: calls.append(1) or original(*args))
+    engine, anew = (LocalEngine(circuit, Strategy.ELASTIC, INCREMENTAL) for _ in "12")
+    for old, new in itertools.pairwise([set(), edges, left]):
+        engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
+    assert len(calls) == searches
+    anew.apply(batches_of(circuit, changes_between({}, {"e": frozenset(left)})))
+    assert state_of(engine) == state_of(anew)
+
+
+def test_levels_fill_up_and_become_runs(entered):
+    """A chain that is long enough for all levels of the overlay: 400 nodes, 79,800 paths."""
+    circuit = lower(check([parse(CLOSURE)]))
+    engine = LocalEngine(circuit, Strategy.NESTED, INCREMENTAL)
+    edges = frozenset((i, i + 1) for i in range(400))
+    engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
+    assert engine.count("p") == 400 * 401 // 2
+    assert entered["iterations"] > 100
+    engine.apply(batches_of(circuit, changes_between({"e": edges}, {"e": edges - {(200, 201)}})))
+    assert engine.count("p") == 200 * 201 // 2 + 199 * 200 // 2
+    engine.apply(batches_of(circuit, changes_between({"e": edges - {(200, 201)}}, {"e": edges})))
+    assert engine.count("p") == 400 * 401 // 2
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_recursions_that_compute(strategy, entered, monkeypatch):
+    """Values that are computed in compiled iterations, domains that grow there, and one that is left at any time."""
+    circuit = lower(check([parse(PROGRAM)]))
+
+    def states():
+        engine = LocalEngine(circuit, strategy, INCREMENTAL)
+        old = {}
+        for contents in RUNS * 2:
+            engine.apply(batches_of(circuit, changes_between(old, contents)))
+            yield state_of(engine)
+            old = contents
+
+    compiled = list(states())
+    assert entered["iterations"] > 10
+    monkeypatch.setattr(thin, "_ALLOWANCE", 1)
+    monkeypatch.setattr(recursion, "_PATIENCE", 0)
+    assert list(states()) == compiled
+    monkeypatch.setattr(recursion, "MOST_WAITING", -1)
+    before = entered["times"]
+    assert list(states()) == compiled
+    assert entered["times"] == before
