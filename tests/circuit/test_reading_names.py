@@ -39,7 +39,7 @@ VALUES = {
     Type.STRING: st.text(max_size=5),
     Type.BOOLEAN: st.booleans(),
     Type.DATE: st.dates(),
-    Type.TIMESTAMP: st.datetimes(),
+    Type.TIMESTAMP_NTZ: st.datetimes(),
 }
 LITERALS = [Type.INT64, Type.UINT64, Type.FLOAT64, Type.STRING, Type.BOOLEAN]
 
@@ -47,7 +47,7 @@ LITERALS = [Type.INT64, Type.UINT64, Type.FLOAT64, Type.STRING, Type.BOOLEAN]
 @st.composite
 def schemas(draw):
     names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
-    return Schema(tuple(Column(n, draw(st.sampled_from(Type)), draw(st.booleans())) for n in names))
+    return Schema(tuple(Column(n, draw(st.sampled_from(list(VALUES))), draw(st.booleans())) for n in names))
 
 
 def rows(schema):

@@ -19,7 +19,7 @@ EVERYTHING = Schema(
     (
         Column("b", Type.BOOLEAN),
         Column("d", Type.DATE),
-        Column("t", Type.TIMESTAMP),
+        Column("t", Type.TIMESTAMP_NTZ),
         Column("n", Type.INT64, nullable=True),
     )
 )

@@ -216,5 +216,5 @@ def _result(expression: exp.Expression, operands: list[Type]) -> Type:
             return operands[0]
         if isinstance(expression, (*BITWISE, exp.BitwiseNot, exp.IntDiv)) and operands[0].is_integer:
             return operands[0]
-    found = ", ".join(t.value for t in operands)
+    found = ", ".join(str(t) for t in operands)
     raise UnsupportedError(f"{show(expression)}: {kind.__name__} of ({found}) is not supported in an expression")

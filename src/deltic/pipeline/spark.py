@@ -22,7 +22,7 @@ SQL_TYPES = {
     Type.STRING: "string",
     Type.BOOLEAN: "boolean",
     Type.DATE: "date",
-    Type.TIMESTAMP: "timestamp_ntz",
+    Type.TIMESTAMP_NTZ: "timestamp_ntz",
 }
 
 

@@ -62,7 +62,7 @@ class Aggregate(Operator):
             self.refuse(f"{call.function} needs a column", [source])
         column = _column(source.schema, call.column)
         if call.function in ("sum", "mean") and not column.type.is_numeric:
-            self.refuse(f"{call.function} of a {column.type.value}", [source])
+            self.refuse(f"{call.function} of a {column.type}", [source])
         return Column(call.name, Type.FLOAT64 if call.function == "mean" else column.type, column.nullable)
 
     def arguments(self) -> str:

@@ -37,8 +37,8 @@ class FlatMap(Operator):
                     self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
         generator, types = GENERATORS[self.generator], [infer(e, source.schema.types) for e in self.expressions]
         if not generator.accepts(types):
-            wanted = " or ".join("(" + ", ".join(t.value for t in taken) + ")" for taken in generator.takes)
-            self.refuse(f"{self.generator} takes {wanted}, not ({', '.join(t.value for t in types)})", inputs)
+            wanted = " or ".join("(" + ", ".join(str(t) for t in taken) + ")" for taken in generator.takes)
+            self.refuse(f"{self.generator} takes {wanted}, not ({', '.join(str(t) for t in types)})", inputs)
         if self.column in source.schema.names:
             self.refuse(f"column {self.column} is in its input already; take another name", inputs)
         schema = Schema((*source.schema.columns, Column(self.column, generator.type)))

@@ -33,7 +33,7 @@ class Map(Operator):
                 if name not in source.schema.names:
                     self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
             if (found := infer(expression, source.schema.types)) != column.type:
-                self.refuse(f"{show(expression)} is {found.value}, but column {column} is declared", inputs)
+                self.refuse(f"{show(expression)} is {found}, but column {column} is declared", inputs)
         kept = {e.name for e in self.expressions if isinstance(e, exp.Column)}
         injective = kept == set(source.schema.names)
         return ZSetType(Schema(self.columns), source.is_set and injective, source.depth)

@@ -10,7 +10,7 @@ from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import EdgeType, Type
 from deltic.circuit.words import word
 
-TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP)
+TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP_NTZ)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Window(Operator):
         rows, clock = self.zsets(inputs, 2)
         type_ = rows.schema.types.get(self.column)
         if type_ not in TIMESTAMPS:
-            kinds = ", ".join(t.value for t in TIMESTAMPS)
+            kinds = ", ".join(str(t) for t in TIMESTAMPS)
             self.refuse(f"its first input needs a column {self.column} of one of the types {kinds}", inputs)
         if [column.type for column in clock.schema] != [type_]:
             self.refuse("its second input, the clock, must have one column of the timestamps' type", inputs)

@@ -30,7 +30,7 @@ def _row(written: ast.expr, schema: Schema) -> tuple[Any, ...]:
 
 def _value(value: Any, type_: Type) -> Any:
     """A constant of a column; dates and timestamps are written as texts."""
-    times = {Type.DATE: date.fromisoformat, Type.TIMESTAMP: datetime.fromisoformat}
+    times = {Type.DATE: date.fromisoformat, Type.TIMESTAMP_NTZ: datetime.fromisoformat}
     return times[type_](value) if type_ in times and isinstance(value, str) else value
 
 

@@ -10,7 +10,7 @@ from deltic.circuit.reading.places import Places
 from deltic.circuit.types import BundleType, Column, EdgeType, Schema, Type, ZSetType
 from deltic.circuit.words import unquoted
 
-_TYPES = {type_.value: type_ for type_ in Type}
+_TYPES = {str(type_): type_ for type_ in Type.simple()}
 
 
 def read_type(tree: Tree[Token], places: Places) -> EdgeType:

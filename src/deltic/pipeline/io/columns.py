@@ -39,7 +39,7 @@ def conform(table: pa.Table, layout: Layout) -> Parsed:
 
 def typed(values: Any, column: Column) -> Any:
     """The values as those of the column, null where they do not fit it."""
-    lossy = column.type in (Type.FLOAT64, Type.TIMESTAMP)
+    lossy = column.type in (Type.FLOAT64, Type.TIMESTAMP_NTZ)
     try:
         return values.cast(column.type.arrow, safe=not lossy)
     except pa.ArrowInvalid:

@@ -50,6 +50,6 @@ EXPECTED = {
     Type.STRING: "a symbol",
     Type.BOOLEAN: "true or false",
     Type.DATE: "a date",
-    Type.TIMESTAMP: "a timestamp",
+    Type.TIMESTAMP_NTZ: "a timestamp",
 }
 RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}

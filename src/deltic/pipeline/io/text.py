@@ -63,7 +63,7 @@ def check_types(layout: Layout) -> None:
     for column in layout.schema:
         if column.type not in PATTERNS and column.type is not Type.STRING:
             raise UnsupportedError(
-                f"column {column.name}: a column of type {column.type.value} is not read from delimited text; "
+                f"column {column.name}: a column of type {column.type} is not read from delimited text; "
                 "use Parquet or a DataFrame"
             )
 

@@ -34,8 +34,10 @@ def accepts(type_: Type, arrow: pa.DataType) -> bool:
             return bool(pa.types.is_boolean(arrow))
         case Type.DATE:
             return bool(pa.types.is_date(arrow))
-        case Type.TIMESTAMP:
+        case Type.TIMESTAMP_NTZ:
             return bool(pa.types.is_timestamp(arrow))
+        case _:
+            return Type.of_arrow(arrow) is type_
 
 
 def problem(value: Any, column: Column) -> str | None:
@@ -70,8 +72,10 @@ def _is_instance(value: Any, type_: Type) -> bool:
             return isinstance(value, str)
         case Type.DATE:
             return isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
-        case Type.TIMESTAMP:
+        case Type.TIMESTAMP_NTZ:
             return isinstance(value, datetime.datetime)
+        case _:
+            raise AssertionError(f"values of type {type_} do not reach this far")
 
 
 def _shown(value: Any) -> str:

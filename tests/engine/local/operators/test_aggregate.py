@@ -109,7 +109,7 @@ def test_sums_of_floats_do_not_drift():
 
 @pytest.mark.parametrize("type_", [Type.INT64, Type.UINT64])
 def test_digits_of_whole_numbers_are_exact(type_):
-    rng = random.Random(type_.value)
+    rng = random.Random(str(type_))
     low, high = (-(2**63), 2**63 - 1) if type_ is Type.INT64 else (0, 2**64 - 1)
     for _ in range(100):
         numbers = [rng.choice((low, high, 0, 1, rng.randint(low, high))) for _ in range(5)]

@@ -97,7 +97,7 @@ VALUES = {
     Type.STRING: ["b", "", "a", "✓", "b"],
     Type.BOOLEAN: [True, False],
     Type.DATE: [0, 18000, -5],
-    Type.TIMESTAMP: [0, 10**15, -7],
+    Type.TIMESTAMP_NTZ: [0, 10**15, -7],
 }
 
 
@@ -106,7 +106,7 @@ def test_codec_round_trip(type_: Type) -> None:
     interner = Interner()
     column = (
         pa.array(VALUES[type_], type_.arrow)
-        if type_ not in (Type.DATE, Type.TIMESTAMP)
+        if type_ not in (Type.DATE, Type.TIMESTAMP_NTZ)
         else pa.array(VALUES[type_], pa.int32() if type_ is Type.DATE else pa.int64()).cast(type_.arrow)
     )
     values = encode(column, type_, interner)

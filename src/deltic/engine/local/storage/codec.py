@@ -69,7 +69,7 @@ def encode(column: Any, type_: Type, interner: Interner) -> Values:
         return values
     if type_ is Type.FLOAT64:
         return order_floats(column.to_numpy(zero_copy_only=False).astype(np.float64))
-    if type_ in (Type.DATE, Type.TIMESTAMP):
+    if type_ in (Type.DATE, Type.TIMESTAMP_NTZ):
         column = column.cast(pa.int32() if type_ is Type.DATE else pa.int64())
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
 
