@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test slow lint typecheck wheel clean java
+.PHONY: help demo test theory slow lint typecheck wheel clean java
 
 demo: java $(INSTALLED) ## watch recursive views over real data stay fresh (about two minutes)
 	@echo "Running the demo"
@@ -17,9 +17,13 @@ test: java $(INSTALLED) ## run the default test suite
 	@echo "Running the tests"
 	@$(PYTEST) $(ARGS)
 
+theory: $(INSTALLED) ## run the suite of the theory: laws, and other meanings of circuits than the product's
+	@echo "Running the theory's tests"
+	@$(PYTEST) $(ARGS) tests/theory
+
 slow: java $(INSTALLED) ## run the tests that are too long for the default suite
 	@echo "Running the slow tests"
-	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) || [ $$? -eq 5 ] # 5: there is none
+	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) tests tests/theory || [ $$? -eq 5 ] # 5: there is none
 
 lint: $(INSTALLED) ## check style and formatting
 	@$(BIN)/ruff check .

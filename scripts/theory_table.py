@@ -43,9 +43,9 @@ def tests_by_law() -> dict[str, list[str]]:
 
 
 def in_code(name: str) -> bool:
-    """Whether a dotted name, relative to deltic.algebra or whole, is a module's attribute, or an attribute of one."""
+    """Whether a dotted name, relative to deltic.theory or whole, is a module's attribute, or an attribute of one."""
     parts = name.removeprefix("deltic.").split(".")
-    package = "deltic." if name.startswith("deltic.") else "deltic.algebra."
+    package = "deltic." if name.startswith("deltic.") else "deltic.theory."
     for split in range(len(parts) - 1, 0, -1):
         try:
             module = importlib.import_module(package + ".".join(parts[:split]))

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
 
 import pytest
 
-import deltic.algebra
 
-MODULES = ["deltic.algebra"] + [
-    module.name for module in pkgutil.walk_packages(deltic.algebra.__path__, "deltic.algebra.")
-]
-
-
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", ["", ".zset", ".indexed", ".groups"])
 def test_examples_run(name):
-    results = doctest.testmod(importlib.import_module(name))
-    assert results.failed == 0
-
-
-def test_every_module_shows_an_example():
-    modules = map(importlib.import_module, MODULES)
-    finder = doctest.DocTestFinder(exclude_empty=True)
-    without = [m.__name__ for m in modules if not any(test.examples for test in finder.find(m))]
-    assert without == []
+    results = doctest.testmod(importlib.import_module(f"deltic.algebra{name}"))
+    assert results.attempted
+    assert not results.failed

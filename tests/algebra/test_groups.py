@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.algebra.group_laws import check_group, check_incremental, check_linear
 from deltic.algebra.groups import INTEGERS, Z_SETS, FiniteMaps, Functions, IntegersModulo, Pairs, subtract, total
-from deltic.algebra.law import LawViolation
-from deltic.algebra.streams import differentiate, integrate, nested_stream, nested_streams
-from deltic.algebra.streams.laws import same_beginning
 from deltic.algebra.zset import ZSet
-from tests.algebra.domains import zsets
+from deltic.theory.group_laws import check_group, check_incremental, check_linear
+from deltic.theory.law import LawViolation
+from deltic.theory.streams import differentiate, integrate, nested_stream, nested_streams
+from deltic.theory.streams.laws import same_beginning
+from tests.theory.domains import zsets
 
 integers = st.integers(-5, 5)
 streams_of_zsets = st.lists(zsets, max_size=4)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from deltic.algebra.group_laws import check_group, check_incremental, check_linear
 from deltic.algebra.groups import INTEGERS, Z_SETS, FiniteMaps
 from deltic.algebra.indexed import INDEXED_Z_SETS, IndexedZSet, unnest
-from deltic.algebra.law import Law, LawViolation, check
-from deltic.algebra.relational import positive_part
-from deltic.algebra.streams.laws import check_multilinear
 from deltic.algebra.zset import ZSet
-from tests.algebra.domains import zsets
+from deltic.theory.group_laws import check_group, check_incremental, check_linear
+from deltic.theory.law import Law, LawViolation, check
+from deltic.theory.relational import positive_part
+from deltic.theory.streams.laws import check_multilinear
+from tests.theory.domains import zsets
 
 
 def third(value):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from deltic.algebra.group_laws import check_group, check_linear
 from deltic.algebra.groups import Z_SETS
-from deltic.algebra.law import Law, check
 from deltic.algebra.zset import ZSet
-from tests.algebra.domains import zsets
+from deltic.theory.group_laws import check_group, check_linear
+from deltic.theory.law import Law, check
+from tests.theory.domains import zsets
 
 
 @given(zsets, zsets)

@@ -11,19 +11,13 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import ZSetType
 from deltic.errors import UnsupportedError
 from tests.circuit.examples import X, naive_closure, within
-from tests.circuit.meanings import by_denotation, by_interpreter, by_machine
+from tests.circuit.meanings import by_interpreter
 
 STREAM = ZSetType(X, is_set=True)
 
 
 def bag(*values):
     return ZSet.of((value,) for value in values)
-
-
-@pytest.fixture(params=[by_interpreter, by_machine, by_denotation], ids=lambda meaning: meaning.__name__)
-def run(request):
-    """Each of the meanings of a circuit: from values of the sources to values of the sinks, step by step."""
-    return request.param
 
 
 def on(*values):

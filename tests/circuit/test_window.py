@@ -15,13 +15,6 @@ from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError
 from tests.calculus.streams import check
-from tests.differential.test_meanings import by_denotation, by_interpreter, by_machine
-
-
-@pytest.fixture(params=[by_interpreter, by_machine, by_denotation], ids=lambda meaning: meaning.__name__)
-def run(request):
-    """Each of the meanings of a circuit: from values of the sources to values of the sinks, step by step."""
-    return request.param
 
 
 def windowed(type_=Type.INT64, length=10, nullable=False):

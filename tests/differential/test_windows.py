@@ -1,4 +1,4 @@
-"""Random circuits with windows, flatmaps and delays in them: their meanings agree, and so does their incremental form.
+"""Random circuits with windows, flatmaps and delays: the incremental form and the local engine agree with it.
 
 Windows whose clocks are made of joins, sums and differences, windows of windows and below fixpoints. Catches a window
 that forgets a row which is still in it, a clock that goes back with its relation, and a derivative that loses a change.
@@ -20,10 +20,9 @@ from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Type
 from deltic.engine.local.engine import LocalEngine
 from tests.calculus.streams import check, differences, in_one_step
-from tests.circuit.meanings import by_interpreter
+from tests.circuit.meanings import by_interpreter, ends
 from tests.conformance.engines import Driver
 from tests.differential.circuits import Shape, random_circuit, random_epochs
-from tests.differential.test_meanings import disagreement, ends
 
 BATCHES, PER_BATCH = 4, 15
 
@@ -90,7 +89,6 @@ def check_seed(seed):
     circuit, epochs = case(seed)
     for of in (circuit, incrementalize(circuit)):
         assert parse_circuit(str(of)) == of
-        assert not disagreement(of, epochs), f"seed {seed}\n{of}\n{epochs}"
         assert is_causal_and_time_invariant(of, epochs), f"seed {seed}\n{of}\n{epochs}"
     check(circuit, epochs)
     return {type(op) for op in circuit.operators}

@@ -12,18 +12,18 @@ import random
 import pytest
 from hypothesis import strategies as st
 
-from deltic.algebra.group_laws import check_group, check_incremental_operator, check_linear
 from deltic.algebra.groups import Z_SETS, FiniteMaps
-from deltic.algebra.law import LawViolation
 from deltic.calculus import DERIVATIVES
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
 from deltic.circuit.oracle.interpreter import Interpreter, run
-from tests.algebra.domains import zsets
+from deltic.theory.group_laws import check_group, check_incremental_operator, check_linear
+from deltic.theory.law import LawViolation
 from tests.calculus.mutations import MUTATIONS
 from tests.calculus.test_derivatives import CASES, NAMED, streams
 from tests.differential.circuits import random_epochs, sources_of
+from tests.theory.domains import zsets
 
 TABLES = FiniteMaps(Z_SETS)
 ROWS = [pytest.param(c, id=name) for c, name in NAMED.items()]

@@ -7,11 +7,11 @@ import operator
 import pytest
 
 from deltic.algebra.groups import Z_SETS
-from deltic.algebra.law import Law, LawViolation, check
-from deltic.algebra.streams import Stream, delay, difference, incremental, integral, lift
-from deltic.algebra.streams.laws import check_equivalent
 from deltic.algebra.zset import ZSet
-from tests.algebra.domains import zsets
+from deltic.theory.law import Law, LawViolation, check
+from deltic.theory.streams import Stream, delay, difference, incremental, integral, lift
+from deltic.theory.streams.laws import check_equivalent
+from tests.theory.domains import zsets
 
 bags = zsets.map(lambda z: ZSet((x, abs(weight)) for x, weight in z))
 sets = zsets.map(ZSet.distinct)

@@ -143,6 +143,20 @@ class ZSet(Generic[T]):
             index.setdefault(other_key(y), []).append((y, w))
         return ZSet((combine(x, y), v * w) for x, v in self._weights.items() for y, w in index.get(key(x), ()))
 
+    def antijoin(self, other: ZSet[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> ZSet[T]:
+        """The part whose values' keys are none of `other`'s: a − a ⋈ distinct(π(b)) [DBSP §6.5.2].
+
+        Linear in this Z-set, and in `other` up to distinct: for a change Δa and a change Δb of the set of keys it
+        changes by Δa ▷ b′ − a ⋈ Δb.
+
+        Examples
+        --------
+        >>> ZSet({"ada": 2, "bob": 1}).antijoin(ZSet.of("bcd"), lambda name: name[0], lambda letter: letter)
+        ZSet({'ada': 2})
+        """
+        keys = other.map(other_key).distinct()
+        return self.filter(lambda value: key(value) not in keys)
+
     def sorted_pairs(self) -> list[tuple[T, int]]:
         """The (value, weight) pairs in the order of the values; by their `repr` where values do not compare."""
         pairs: list[tuple[Any, int]] = list(self._weights.items())

@@ -91,12 +91,6 @@ class Circuit:
         end = next(n for n in self.nodes if isinstance(n.operator, Sink) and n.operator.name == sink)
         return Circuit((*nodes, replace(end, inputs=(numbers[feeding],))), self.depth)
 
-    def derivation(self) -> str:
-        """The typing derivation that builds the circuit, rule by rule [DBSP §9.4]."""
-        from deltic.circuit.derivation import derivation
-
-        return derivation(self)
-
     def __str__(self) -> str:
         from deltic.circuit.text import to_text
 

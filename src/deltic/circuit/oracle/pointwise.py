@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deltic.algebra.relational import antijoin
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.generators import generate
@@ -85,7 +84,8 @@ def _picker(positions: Sequence[int]) -> Callable[[Row], Row]:
 def _antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     names, right_names = types[0].schema.names, types[1].schema.names
     pick = _picker([names.index(n) for n in right_names])
-    return antijoin(inputs[0], inputs[1], pick, lambda row: row)
+    result: Rows = inputs[0].antijoin(inputs[1], pick, lambda row: row)
+    return result
 
 
 def _distinct_delta(op: ops.DistinctDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:

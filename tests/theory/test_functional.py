@@ -1,0 +1,137 @@
+"""Function spaces: catches a derivative of evaluation that mixes old and new function or argument."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from deltic.algebra.groups import IntegersModulo
+from deltic.theory.derivative import Differentiable
+from deltic.theory.elementary import discrete
+from deltic.theory.finite import Finite, functions, some_derivative
+from deltic.theory.functional import (
+    CompletePointwise,
+    Pointwise,
+    curry,
+    derivative_from_evaluation,
+    evaluate,
+    evaluation_by_new,
+    evaluation_by_old,
+)
+from deltic.theory.laws import check_change_action, check_complete, check_derivative
+from deltic.theory.monoids import INTEGERS_BY_INTEGERS as Z
+from deltic.theory.monoids import NATURALS, GroupAction
+from deltic.theory.products import Product
+from tests.theory.domains import BOOLEAN, JOIN, POINTS, point_actions
+
+N = range(-3, 4)
+# Polynomials f(n) = c₀ + c₁n + c₂n² with their derivatives, and changes of them of the same form.
+COEFFICIENTS = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (-1, 2, 0), (2, -1, 1), (0, 3, -2)]
+
+
+def polynomial(c):
+    return Differentiable(lambda n: c[0] + c[1] * n + c[2] * n * n, lambda n, d: c[1] * d + c[2] * (2 * n * d + d * d))
+
+
+def added(c, e):
+    return tuple(x + y for x, y in zip(c, e, strict=True))
+
+
+def agree(f, g):
+    return all(f(n) == g(n) for n in N)
+
+
+POLYNOMIALS = [polynomial(c).function for c in COEFFICIENTS]
+
+
+@pytest.mark.law("FIX Def 30")
+def test_the_pointwise_action():
+    check_change_action(CompletePointwise(Z), POLYNOMIALS, POLYNOMIALS, agree, agree)
+    check_complete(CompletePointwise(Z), POLYNOMIALS, agree)
+    naturals = [lambda n: n, lambda n: 3, lambda n: n * n]
+    check_change_action(Pointwise(NATURALS), naturals, naturals, agree, agree)
+
+
+@pytest.mark.law("FIX Def 28", "FIX Prop 32", "CS Incrementalization")
+def test_both_derivatives_of_evaluation():
+    functional = Pointwise(Z)
+    for c, e in product(COEFFICIENTS, repeat=2):
+        f, df = polynomial(c), polynomial(e).function
+        by_old = evaluation_by_old(f.derivative, Z, Z)
+        by_new = evaluation_by_new(polynomial(added(c, e)).derivative, Z)
+        for a, da in product(N, repeat=2):
+            new = functional.plus(f.function, df)(Z.plus(a, da))
+            for evaluation in (by_old, by_new):
+                change = evaluation((f.function, a), (df, da))
+                assert new == Z.plus(evaluate((f.function, a)), change)
+
+
+@pytest.mark.law("FIX Prop 29")
+def test_members_of_a_functional_action_are_differentiable():
+    for c in COEFFICIENTS:
+        f = polynomial(c)
+        for evaluation in (evaluation_by_old(f.derivative, Z, Z), evaluation_by_new(f.derivative, Z)):
+            check_derivative(derivative_from_evaluation(f.function, evaluation, Pointwise(Z)), Z, Z, N, N)
+
+
+@pytest.mark.law("FIX Thm 31")
+def test_pointwise_changes_into_a_complete_action_keep_functions_differentiable():
+    complete = point_actions()[-1]
+    for source in point_actions():
+        for f, df in product(functions(POINTS, POINTS)[::6], functions(POINTS, complete.changes)[::997]):
+            assert some_derivative(Pointwise(complete.action).plus(f, df), source, complete) is not None
+
+
+@pytest.mark.law("FIX Thm 31")
+def test_pointwise_changes_into_any_action_may_not():
+    """L∨ is not complete and neither is its change monoid: adding to one argument's value alone breaks f."""
+    f, df = (lambda a: a), {a: frozenset() for a in JOIN.values}
+    df[frozenset()] = frozenset("ab")
+    changed = Pointwise(JOIN.action).plus(f, df.__getitem__)
+    assert some_derivative(f, JOIN, JOIN) is not None
+    assert some_derivative(changed, JOIN, JOIN) is None
+
+
+@pytest.mark.law("FIX Thm 31")
+def test_the_second_condition_complete_changes_and_a_differentiable_plus():
+    """Two copies of ℤ/3 turned by ℤ/3: not complete, but its changes are, and ⊕ is differentiable."""
+    turns = GroupAction(IntegersModulo(3))
+    copies = Product(turns, discrete())
+    target = Finite(copies, list(product(range(3), "ab")), list(product(range(3), [()])))
+    source = Finite(turns, range(3), range(3))
+    assert not target.is_complete()
+    check_complete(turns, range(3))
+    pairs = Finite(
+        Product(copies, turns), list(product(target.values, range(3))), list(product(target.changes, range(3)))
+    )
+    assert some_derivative(lambda pair: copies.plus(pair[0], (pair[1], ())), pairs, target) is not None
+    for f in functions(range(3), target.values)[::5]:
+        for df in functions(range(3), target.changes):
+            changed = some_derivative(Pointwise(copies).plus(f, df), source, target)
+            assert (changed is None) == (some_derivative(f, source, target) is None)
+
+
+@pytest.mark.law("CS Exponentials", "CS Limits and exponentials")
+def test_currying():
+    times = Differentiable(lambda p: p[0] * p[1], lambda p, d: d[0] * p[1] + p[0] * d[1] + d[0] * d[1])
+    check_derivative(curry(times, 0), Z, Pointwise(Z), N, N, equal=agree)
+    evaluated = lambda pair: evaluate((curry(times, 0)(pair[0]), pair[1]))  # noqa: E731
+    assert all(evaluated(pair) == times(pair) for pair in product(N, repeat=2))
+
+
+@pytest.mark.law("CS Exponentials of thin and complete")
+def test_pointwise_into_thin_is_thin():
+    for target in point_actions():
+        tables = list(product(target.changes, repeat=2))
+        values = list(product(target.values, repeat=2))
+        exponential = Finite(Product(target.action, target.action), values, tables)
+        assert exponential.is_thin() == target.is_thin()
+        assert exponential.is_complete() == target.is_complete()
+
+
+def test_boolean_functions_changed_pointwise():
+    pointwise = CompletePointwise(BOOLEAN.action)
+    sets = BOOLEAN.values
+    f, g = (lambda a: frozenset("ab") - a), (lambda a: a)
+    assert all(pointwise.plus(f, pointwise.minus(g, f))(a) == g(a) for a in sets)
