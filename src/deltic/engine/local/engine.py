@@ -63,6 +63,7 @@ class LocalEngine:
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self._interner = Interner()
         self._domains = assign_domains(self.program, self._value_of)
+        self._domains.all.append(self._interner.order.domain)
         columns = self._domains.columns
         self.states = {name: State(r, columns[name]) for name, r in self.program.relations.items()}
         self._environment = Environment(self.states, self._interner, iteration_limit=iteration_limit)

@@ -6,6 +6,7 @@ back with the rows, and what is read group by group although nothing in it chang
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -25,6 +26,7 @@ from deltic.engine.local.operators import exact_sums as exact
 from deltic.errors import UnsupportedError
 from tests.conformance.engines import Driver
 from tests.differential.compare import first_disagreement
+from tests.engine.local.storage.test_text_order import closing_in
 
 ROWS = Schema.of(a=Type.INT64, b=Type.INT64, f=Type.FLOAT64, u=Type.UINT64, s=Type.STRING)
 VALUES = {
@@ -217,3 +219,37 @@ def test_explain(golden):
     """
     explained = LocalEngine(lower(check([parse(program)]))).explain("best")
     golden("plans/aggregate.txt", explained[explained.index("kept relations") :])
+
+
+def extremes(column):
+    """The least and the greatest value of a column."""
+    builder = CircuitBuilder()
+    calls = tuple(ops.AggregateCall(function, column, function) for function in ("min", "max"))
+    builder.add(ops.Sink("v"), builder.add(ops.Aggregate((), calls), builder.add(ops.Source("x", ROWS))))
+    return builder.build()
+
+
+def test_least_and_greatest_texts_survive_that_labels_are_given_anew():
+    """Each text comes between two that are there, so that there is soon no room for its label."""
+    made = []
+
+    def make(circuit):
+        made.append(LocalEngine(circuit))
+        return made[-1]
+
+    row = (0, 0, 0.0, 0)
+    run = [{"x": frozenset((*row, text) for text in pair)} for pair in itertools.pairwise(closing_in(150))]
+    assert first_disagreement(extremes("s"), run, make) is None
+    assert made[0]._interner.order.domain.numbering > 0
+
+
+def test_the_next_least_text_is_found_without_a_look_at_the_whole_group():
+    visited = []
+    for size in (1_000, 10_000):
+        circuit = extremes("s")
+        driver = Driver(LocalEngine(circuit), circuit)
+        rows = [(0, 0, 0.0, 0, f"t{number:06}") for number in range(size)]
+        driver.insert(x=rows)
+        visited.append(driver.apply({"x": [(rows[0], -1)]}).rows_visited)
+    assert visited[1] <= visited[0] + 5
+    assert visited[0] < 50

@@ -47,7 +47,7 @@ class Aggregates:
         keys, order = source.domains[: self.keys], tuple(range(self.keys + 1))
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
         self.totals = Arrangement(order, (*keys, slot))
-        self.values = {c: Arrangement(order, (*keys, source.domains[c])) for c in self.slots.present}
+        self.values = {c: Arrangement(order, (*keys, self._ordered(c))) for c in self.slots.present}
         self._walked = dict.fromkeys(self.values, 0)
         target.auxiliary = (self.totals, *self.values.values())
 
@@ -101,7 +101,8 @@ class Aggregates:
     def _order(self, column: int, columns: Sequence[Raw], weights: Weights, old: Totals, change: Totals) -> None:
         """Bring the values of a column up to date, and enter how many there are and which are the extreme ones."""
         store = self.values[column]
-        rows = store.layout.pack([*columns[: self.keys], columns[column]], len(weights))
+        own = self.source.domains[column].decode(columns[column])
+        rows = store.layout.pack([*columns[: self.keys], self._offsets(column, own)], len(weights))
         words, sums = consolidate(rows, weights, keep_zeros=True)
         *keys, values = store.layout.unpack(words)
         starts = _starts(keys, len(sums))
@@ -113,14 +114,26 @@ class Aggregates:
         changed = Changed(words, values, starts, before + sums > 0)
         had, has = old[:, present] > 0, (old + change)[:, present] > 0
         for forward, slot in self.slots.extremes[column].items():
-            past = store.domains[-1].encode(old[:, slot])
-            if self._type(column) is Type.STRING:
-                found, visited = changed.extreme_text(store, forward, past, had, self.interner)
-            else:
-                found, visited = changed.extreme(store, forward, past, had)
+            found, visited = changed.extreme(store, forward, self._offsets(column, old[:, slot]), had)
             self.visits.rows += visited
             self._walked[column] += visited
-            change[:, slot] = np.where(has, store.domains[-1].decode(found), 0) - old[:, slot]
+            change[has, slot] = self._held(column, found[has])
+            change[:, slot] -= old[:, slot]
+
+    def _ordered(self, column: int) -> Domain:
+        """The domain in which a column's values are kept in order."""
+        return self.interner.order.domain if self._type(column) is Type.STRING else self.source.domains[column]
+
+    def _offsets(self, column: int, values: Values) -> Raw:
+        """The offsets of values of a column in the domain that has them in order."""
+        if self._type(column) is Type.STRING:
+            values = self.interner.order.of(values)
+        return self._ordered(column).encode(values)
+
+    def _held(self, column: int, offsets: Raw) -> Values:
+        """The inverse of `_offsets`."""
+        values = self._ordered(column).decode(offsets)
+        return self.interner.order.ids(values) if self._type(column) is Type.STRING else values
 
     def _sweep(self) -> None:
         """Merge all runs of values whose walks have met many entries: most of those are of values that are gone.

@@ -1,7 +1,6 @@
 """The least and the greatest values of groups after a change: from what it touched, and from where they were.
 
-Numbers are kept in order, so when the least value vanishes the next is the nearest above it. Strings are numbered in
-the order of their appearance: when the first of them vanishes, all of the group's are compared.
+Values are kept in order, text by its labels, so when the least one vanishes the next is the nearest above it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import numpy.typing as npt
 
 from deltic.engine.local.kernels.groups import next_present
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
-from deltic.engine.local.storage.codec import Interner
 from deltic.engine.local.storage.layout import Raw
 from deltic.engine.local.storage.run import Words
 
@@ -47,34 +45,6 @@ class Changed:
         )
         found[walk] = np.where(is_there > 0, nearest, touched[walk])
         return found, int(visited)
-
-    def extreme_text(
-        self, store: Arrangement, forward: bool, past: Raw, had: Mask, interner: Interner
-    ) -> tuple[Raw, int]:
-        """`extreme` for strings, which are compared by their characters."""
-        gone = had & self._vanished(past)
-        stays = np.flatnonzero(had & ~gone)
-        groups = [self.groups[self.alive], stays]
-        values = [self.values[self.alive], past[stays]]
-        walk, start, visited = np.flatnonzero(gone), np.zeros(int(gone.sum()), np.uint64), 0
-        mask, runs = last_column(store), descriptors(store.runs)
-        while len(walk):
-            probe = self.words[:, self.starts[walk]]
-            probe[-1] = (probe[-1] & ~mask) | start
-            nearest, is_there, looked = next_present(probe, start, np.zeros_like(start), mask, 1, runs)
-            visited += int(looked)
-            groups.append(walk[is_there > 0])
-            values.append(nearest[is_there > 0])
-            more = (is_there > 0) & (nearest < mask)
-            walk, start = walk[more], nearest[more] + np.uint64(1)
-        found = np.zeros(len(self.starts), np.uint64)
-        where, ids = np.concatenate(groups), np.concatenate(values)
-        texts = np.array(interner.decode(ids.view(np.int64)).to_pylist(), dtype=object)
-        order = np.lexsort((np.argsort(np.argsort(texts, kind="stable"), kind="stable"), where))
-        first = np.flatnonzero(np.diff(where[order], prepend=-1, append=-1) != 0)
-        chosen = order[first[:-1]] if forward else order[first[1:] - 1]
-        found[where[chosen]] = ids[chosen]
-        return found, visited
 
     def _vanished(self, past: Raw) -> Mask:
         """Where the value that was the extreme one is touched and there no more."""

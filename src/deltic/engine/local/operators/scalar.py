@@ -35,12 +35,7 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.GT: np.greater,
     exp.GTE: np.greater_equal,
 }
-_TEXT_COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
-    exp.LT: pc.less,
-    exp.LTE: pc.less_equal,
-    exp.GT: pc.greater,
-    exp.GTE: pc.greater_equal,
-}
+_ORDERING = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 _DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.Add: np.add,
     exp.Sub: np.subtract,
@@ -134,9 +129,8 @@ def _apply(expression: exp.Expression, results: list[Result], types: list[Type],
     arrays = [array for array, _ in results]
     nulls = _any(*(n for _, n in results))
     kind = type(expression)
-    if kind in _TEXT_COMPARE and types[0] is Type.STRING:
-        texts = [columns.interner.decode(a) for a in arrays]
-        return np.asarray(_TEXT_COMPARE[kind](*texts).to_numpy(zero_copy_only=False), bool), nulls
+    if kind in _ORDERING and types[0] is Type.STRING:
+        return _COMPARE[kind](*map(columns.interner.order.of, arrays)), nulls
     if kind in _COMPARE:
         return _COMPARE[kind](*(_in_order(a, types[0]) for a in arrays)), nulls
     if kind is exp.Paren:
@@ -165,9 +159,8 @@ def _any(*nulls: Nulls) -> Nulls:
 
 def _extreme(least: bool, arrays: list[Array], type_: Type, columns: Columns) -> Array:
     if type_ is Type.STRING:
-        texts = [columns.interner.decode(a) for a in arrays]
-        pick = pc.min_element_wise if least else pc.max_element_wise
-        return columns.interner.encode(pick(*texts))
+        order = columns.interner.order
+        return order.ids((np.minimum if least else np.maximum).reduce([order.of(a) for a in arrays]))
     array: Array = (np.minimum if least else np.maximum).reduce([_in_order(a, type_) for a in arrays])
     return unorder_floats(array) if type_ is Type.FLOAT64 else array
 

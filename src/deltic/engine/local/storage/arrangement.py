@@ -94,8 +94,8 @@ class Arrangement:
         self.layout, self.runs, self.before = new, runs, runs
 
     def _repack(self, run: Run, new: Layout) -> Run:
-        pairs = zip(self.layout.unpack(run.words), self.layout.places, new.places, strict=True)
-        moved = [c + np.uint64((a.base - b.base) % (1 << 64)) for c, a, b in pairs]
+        columns = zip(self.order, self.layout.unpack(run.words), self.layout.places, strict=True)
+        moved = [self.domains[c].moved(raw, place) for c, raw, place in columns]
         return Run(new.pack(moved, len(run)), run.times, run.weights)
 
 

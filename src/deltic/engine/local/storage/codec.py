@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,26 @@ import pyarrow.compute as pc
 
 from deltic.circuit.types import Type
 from deltic.engine.local.storage.layout import Values
+from deltic.engine.local.storage.text_order import TextOrder
 
 _SIGN = np.int64(-(2**63))
 
 
 class Interner:
-    """Text to dense ids and back; append-only, so that an id never changes its meaning."""
+    """Text to dense ids and back; append-only: an id never changes its meaning. `order` is that of the texts."""
 
     def __init__(self) -> None:
         self._ids = _Numbering()
         self._array = pa.array([], pa.string())
+        self.order = TextOrder(self)
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The texts by their ids."""
+        return self._ids.texts
 
     def find(self, text: str) -> int | None:
         """The id of a text that is known, else None."""

@@ -30,6 +30,7 @@ class Domain:
     """The values of columns that are compared with one another, as `bits`-bit offsets from `base`.
 
     Values are int64 in the order of the type (see `codec`); a domain only ever grows, `growth` times so far.
+    `numbering` counts how often values were given anew, which those of labels alone are (see `text_order`).
     """
 
     type: Type
@@ -37,6 +38,7 @@ class Domain:
     bits: int = 1
     empty: bool = True
     growth: int = 0
+    numbering: int = 0
 
     @classmethod
     def all(cls, type_: Type) -> Domain:
@@ -90,6 +92,10 @@ class Domain:
                 raise DomainOverflow(self, low, high)
         return self.encode(values)
 
+    def moved(self, raw: Raw, old: Place) -> Raw:
+        """The present offsets of what had these offsets when `old` was its place."""
+        return raw + np.uint64((old.base - self.base) % (1 << 64))
+
     def decode(self, raw: Raw) -> Values:
         """The values of offsets."""
         return (raw + np.uint64(self.base % (1 << 64))).view(np.int64)
@@ -97,12 +103,13 @@ class Domain:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base`."""
+    """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base` in a `numbering`."""
 
     word: int
     shift: int
     bits: int
     base: int
+    numbering: int = 0
 
     @property
     def mask(self) -> int:
@@ -130,7 +137,10 @@ class Layout:
 
     def holds(self, domains: Sequence[Domain]) -> bool:
         """Whether every value of the domains still has its place."""
-        return all(p.bits >= d.bits and p.base == d.base for p, d in zip(self.places, domains, strict=True))
+        return all(
+            p.bits >= d.bits and p.base == d.base and p.numbering == d.numbering
+            for p, d in zip(self.places, domains, strict=True)
+        )
 
     def pack(self, columns: Sequence[Raw], count: int) -> Words:
         """The words uint64[W, count] of rows given by their columns' offsets, in the sort order."""
@@ -166,5 +176,5 @@ def _spread(word: int, domains: Sequence[Domain]) -> list[Place]:
     for i, domain in enumerate(domains):
         bits = domain.bits + spare // len(domains) + (i < spare % len(domains))
         shift -= bits
-        places.append(Place(word, shift, bits, domain.base))
+        places.append(Place(word, shift, bits, domain.base, domain.numbering))
     return places

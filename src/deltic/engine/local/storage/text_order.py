@@ -1,0 +1,199 @@
+"""An order over interned text: labels that compare as the texts do, byte by byte in UTF-8.
+
+Ids are dense and never change, but say nothing of order. Beside its id each text has a *label*, an integer below 2⁶²
+with room on both sides: a new text gets one between those of its neighbours, and no other moves (order maintenance).
+Where there is no room left, all labels are given anew: to whoever keeps labels that is a domain which grows.
+
+Sequences that are written in order, such as names with numbers, would halve the same gap again and again. So a text
+whose neighbour is its predecessor in time is put close to it, and the rest of the gap is left for those that follow.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.circuit.types import Type
+from deltic.engine.local.storage.layout import Domain, DomainOverflow, Place, Raw, Values
+
+if TYPE_CHECKING:
+    from deltic.engine.local.storage.codec import Interner
+
+BITS = 62
+_END = 1 << BITS
+# The room that is left between texts that come in order.
+_STRIDE = 1 << 20
+# So many times as many texts as there are new ones are found by merging, not one by one.
+_MERGED = 8
+
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class TextOrder:
+    """The labels of the texts of an interner, given when they are asked for; `domain` is that of columns of labels."""
+
+    def __init__(self, interner: Interner) -> None:
+        self._interner = interner
+        self._labels: Values = np.zeros(1024, np.int64)
+        self._known = 0
+        self._runs: list[_Ordered] = []
+        self.domain: Domain = _Labels(self)
+        self.moved = _Ordered.none(), _Ordered.none()
+
+    def labels(self) -> Values:
+        """The label of each id, int64[texts]; elements never change, so that searches may go on while texts are added.
+
+        Raises DomainOverflow where there is no room for a new one.
+        """
+        if self._known < len(self._interner):
+            self._include()
+        return self._labels[: self._known]
+
+    def of(self, ids: Values) -> Values:
+        """The labels of texts given by their ids."""
+        return self.labels()[ids]
+
+    def ids(self, labels: Values) -> Values:
+        """The ids of labels that were given."""
+        found = np.zeros(len(labels), np.int64)
+        for run in self._runs:
+            at = np.minimum(np.searchsorted(run.labels, labels), len(run.ids) - 1)
+            here = run.labels[at] == labels
+            found[here] = run.ids[at[here]]
+        return found
+
+    def _include(self) -> None:
+        """Give labels to the texts that are new."""
+        new = np.arange(self._known, len(self._interner))
+        texts = self._interner.decode(new)
+        order = np.asarray(pc.sort_indices(texts))
+        ids, texts = new[order], texts.take(pa.array(order))
+        low, high = self._neighbours(texts)
+        labels = _between(low.labels, low.ids, high.labels, high.ids)
+        if labels is None:
+            raise DomainOverflow(self.domain, 0, _END - 1)
+        self._write(ids, labels)
+
+    def _write(self, ids: Values, labels: Values) -> None:
+        count = len(self._interner)
+        if count > len(self._labels):
+            self._labels = np.concatenate([self._labels[: self._known], np.zeros(2 * count - self._known, np.int64)])
+        self._labels[ids] = labels
+        self._known = count
+        run = _Ordered(labels, ids)
+        while self._runs and 2 * len(run.ids) > len(self._runs[-1].ids):
+            run = self._runs.pop().merge(run)
+        self._runs.append(run)
+
+    def _neighbours(self, texts: pa.Array) -> tuple[_Ordered, _Ordered]:
+        """The labels and ids of the nearest known texts before and after each of the sorted texts."""
+        low = _Ordered(np.zeros(len(texts), np.int64), np.full(len(texts), -1))
+        high = _Ordered(np.full(len(texts), _END), np.full(len(texts), -1))
+        for run in self._runs:
+            at = self._positions(run, texts)
+            before, after = run.take(at - 1), run.take(at)
+            low = low.where((before.labels > low.labels) & (at > 0), before)
+            high = high.where((after.labels < high.labels) & (at < len(run.ids)), after)
+        return low, high
+
+    def _positions(self, run: _Ordered, texts: pa.Array) -> Positions:
+        """How many texts of a run are before each of the sorted texts."""
+        if _MERGED * len(texts) < len(run.ids):
+            known, ids = self._interner.texts, run.ids
+            return np.array([bisect_left(ids, text, key=known.__getitem__) for text in texts.to_pylist()], np.int64)
+        both = pa.concat_arrays([self._interner.decode(run.ids), texts])
+        new = np.asarray(pc.sort_indices(both)) >= len(run.ids)
+        positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
+        return positions
+
+    def relabel(self) -> None:
+        """Give all labels anew, the new texts' among them, with the same room everywhere."""
+        count = len(self._interner)
+        old = self._all()
+        ids = np.asarray(pc.sort_indices(self._interner.decode(np.arange(count)))).astype(np.int64)
+        labels = (np.arange(1, count + 1) * (_END // (count + 1))).astype(np.int64)
+        self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
+        self._write(ids, labels)
+        self.moved = old, _Ordered(self._labels[old.ids], old.ids)
+
+    def _all(self) -> _Ordered:
+        """All labels, in order, with their ids."""
+        every = _Ordered.none()
+        for run in self._runs:
+            every = every.merge(run)
+        return every
+
+
+class _Ordered:
+    """Labels in ascending order, int64[n], with the ids of their texts."""
+
+    def __init__(self, labels: Values, ids: Values) -> None:
+        self.labels, self.ids = labels, ids
+
+    @classmethod
+    def none(cls) -> _Ordered:
+        """No labels."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def merge(self, other: _Ordered) -> _Ordered:
+        """Both, in order."""
+        labels, ids = np.concatenate([self.labels, other.labels]), np.concatenate([self.ids, other.ids])
+        order = np.argsort(labels, kind="stable")
+        return _Ordered(labels[order], ids[order])
+
+    def take(self, at: Positions) -> _Ordered:
+        """The entries at some positions; any entry at those that there are not."""
+        inside = np.clip(at, 0, len(self.ids) - 1)
+        return _Ordered(self.labels[inside], self.ids[inside])
+
+    def where(self, chosen: Mask, other: _Ordered) -> _Ordered:
+        """The other's entries where they are chosen, these elsewhere."""
+        return _Ordered(np.where(chosen, other.labels, self.labels), np.where(chosen, other.ids, self.ids))
+
+
+def _between(low: Values, before: Values, high: Values, after: Values) -> Values | None:
+    """Labels in ascending order, each between its `low` and `high`, equal ones together; None where there is no room.
+
+    `before` and `after` are the ids of the neighbours, -1 for none: the greater one is the newer text.
+    """
+    starts = np.flatnonzero(np.diff(low, prepend=-1))
+    sizes = np.diff(starts, append=len(low))
+    room = high[starts] - low[starts]
+    step = room // (sizes + 1)
+    if (step < 1).any():
+        return None
+    ascending, descending = before[starts] > after[starts], before[starts] < after[starts]
+    step = np.where(ascending | descending, np.minimum(step, _STRIDE), step)
+    first = np.where(descending, high[starts] - step * sizes, low[starts] + step)
+    group = np.repeat(np.arange(len(starts)), sizes)
+    labels: Values = first[group] + (np.arange(len(low)) - starts[group]) * step[group]
+    return labels
+
+
+class _Labels(Domain):
+    """The domain of labels: all of them have a place, and growing is giving them anew."""
+
+    def __init__(self, order: TextOrder) -> None:
+        super().__init__(Type.INT64, 0, BITS, empty=False)
+        self._order = order
+
+    def extend(self, low: int, high: int) -> None:
+        self.growth += 1
+        self.numbering += 1
+        self._order.relabel()
+
+    def extend_amply(self, low: int, high: int) -> None:
+        self.extend(low, high)
+
+    def moved(self, raw: Raw, old: Place) -> Raw:
+        if old.numbering == self.numbering:
+            return raw
+        assert old.numbering == self.numbering - 1
+        before, after = self._order.moved
+        return after.labels[np.searchsorted(before.labels, raw.view(np.int64))].view(np.uint64)
