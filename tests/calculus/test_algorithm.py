@@ -11,8 +11,7 @@ import random
 import pytest
 
 from deltic.calculus import DERIVATIVES, incrementalize
-from deltic.calculus.fallbacks import fallbacks
-from deltic.calculus.incrementalize import ALGORITHM_6_13
+from deltic.calculus.incrementalize import ALGORITHM_6_13, fallbacks
 from deltic.calculus.passes import optimize
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
+from deltic.calculus.incrementalize import lift
 from deltic.calculus.inside import operators_inside
-from deltic.calculus.lift import lift
 from deltic.calculus.passes import OPTIMIZATIONS
 from deltic.calculus.push import push
 from deltic.calculus.recursion import chain

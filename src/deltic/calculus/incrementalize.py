@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from deltic.calculus.fallbacks import refuse_fallbacks
-from deltic.calculus.lift import lift
+from collections.abc import Iterator
+
+from deltic.calculus.derivatives import derivative_of
 from deltic.calculus.passes import Pass, optimize
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
+from deltic.circuit.operators import Operator
+from deltic.errors import UnsupportedError
+
+
+def lift(circuit: Circuit) -> Circuit:
+    """↑Q: every operator at every time, which by [DBSP Prop. 3.3] and [DBSP Prop. 5.7] is ↑ of the whole.
+
+    A circuit of Deltic is written the same before and after: its nodes are functions until a stream flows through
+    them, and the interpreters apply them at each step. Operators on streams, such as an explicit delay, are none
+    of those that are lifted; they count the steps already.
+    """
+    return circuit
+
+
+def fallbacks(circuit: Circuit) -> Iterator[tuple[int, Operator]]:
+    """The nodes, in bodies too, whose change is computed by f(a ⊕ δ) ⊖ f(a): number and operator of each."""
+    for number, operator in enumerate(circuit.operators):
+        if derivative_of(type(operator)).is_fallback:
+            yield number, operator
+        for _, body in operator.bodies():
+            yield from fallbacks(body)
+
+
+def refuse_fallbacks(circuit: Circuit) -> None:
+    """Raise UnsupportedError for the first operator, in bodies too, without a row in the derivative table."""
+    for number, operator in fallbacks(circuit):
+        raise UnsupportedError(
+            f"%{number} {operator.keyword}: the calculus has no derivative for it, so that each change would "
+            "compute it anew from its whole inputs; use other operators, or do without `strict`"
+        )
+
 
 ALGORITHM_6_13: tuple[Pass, ...] = (inline, optimize, lift, surround, push)
 """The five steps, from circuit to circuit. What is left of step 1, after a front-end has translated each query by the

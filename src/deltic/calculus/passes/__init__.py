@@ -1,7 +1,7 @@
 """Rewrites of circuits that cost less when they are incrementalized, in their order.
 
-Each keeps the values of all sinks for all values of the tables. No engine applies them by itself: the local one plans
-the delta queries of each relation as a whole.
+Each keeps the values of all sinks for all values of the tables. `incrementalize` applies them before it takes
+derivatives, and so does every engine that runs what it makes.
 """
 
 from __future__ import annotations

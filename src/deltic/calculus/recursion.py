@@ -1,0 +1,117 @@
+"""Recursion [DBSP §7]: the chain from naive evaluation to what the engines keep fresh, as rewrites of circuits.
+
+naive ─► semi-naive ─► maintained ─► lowered to the operator that engines run
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deltic.calculus.incrementalize import lift
+from deltic.calculus.inside import inside
+from deltic.calculus.push import push
+from deltic.calculus.surround import surround
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.errors import UnsupportedError
+
+
+def naive(circuit: Circuit) -> Circuit:
+    """The circuit with ∫ ∘ D ∘ (fix α. T(·, z⁻¹(α))) ∘ I ∘ δ₀ written out for each fixpoint of a body T.
+
+    Every iteration computes all rows from all rows of the one before; the last is the value [DBSP Thm 7.1, 7.2].
+    """
+    return inside(circuit, _bracket)
+
+
+def _bracket(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
+    return ops.Bracket(_loop(operator.body)) if isinstance(operator, ops.Fixpoint) else operator
+
+
+def _loop(body: Circuit) -> Circuit:
+    builder = CircuitBuilder(body.depth)
+    cycles = {operator.name for operator in body.operators if isinstance(operator, ops.Feedback)}
+    numbers: list[int] = []
+    for node in body.nodes:
+        numbers.append(_looped(builder, node, [numbers[i] for i in node.inputs], cycles))
+    return builder.build()
+
+
+def _looped(builder: CircuitBuilder, node: Node, inputs: list[int], cycles: set[str]) -> int:
+    operator = node.operator
+    if isinstance(operator, ops.Import):
+        return builder.add(ops.Integrate(operator.type.is_set), builder.add(operator))
+    if isinstance(operator, ops.Feedback):
+        return builder.add(ops.BackEdge(operator.name, operator.schema, is_set=True))
+    if isinstance(operator, ops.Sink):
+        if operator.name in cycles:
+            builder.add(ops.Close(operator.name), *inputs)
+        return builder.add(operator, builder.add(ops.Differentiate(), *inputs))
+    return builder.add(operator, *inputs)
+
+
+def semi_naive(circuit: Circuit) -> Circuit:
+    """The circuit with D pushed through the body of each bracket, from its sinks to the I of its imports.
+
+    D ∘ (fix α. T(·, z⁻¹(α))) ∘ I = fix α. T^Δ(·, z⁻¹(α)) [DBSP Prop. 4.2 cycle]: every iteration computes from
+    what the one before found. The changes are those from one iteration to the next.
+    """
+    return inside(circuit, _changes)
+
+
+def _changes(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
+    if not isinstance(operator, ops.Bracket):
+        return operator
+    return replace(operator, body=push(operator.body), is_set=True)
+
+
+def maintained(circuit: Circuit) -> Circuit:
+    """Steps 3 to 5 of [DBSP Alg. 6.13] for a circuit with brackets, whose edges inside become streams of streams.
+
+    In a body, an operator with `outer 1` has its past in the step before, one without in the iteration before; the
+    changes are those of both at once, D(↑D(·)).
+    """
+    return push(surround(lift(circuit)))
+
+
+def lowered(circuit: Circuit, query: Circuit) -> Circuit:
+    """The maintained form of a query with a `FixpointDelta` for each bracket that maintains a fixpoint of the query.
+
+    D and ↑D commute [DBSP §5.2.4], so by the cycle rule from right to left the changes from iteration to iteration
+    may be left to whoever iterates: a FixpointDelta has the changes of each iteration from step to step alone, and the
+    local engine keeps the iteration with each row instead. Raises UnsupportedError for a bracket that is no
+    fixpoint's.
+    """
+    deltas = _deltas(query)
+    builder = CircuitBuilder(circuit.depth)
+    numbers: list[int] = []
+    for number, node in enumerate(circuit.nodes):
+        operator = node.operator
+        if isinstance(operator, ops.Bracket):
+            if operator not in deltas:
+                raise UnsupportedError(f"%{number} {operator.keyword}: it maintains no fixpoint of the query")
+            operator = deltas[operator]
+        numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
+    return builder.build()
+
+
+def _deltas(query: Circuit) -> dict[ops.Operator, ops.Operator]:
+    """For each fixpoint of the query the bracket that maintains it and the derivative that engines run."""
+    brackets = _inner(maintained(semi_naive(naive(query))), ops.Bracket)
+    return dict(zip(brackets, _inner(maintained(query), ops.FixpointDelta), strict=True))
+
+
+def _inner(circuit: Circuit, kind: type[ops.Operator]) -> list[ops.Operator]:
+    return [operator for operator in circuit.operators if isinstance(operator, kind)]
+
+
+def chain(query: Circuit) -> dict[str, Circuit]:
+    """The circuits of a query by the names of the steps that make them; the last two compute on changes.
+
+    The lowered one is what `incrementalize` makes of the query, once that is optimized.
+    """
+    steps = {"naive": naive(query)}
+    steps["semi_naive"] = semi_naive(steps["naive"])
+    steps["maintained"] = maintained(steps["semi_naive"])
+    steps["lowered"] = lowered(steps["maintained"], query)
+    return steps

@@ -1,0 +1,123 @@
+"""What `explain` says about the way from a circuit to its incremental form: steps, derivatives, recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deltic.calculus.derivatives import Derivative, derivative_of
+from deltic.calculus.inside import operators_inside
+from deltic.calculus.passes import OPTIMIZATIONS, optimize
+from deltic.calculus.recursion import chain
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.inlining import inline
+from deltic.circuit.types import BundleType
+
+
+def bounded(lines: Sequence[str], most: int) -> list[str]:
+    """The first lines and a last one that counts the others, `most` lines at most."""
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[: most - 1], f"… {len(lines) - most + 1} more lines"]
+
+
+_SHOWN = 12
+
+
+def operator_lines(circuit: Circuit) -> Iterator[str]:
+    """Two lines for each row of the derivative table that the circuit needs, and a last one for what falls back."""
+    places: dict[type[ops.Operator], list[str]] = {}
+    for place, operator in _places(circuit, ""):
+        places.setdefault(type(operator), []).append(place)
+    for row, kinds in _by_row(places).items():
+        where = "; ".join(f"{kind.keyword} {_some(places[kind])}" for kind in kinds)
+        yield f"{where}: {row.formula}  [{row.source}]"
+        yield f"  {row.why}; {row.cost.value}; keeps {row.keeps}"
+    fallen = [f"{kind.keyword} {_some(where)}" for kind, where in places.items() if derivative_of(kind).is_fallback]
+    yield f"computed anew from whole inputs: {'; '.join(fallen) or 'none'}"
+
+
+def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:
+    """The kinds of operators that have the same derivative."""
+    rows: dict[Derivative, list[type[ops.Operator]]] = {}
+    for kind in kinds:
+        rows.setdefault(derivative_of(kind), []).append(kind)
+    return rows
+
+
+def _some(places: list[str]) -> str:
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return ", ".join(places[:_SHOWN]) + more
+
+
+def _places(circuit: Circuit, prefix: str) -> Iterator[tuple[str, ops.Operator]]:
+    """The operators of a circuit and of those inside it, each with its number after those of what it stands in."""
+    for number, operator in enumerate(circuit.operators):
+        place = f"{prefix}%{number}"
+        yield place, operator
+        for _, body in operator.bodies():
+            yield from _places(body, f"{place}/")
+
+
+_STEPS = {
+    "naive": "naive, every iteration from all rows",
+    "semi_naive": "semi-naive, by the cycle rule: every iteration from what the one before found",
+    "maintained": "maintained, lifted and incrementalized: `outer 1` is the past of epochs, else that of iterations",
+}
+
+
+def recursion_lines(circuit: Circuit, most: int = 50) -> Iterator[str]:
+    """The bodies of the brackets that the last fixpoint of the circuit becomes, in `most` lines each at most.
+
+    It is the one nearest to the view; a line names the relations of the others.
+    """
+    fixpoints = [n for n, op in enumerate(circuit.operators) if isinstance(op, ops.Fixpoint)]
+    if not fixpoints:
+        return
+    steps = chain(circuit)
+    for name, title in _STEPS.items():
+        *_, last = (op for op in steps[name].operators if isinstance(op, ops.Bracket))
+        yield f"{title} (%{fixpoints[-1]}: {_relations(circuit, fixpoints[-1])}):"
+        yield from (f"  {line}" for line in bounded(str(last.body).splitlines(), most))
+    if others := [f"%{n}: {_relations(circuit, n)}" for n in fixpoints[:-1]]:
+        yield f"the others likewise: {'; '.join(others)}"
+
+
+def _relations(circuit: Circuit, number: int) -> str:
+    type_ = circuit.nodes[number].type
+    assert isinstance(type_, BundleType)
+    return ", ".join(name for name, _ in type_.entries)
+
+
+def step_lines(circuit: Circuit, most: int = 60) -> Iterator[str]:
+    """A line for each step, and the optimized circuit where it is another one, in `most` lines at most."""
+    composed = inline(circuit)
+    calls = sum(isinstance(op, ops.Call) for op in operators_inside(circuit))
+    yield f"1 inline     {calls} called circuits are put in their places" if calls else "1 inline     no calls"
+    optimized = optimize(composed)
+    if optimized == composed:
+        yield "2 optimize   changes nothing"
+    else:
+        yield f"2 optimize   by {', '.join(applied(composed))}; the circuit is now:"
+        yield from (f"    {line}" for line in bounded(str(optimized).splitlines(), most))
+    yield "3 lift       every operator works at each epoch, those of a fixpoint at each of its iterations"
+    yield f"4 surround   I after {_numbers(optimized, ops.Source)}, D before {_numbers(optimized, ops.Sink)}"
+    yield "5 push       D is moved from the sinks to the I, by the derivative of each operator"
+
+
+def applied(circuit: Circuit) -> list[str]:
+    """The names of the passes that change the circuit, in the order in which `optimize` applies them."""
+    names: dict[str, None] = {}
+    before = None
+    while before != circuit:
+        before = circuit
+        for rewrite in OPTIMIZATIONS:
+            rewritten = rewrite(circuit)
+            if rewritten != circuit:
+                names[rewrite.__name__] = None
+            circuit = rewritten
+    return list(names)
+
+
+def _numbers(circuit: Circuit, kind: type[ops.Operator]) -> str:
+    return ", ".join(f"%{number}" for number, op in enumerate(circuit.operators) if isinstance(op, kind)) or "nothing"
