@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.circuit.types import Column, Schema
-from deltic.datalog.syntax.names import did_you_mean
-from deltic.errors import DataError, Diagnostic
+from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.columns import check_columns, conform
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from deltic.datalog.syntax.names import did_you_mean
-from deltic.errors import DelticError
+from deltic.errors import DelticError, did_you_mean
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.checks.type_names import Findings, TypeTable
-from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.program import Attribute, Declaration
 from deltic.datalog.syntax.source import Span
+from deltic.errors import did_you_mean
 
 # The column of a change that says how often its row is added; no relation can have another of that name.
 WEIGHT = "__weight__"

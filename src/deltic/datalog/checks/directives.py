@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from deltic.datalog.checks.checked import Directive
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.program import DirectiveItem, Option
+from deltic.errors import did_you_mean
 
 _BOOLEAN = (r"true|false", "`true` or `false`")
 _DEVICE = (r"file|stdin|stdout|stdoutprintsize|sqlite|json", "one of file, stdin, stdout, sqlite and json")

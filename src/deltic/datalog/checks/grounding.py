@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, Variable, variables
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, expressions_of, with_inner
-from deltic.datalog.syntax.names import did_you_mean
+from deltic.errors import did_you_mean
 
 
 def bound_variables(body: Sequence[Formula], given: Iterable[str] = ()) -> set[str]:

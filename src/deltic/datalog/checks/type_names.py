@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from deltic.circuit.types import Type
 from deltic.datalog.checks.kinds import BASE_TYPES, phrase
 from deltic.datalog.syntax.expressions import TypeName
-from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.program import Subtype, UnionType
-from deltic.errors import Diagnostic
+from deltic.errors import Diagnostic, did_you_mean
 
 TypeDeclaration = Subtype | UnionType
 Findings = list[Diagnostic]

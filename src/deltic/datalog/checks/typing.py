@@ -21,8 +21,8 @@ from deltic.datalog.syntax.expressions import (
     Variable,
 )
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, Test
-from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.source import Span
+from deltic.errors import did_you_mean
 
 _LITERALS: dict[type[Expression], Types] = {
     NumberLiteral: NUMERIC,

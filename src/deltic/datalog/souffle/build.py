@@ -11,7 +11,6 @@ from deltic.datalog.souffle.build_formulas import build_atom, build_formula
 from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES
-from deltic.datalog.syntax.names import did_you_mean
 from deltic.datalog.syntax.program import (
     Attribute,
     Clause,
@@ -22,6 +21,7 @@ from deltic.datalog.syntax.program import (
     Subtype,
     UnionType,
 )
+from deltic.errors import did_you_mean
 
 
 def build_items(context: Context, program: Parsed) -> tuple[Item, ...]:

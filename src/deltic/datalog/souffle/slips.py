@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deltic.datalog.souffle.words import DIRECTIVES, HINTS
-from deltic.datalog.syntax.names import did_you_mean
+from deltic.errors import did_you_mean
 
 # Pattern, message ("" for the usual one) and hint.
 _SLIPS = tuple(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deltic.datalog.syntax.names import did_you_mean
-from deltic.errors import DataError, Diagnostic
+from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.locate import EXTENSIONS, Files, Input, extension, files_at, is_hidden, natural
 
 

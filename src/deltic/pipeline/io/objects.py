@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from deltic.datalog.syntax.names import nearest
 from deltic.engine.protocol import WEIGHT
+from deltic.errors import nearest
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem
