@@ -104,6 +104,14 @@ NUMBER = Schema.of(x=Type.INT64)
             pa.table({"x": pa.array([1, 2**63], pa.uint64())}),
             "table t, row 2, column x: 9223372036854775808 is",
         ),
+        (NUMBER, pa.table([[1], [2]], ["x", "x"]), "table t: there are several columns x"),
+        (NUMBER, pd.DataFrame([[1, 2]], columns=["x", "x"]), "table t: there are several columns x"),
+        (
+            NUMBER,
+            pd.Series([1], name="x"),
+            "table t: expected rows, found a single column (Series)",
+        ),
+        (NUMBER, pa.array([1]), "table t: expected rows, found a single column (Int64Array)"),
         (NUMBER, pd.DataFrame({"x": [1, "a"]}), "table t, row 2, column x: expected a number, found 'a' (str)"),
     ],
 )

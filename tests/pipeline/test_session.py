@@ -231,6 +231,11 @@ TWO = (
 )
 
 
+def test_a_session_is_a_session():
+    with pytest.raises(DelticError, match=r"found 'local\[\*\]': deltic.Pipeline\(SparkSession.builder"):
+        deltic.Pipeline("local[*]")
+
+
 def test_a_strategy_for_one_recursion():
     """Chosen for `even`, it is that of `odd`, too; the views are right under each."""
     pipeline = deltic.Pipeline(strategy={"even": "elastic"}, refresh="incremental")
@@ -294,6 +299,15 @@ def test_spark_dataframes_come_and_go(spark):
     with pipeline.transaction() as change:
         change.delete("m", frame.where("u = 1").select("s", "f", "u"))
     assert list(pipeline["v"]) == [(2, "b")]
+
+
+@pytest.mark.spark
+def test_one_column_of_a_dataframe_is_no_frame(spark):
+    frame = spark.createDataFrame([(1,)], "x bigint")
+    pipeline = deltic.Pipeline(spark)
+    pipeline.datalog(".decl t(x: number)\n.input t")
+    with pytest.raises(DataError, match="found a single column"), pipeline.transaction() as change:
+        change.insert("t", frame["x"])
 
 
 @pytest.mark.spark

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
+
+
 def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.Table:
     """The rows of a table called `name` as Arrow, with weights when `signed`.
 
     `rows` is an Arrow table or batch, a pandas or Spark DataFrame, what a view or change returned (columns go by
     their names), or an iterable of tuples, lists or dicts. Raises DataError that names table, row and column.
     """
+    if _is_column(rows):
+        raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
     if is_dataframe(rows):
@@ -35,6 +40,7 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.T
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])
     if _is_pandas(rows):
+        _check_distinct(name, list(map(str, rows.columns)))
         rows = _from_pandas(rows)
     if isinstance(rows, pa.Table):
         return _from_arrow(name, rows, Layout(schema, signed=signed))
@@ -45,6 +51,7 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.T
 
 def _from_arrow(name: str, table: pa.Table, layout: Layout) -> pa.Table:
     wanted = [*layout.schema.names, *(weight_columns(layout) if layout.signed else [])]
+    _check_distinct(name, table.column_names)
     try:
         check_columns(table.schema, layout)
         for extra in (column for column in table.column_names if column not in wanted):
@@ -118,6 +125,21 @@ def _from_pandas(frame: pd.DataFrame) -> Any:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return frame.to_dict("records")
+
+
+def _check_distinct(name: str, columns: Sequence[str]) -> None:
+    """Raises DataError for columns of one name, of which none could be meant."""
+    twice = [column for number, column in enumerate(columns) if column in columns[:number]]
+    if twice:
+        raise _error(name, f"there are several columns {twice[0]}", "give each column its own name")
+
+
+def _is_column(rows: Any) -> bool:
+    """Whether this is one column of a frame, of Arrow's, pandas' or Spark's, and no rows."""
+    if isinstance(rows, pa.Array | pa.ChunkedArray):
+        return True
+    kind = type(rows)
+    return kind.__module__.startswith(("pandas.", "pyspark.")) and kind.__name__ in ("Series", "Index", "Column")
 
 
 def _counted(columns: int) -> str:

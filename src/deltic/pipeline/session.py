@@ -14,6 +14,7 @@ from deltic.errors import DelticError
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, new_engine
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.program import Compiled, compiled
+from deltic.pipeline.spark import check_session
 from deltic.pipeline.transaction import Batches, Transaction, with_weight
 from deltic.pipeline.views import View
 
@@ -54,6 +55,7 @@ class Pipeline:
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
+        check_session(spark)
         self.spark = spark
         self.conflicts: Conflicts = conflicts
         self._engine_name: EngineName = engine

@@ -50,6 +50,16 @@ def to_dataframe(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(with_decimals(table))
 
 
+def check_session(spark: object) -> None:
+    """Raises DelticError for what is no Spark session, such as a master's address."""
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        hint = f'.master("{spark}")' if isinstance(spark, str) else ""
+        raise DelticError(
+            f"expected a SparkSession, found {spark!r}: deltic.Pipeline(SparkSession.builder{hint}.getOrCreate()), "
+            "or deltic.Pipeline() to run without Spark"
+        )
+
+
 def active_session(spark: SparkSession | None) -> SparkSession:
     """The session given, or the one that is active; raises DelticError when there is neither."""
     if spark is not None:
