@@ -19,7 +19,7 @@ from deltic.cli.options import (
 
 app = typer.Typer(
     name="deltic",
-    help="Keeps SQL and Datalog views, recursive ones too, fresh at the cost of the change.",
+    help="Keeps Datalog views, recursive ones too, fresh at the cost of the change.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -34,11 +34,12 @@ class Pipeline:
     every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone, which takes
     less memory, and searches again for what deletions take away; "full" counts nothing and computes the views anew
     in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually recursive with;
-    the others are "nested". `refresh` is "auto": an update that takes longer than the fraction `switch` of the last
-    bootstrap is abandoned, and the recursion computed anew, unless earlier updates let expect that it will take less
-    than that; "incremental": never computed anew; "incremental strict": moreover a program with an operator that has no
-    derivative is refused; or "full": always computed anew. A transaction with a recursion that computes values, as
-    `n(x + 1) :- n(x).` does, and takes more than `iteration_limit` iterations is rejected with an IterationLimitError.
+    the others are "nested". `refresh` is "auto": an update that has taken longer than the fraction `switch` of the last
+    bootstrap goes on only if earlier updates show that the whole of it will take less than a bootstrap; else it is
+    abandoned, and the recursion computed anew; "incremental": never computed anew; "incremental strict": moreover a
+    program with an operator that has no derivative is refused; or "full": always computed anew. A transaction with a
+    recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than `iteration_limit` iterations is
+    rejected with an IterationLimitError.
 
     A pipeline belongs to one thread.
     """
