@@ -28,11 +28,10 @@ from deltic.engine.local.storage.arrow import (
     table_change,
     view_change,
 )
-from deltic.engine.local.storage.codec import Interner
-from deltic.engine.local.storage.domains import assign_domains
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.lookup import find_rows
-from deltic.engine.local.storage.state import Snapshot, State
+from deltic.engine.local.storage.state import State
+from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change
 from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
 from deltic.program.extract import extract
@@ -61,15 +60,13 @@ class LocalEngine:
         announce_compilation()
         self.circuit = circuit
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
-        self._interner = Interner()
-        self._domains = assign_domains(self.program, self._value_of)
-        self._domains.all.append(self._interner.order.domain)
-        columns = self._domains.columns
-        self.states = {name: State(r, columns[name]) for name, r in self.program.relations.items()}
-        self._environment = Environment(self.states, self._interner, iteration_limit=iteration_limit)
+        self.store = Store()
+        self.store.define(self.program, self._value_of)
+        self.states = self.store.states
+        self._environment = Environment(self.states, self.store.interner, iteration_limit=iteration_limit)
         self.evaluations = [
             Evaluation(plan(query), variables, self._environment)
-            for query, variables in zip(self.program.queries, self._domains.variables, strict=True)
+            for query, variables in zip(self.program.queries, self.store.domains.variables, strict=True)
         ]
         sinks = self.program.sinks
         chosen = {sinks[view]: one for view, one in (strategies or {}).items() if view in sinks}
@@ -77,11 +74,10 @@ class LocalEngine:
         self._strata = Strata(self.program, self.states, self.evaluations, self._strategies, refresh, self._environment)
         self._prepared = [*self.evaluations, *self._strata.evaluations]
         self._components: tuple[ComponentReport, ...] = ()
-        self._fitted = -1
         self._constants_pending = True
 
     def _value_of(self, literal: exp.Expression) -> int:
-        return value_of(literal, self._interner)
+        return value_of(literal, self.store.interner)
 
     # Epochs
 
@@ -89,7 +85,7 @@ class LocalEngine:
         started = time.perf_counter()
         self._environment.visits.rows = 0
         batches = {
-            name: encode_batch(name, batch, self.states[self.program.tables[name]], self._interner)
+            name: encode_batch(name, batch, self.states[self.program.tables[name]], self.store.interner)
             for name, batch in changes.items()
         }
         for name, (columns, _) in batches.items():
@@ -98,7 +94,7 @@ class LocalEngine:
         while deltas is None:
             deltas = self._try_epoch(batches, conflicts, grown)
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
-        self._forget_deltas()
+        self.store.end_epoch()
         self._constants_pending = False
         seconds = time.perf_counter() - started
         return EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
@@ -109,15 +105,14 @@ class LocalEngine:
         `grown` are the domains that had to in this epoch: one that has to again is where a recursion counts, so it gets
         room for more. After any exception the state is as before the epoch.
         """
-        self._refit()
-        snapshot = Snapshot.of(self.states.values())
+        self._fit()
+        snapshot = self.store.snapshot()
         try:
             self._change_tables(batches, conflicts)
             self._components = self._strata.run()
             return self._view_changes()
         except BaseException as error:
-            snapshot.restore()
-            self._forget_deltas()
+            self.store.roll_back(snapshot)
             if not isinstance(error, DomainOverflow):
                 raise
             extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
@@ -125,54 +120,46 @@ class LocalEngine:
             grown.add(error.domain)
             return None
 
-    def _refit(self) -> None:
-        """Pack anew what has outgrown its layout, and bind the plans to the layouts."""
-        if len(self._interner):
-            self._domains.text.include(0, len(self._interner) - 1)
-        if self._fitted != (growth := self._domains.growth()):
-            for arrangement in (a for state in self.states.values() for a in state.arrangements()):
-                if arrangement.is_stale():
-                    arrangement.relayout()
+    def _fit(self) -> None:
+        """Let all values have their places, and bind the plans to the layouts."""
+        if self.store.fit():
             for evaluation in self._prepared:
                 evaluation.prepare(self._value_of)
-            self._fitted = growth
 
     def _change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
         for name, (columns, weights) in batches.items():
             state = self.states[self.program.tables[name]]
-            state.delta = table_change(name, state, columns, weights, conflicts, self._interner)
+            state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
         for state in self.states.values() if self._constants_pending else ():
             if state.relation.kind is Kind.CONSTANT:
-                state.delta = constant_change(state, self._interner)
-        for state in self.states.values():
-            if state.delta is not None:
-                state.append(state.delta)
+                state.delta = constant_change(state, self.store.interner)
+        for state in self.store.changed():
+            assert state.delta is not None
+            state.append(state.delta)
 
     def _view_changes(self) -> Changes:
         states = {name: self.states[relation] for name, relation in self.program.sinks.items()}
         changed = {name: (state, state.delta) for name, state in states.items() if state.delta is not None}
-        return Changes({name: view_change(state, delta, self._interner) for name, (state, delta) in changed.items()})
-
-    def _forget_deltas(self) -> None:
-        for state in self.states.values():
-            state.delta = None
+        return Changes(
+            {name: view_change(state, delta, self.store.interner) for name, (state, delta) in changed.items()}
+        )
 
     # Reading
 
     def read(self, name: str, *, table: bool = False) -> pa.Table:
-        self._refit()
+        self._fit()
         state = self._state(name, table)
         words, weights = state.rows()
         if state.relation.kind is Kind.BAG:
             words = np.repeat(words, np.maximum(weights, 0), axis=1)
-        return decode_rows(state, words, self._interner)
+        return decode_rows(state, words, self.store.interner)
 
     def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
-        self._refit()
+        self._fit()
         state = self._state(name)
-        offsets = encode_key(state, key, self._interner)
+        offsets = encode_key(state, key, self.store.interner)
         words = np.empty((state.layout.words, 0), np.uint64) if offsets is None else find_rows(state, offsets)
-        return decode_rows(state, words, self._interner)
+        return decode_rows(state, words, self.store.interner)
 
     def count(self, name: str) -> int:
         words, weights = self._state(name).rows()
@@ -188,4 +175,4 @@ class LocalEngine:
     @property
     def nbytes(self) -> int:
         """The memory of all runs, in bytes."""
-        return sum(a.nbytes for state in self.states.values() for a in state.arrangements())
+        return self.store.nbytes

@@ -23,7 +23,7 @@ from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.accumulators import ROWS, Slots
 from deltic.engine.local.operators.extremes import Changed, last_column
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.arrangement import Arrangement, descriptors
+from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.layout import Domain, Raw, Values
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, merge_runs, plain
 from deltic.engine.local.storage.state import State
@@ -44,12 +44,11 @@ class Aggregates:
         self.source, self.target = source, target
         self.visits, self.interner = environment.visits, environment.interner
         self.slots = Slots(grouping, source.relation.schema)
-        keys, order = source.domains[: self.keys], tuple(range(self.keys + 1))
+        keys, order = source.domains[: self.keys], tuple(range(self.keys))
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
-        self.totals = Arrangement(order, (*keys, slot))
-        self.values = {c: Arrangement(order, (*keys, self._ordered(c))) for c in self.slots.present}
+        self.totals = target.keep("totals", order, (*keys, slot))
+        self.values = {c: target.keep("values", (*order, c), (*keys, self._ordered(c))) for c in self.slots.present}
         self._walked = dict.fromkeys(self.values, 0)
-        target.auxiliary = (self.totals, *self.values.values())
 
     def change(self, delta: Run) -> Run:
         """The change of the groups' rows from that of the rows to be grouped; brings the totals up to date."""

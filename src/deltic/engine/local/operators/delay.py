@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from deltic.engine.local.operators.search import Visits
-from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
 
@@ -13,8 +12,7 @@ class Delaying:
 
     def __init__(self, source: State, target: State, visits: Visits) -> None:
         self.source, self.target, self.visits = source, target, visits
-        self.pending = Arrangement(target.canonical, target.domains)
-        target.auxiliary = (self.pending,)
+        self.pending = target.keep("delay", target.canonical, target.domains)
 
     @property
     def is_due(self) -> bool:

@@ -25,8 +25,7 @@ class Windowing:
         self.window, self.rows, self.clock, self.target, self.visits = window, rows, clock, target, visits
         others = (c for c in target.canonical if c != window.column)
         self.by_time = target.arrangement((window.column, *others))
-        self.time = Arrangement((0,), clock.domains)
-        target.auxiliary = (self.time,)
+        self.time = target.keep("clock", (0,), clock.domains)
 
     def change(self) -> Run | None:
         """The change of the window: what enters it, less what leaves it; None for none. Brings the time up to date."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,13 +31,27 @@ class Domains:
         return sum(domain.growth for domain in self.all)
 
 
-def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) -> Domains:
-    """The domains of all columns and variables; those of literals and constants have room for them."""
+def assign_domains(
+    program: Program,
+    value_of: Callable[[exp.Expression], int],
+    known: Mapping[str, tuple[Domain, ...]],
+    text: Domain,
+) -> tuple[Domains, list[tuple[Domain, Domain]]]:
+    """The domains of all columns and variables; those of literals and constants have room for them.
+
+    `known` are those of relations that are there already, `text` that of all text. Where the program compares two known
+    ones, the first stands for both: the pairs are what has to be unified so.
+    """
     union = _Union()
     for a, b in _equal(program):
         union.join(a, b)
-    domains = Domains()
+    domains = Domains(text=text)
     made: dict[Item, Domain] = {}
+    items = [(d, (name, i)) for name, columns in known.items() for i, d in enumerate(columns) if d is not text]
+    first = dict(reversed(items))
+    for domain, item in items:
+        union.join(first[domain], item)
+    joined = {domain: made.setdefault(union.find(item), domain) for domain, item in items}
     for name, relation in program.relations.items():
         made_for = [_domain(domains, made, union.find((name, i)), c.type) for i, c in enumerate(relation.schema)]
         domains.columns[name] = tuple(made_for)
@@ -49,8 +63,8 @@ def assign_domains(program: Program, value_of: Callable[[exp.Expression], int]) 
         value = value_of(literal)
         domain = domains.columns[relation_name][index]
         domain.include(value, value)
-    domains.all = [domains.text, *made.values()]
-    return domains
+    domains.all = [domains.text, *dict.fromkeys(made.values())]
+    return domains, [(kept, domain) for domain, kept in joined.items() if domain is not kept]
 
 
 def _equal(program: Program) -> Iterator[tuple[Item, Item]]:

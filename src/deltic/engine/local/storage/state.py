@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,21 @@ from deltic.program.program import Kind, Relation
 # Rows of a change from which on its orders are made by several threads.
 _MANY = 1 << 16
 
+# What an arrangement is for a relation: its rows, the derivations of each, what is kept of groups and their values, the
+# change that is due in the next epoch, and the time of a window.
+Role = Literal["rows", "counts", "totals", "values", "delay", "clock"]
+
+
+class Name(NamedTuple):
+    """The name of an arrangement: of which relation, in which role, sorted by which of its columns."""
+
+    relation: str
+    role: Role
+    order: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.relation} {self.role} [{','.join(map(str, self.order))}]"
+
 
 @dataclass
 class State:
@@ -26,7 +42,7 @@ class State:
     `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
     row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a
     recursive set hold (row, first iteration). `delta` is the change of the present epoch, canonical; rows to be
-    grouped have no more than that. `auxiliary` is what an aggregate keeps of its groups.
+    grouped have no more than that. `auxiliary` is what operators keep beside the rows, by role and order.
     """
 
     relation: Relation
@@ -34,7 +50,7 @@ class State:
     counts: Arrangement | None = None
     by_order: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
     delta: Run | None = None
-    auxiliary: tuple[Arrangement, ...] = ()
+    auxiliary: dict[tuple[Role, tuple[int, ...]], Arrangement] = field(default_factory=dict)
     _appended: Run | None = None
 
     def __post_init__(self) -> None:
@@ -62,17 +78,53 @@ class State:
         return self.by_order[self.canonical]
 
     def arrangement(self, order: tuple[int, ...]) -> Arrangement:
-        """The arrangement in this order, made when it is new."""
+        """The arrangement in this order, made from the contents when it is new."""
         if order not in self.by_order:
-            self.by_order[order] = Arrangement(order, self.domains)
+            self.by_order[order] = self._arranged_anew(order)
         return self.by_order[order]
+
+    def _arranged_anew(self, order: tuple[int, ...]) -> Arrangement:
+        new = Arrangement(order, self.domains)
+        if order == self.canonical and self.relation.kind is not Kind.SET:
+            return new
+        if self.contents.is_stale():
+            self.contents.relayout()
+        runs = self.contents.runs
+        if self.relation.kind is Kind.SET and runs:
+            runs = (Run(self.rows()[0]),)
+        new.runs = new.before = tuple(new.arrange(self.layout, run) for run in runs if len(run))
+        return new
+
+    def keep(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
+        """The arrangement in this role, of rows of these domains; made when it is new."""
+        if (role, order) not in self.auxiliary:
+            self.auxiliary[role, order] = Arrangement(tuple(range(len(domains))), domains)
+        return self.auxiliary[role, order]
+
+    def named(self) -> Iterator[tuple[Name, Arrangement]]:
+        """All arrangements of the relation with their names."""
+        name = self.relation.name
+        yield from ((Name(name, "rows", order), a) for order, a in self.by_order.items())
+        yield from ((Name(name, *key), a) for key, a in self.auxiliary.items())
+        if self.counts is not None:
+            yield Name(name, "counts", self.canonical), self.counts
 
     def arrangements(self) -> Iterator[Arrangement]:
         """All arrangements of the relation."""
         yield from self.by_order.values()
-        yield from self.auxiliary
+        yield from self.auxiliary.values()
         if self.counts is not None:
             yield self.counts
+
+    def replace_domain(self, old: Domain, new: Domain) -> None:
+        """Let columns of domain `old` have `new`, which includes it; packed rows are stale until `relayout`."""
+
+        def replaced(domains: tuple[Domain, ...]) -> tuple[Domain, ...]:
+            return tuple(new if domain is old else domain for domain in domains)
+
+        self.domains = replaced(self.domains)
+        for arrangement in self.arrangements():
+            arrangement.domains = replaced(arrangement.domains)
 
     def append(self, run: Run) -> None:
         """Add a change of the contents to every store; `compact` ends it."""

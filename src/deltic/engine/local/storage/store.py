@@ -1,0 +1,129 @@
+"""The store: everything that an engine keeps between epochs, and the one object that owns it.
+
+An arrangement has a name that lasts: the relation, the role that it plays for it, and the columns by which it is
+sorted. Names come from the program alone, not from the order in which relations were declared.
+
+What holds between epochs:
+
+* Every arrangement of a relation has the same rows as its contents, each in its order; counts, totals and values are
+  those that give these rows. Outside of an epoch `before` is `runs`: no change is pending, and no `delta` is set.
+* Runs never change; an arrangement changes by having other runs. So a snapshot is a tuple of runs, an epoch that is
+  abandoned leaves nothing behind in them, and a run can be written down while epochs go on.
+* Domains and the interner only grow, in an epoch that is abandoned too: a text never changes its id. After `fit` every layout has a place for every value of its domains.
+* Columns that some query compares share a domain, so that equal values have equal offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.codec import Interner
+from deltic.engine.local.storage.domains import Domains, assign_domains
+from deltic.engine.local.storage.layout import Domain
+from deltic.engine.local.storage.state import Name, Snapshot, State
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from deltic.program.program import Program
+
+
+class Store:
+    """The relations of an engine by name, with the interner and the domains of their values."""
+
+    def __init__(self) -> None:
+        self.interner = Interner()
+        self.domains = Domains()
+        self.states: dict[str, State] = {}
+        self._changed = True
+        self._fitted = 0
+
+    # Definitions
+
+    def define(self, program: Program, value_of: Callable[[exp.Expression], int]) -> None:
+        """Take in the relations of a program that are not there yet, empty; what is there keeps its rows.
+
+        Columns that the program compares share a domain from then on. `domains.variables` are those of its queries.
+        """
+        known = {name: state.domains for name, state in self.states.items() if name in program.relations}
+        self.domains, joined = assign_domains(program, value_of, known, self.domains.text)
+        self.domains.all.append(self.interner.order.domain)
+        for kept, other in joined:
+            self.unify(kept, other)
+        for name, relation in program.relations.items():
+            if name not in self.states:
+                self.states[name] = State(relation, self.domains.columns[name])
+        self._changed = True
+
+    def drop(self, relations: Collection[str]) -> None:
+        """Forget these relations and all that is kept of them."""
+        for name in relations:
+            del self.states[name]
+            self.domains.columns.pop(name, None)
+        self._changed = True
+
+    def unify(self, kept: Domain, other: Domain) -> None:
+        """Let what has domain `other` have `kept`, which holds the values of both; packed anew by the next `fit`."""
+        if not other.empty:
+            kept.include(*other.range())
+        for state in self.states.values():
+            state.replace_domain(other, kept)
+        self._changed = True
+
+    def arrange(self, relation: str, order: tuple[int, ...]) -> Arrangement:
+        """The arrangement of a relation by these columns, made of its rows when it is new; not during an epoch."""
+        if order not in self.states[relation].by_order:
+            self._changed = True
+        return self.states[relation].arrangement(order)
+
+    # Layouts
+
+    def fit(self) -> bool:
+        """Pack anew what has outgrown its layout; whether layouts may have changed since the last call."""
+        if len(self.interner):
+            self.domains.text.include(0, len(self.interner) - 1)
+        growth = self.domains.growth()
+        if not self._changed and growth == self._fitted:
+            return False
+        for arrangement in self.arrangements().values():
+            if arrangement.is_stale():
+                arrangement.relayout()
+        self._changed, self._fitted = False, growth
+        return True
+
+    # Everything that is kept
+
+    def arrangements(self) -> Mapping[Name, Arrangement]:
+        """Every arrangement by its name."""
+        return {name: a for state in self.states.values() for name, a in state.named()}
+
+    def sizes(self) -> dict[Name, int]:
+        """The memory of each arrangement, in bytes."""
+        return {name: arrangement.nbytes for name, arrangement in self.arrangements().items()}
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all runs, in bytes."""
+        return sum(self.sizes().values())
+
+    # Epochs
+
+    def snapshot(self) -> Snapshot:
+        """This moment, to come back to; it costs nothing but the runs that it keeps alive."""
+        return Snapshot.of(self.states.values())
+
+    def roll_back(self, snapshot: Snapshot) -> None:
+        """Be as at the moment of the snapshot, with no change under way."""
+        snapshot.restore()
+        self.end_epoch()
+
+    def end_epoch(self) -> None:
+        """Forget the changes of the epoch; their runs are in the arrangements."""
+        for state in self.changed():
+            state.delta = None
+
+    def changed(self) -> Iterator[State]:
+        """The relations that the present epoch has changed so far."""
+        return (state for state in self.states.values() if state.delta is not None)
