@@ -240,7 +240,7 @@ def test_least_and_greatest_texts_survive_that_labels_are_given_anew():
     row = (0, 0, 0.0, 0)
     run = [{"x": frozenset((*row, text) for text in pair)} for pair in itertools.pairwise(closing_in(150))]
     assert first_disagreement(extremes("s"), run, make) is None
-    assert made[0]._interner.order.domain.numbering > 0
+    assert made[0].store.interner.order.domain.numbering > 0
 
 
 def test_the_next_least_text_is_found_without_a_look_at_the_whole_group():

@@ -39,10 +39,8 @@ def change(store: Store, name: str, rows: Rows) -> None:
     store.fit()
     raw = [domain.encode(column) for domain, column in zip(state.domains, columns, strict=True)]
     words, weights = consolidate(state.layout.pack(raw, len(rows)), np.array(list(rows.values())))
-    if state.relation.kind is Kind.SET:
-        run = state.change_set(words, weights)
-    else:
-        run = Run(words, weights=plain(weights))
+    is_set = state.relation.kind is Kind.SET
+    run = state.change_set(words, weights) if is_set else Run(words, weights=plain(weights))
     state.append(run)
     state.compact()
 
@@ -143,7 +141,6 @@ NAMED = [
     ".decl e(x: number, y: number)\n.input e",
     ".decl f(x: number, y: number)\n.input f",
     ".decl p(x: number, y: number)\np(x, y) :- e(x, y).\np(x, z) :- p(x, y), f(y, z).",
-    ".decl n(x: number, c: number)\nn(x, c) :- e(x, _), c = min y : { p(x, y) }.",
     ".decl q(x: number)\nq(x) :- e(x, y), !f(y, x), p(x, _).",
 ]
 
