@@ -80,7 +80,7 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
     ops.Map: [
         circuit(ops.Map(A.columns, (column("a"),)), "x"),
         circuit(ops.Map((), ()), "x"),
-        circuit(ops.Map(A.columns, (QUOTIENT,)), "x"),
+        circuit(ops.Map(A.columns, (QUOTIENT,), partial=True), "x"),
         circuit(ops.Map((Column("a", Type.INT64, nullable=True),), (QUOTIENT,)), "x"),
     ],
     ops.Filter: [

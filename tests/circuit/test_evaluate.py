@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from deltic.circuit.expressions import cast, column, infer, literal, show
+from deltic.circuit.expressions import cast, column, literal, show, type_of
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from tests.differential.expressions import SCHEMA, SMALL, random_row, random_scalar
@@ -240,7 +240,7 @@ def test_against_duckdb(type_, batch):
     rng = random.Random(f"{type_}{batch}")
     rows = [random_row(rng, SMALL) for _ in range(ROWS)]
     trees = [random_scalar(rng, type_, portable=True) for _ in range(EXPRESSIONS)]
-    assert {infer(tree, SCHEMA.types) for tree in trees} == {type_}
+    assert {type_of(tree, SCHEMA.types) for tree in trees} == {type_}
     for tree, expected in zip(trees, by_duckdb(rows, trees), strict=True):
         found = [evaluate(tree, dict(zip(SCHEMA.names, row, strict=True)), SCHEMA.types) for row in rows]
         assert found == expected, show(tree)

@@ -63,7 +63,7 @@ def test_expressions(tree):
         ops.Source("s", Schema(tuple(Column(n, Type.INT64) for n in ("x", "y", "from", "end", "date"))))
     )
     columns = tuple(Column(name, Type.INT64) for name in ("r", *names))
-    mapped = builder.add(ops.Map(columns, (tree, *map(column, names.values()))), source)
+    mapped = builder.add(ops.Map(columns, (tree, *map(column, names.values())), partial=True), source)
     is_small = exp.Not(this=exp.Is(this=exp.LT(this=X, expression=Y), expression=exp.Null()))
     either = exp.And(this=is_small, expression=exp.Or(this=exp.EQ(this=X, expression=Y), expression=is_small.copy()))
     builder.add(ops.Sink("v"), builder.add(ops.Filter(either), mapped))

@@ -37,7 +37,7 @@ def test_map_adds_the_weights_of_rows_that_become_equal():
 def test_map_drops_rows_whose_value_is_undefined():
     quotient = exp.IntDiv(this=column("x"), expression=column("y"))
     rows = {(7, 2): 1, (7, 0): 5}
-    assert result(ops.Map(X.columns, (quotient,)), (S, rows)) == {(3,): 1}
+    assert result(ops.Map(X.columns, (quotient,), partial=True), (S, rows)) == {(3,): 1}
     nullable = (Column("x", Type.INT64, nullable=True),)
     assert result(ops.Map(nullable, (quotient,)), (S, rows)) == {(3,): 1, (None,): 5}
 

@@ -124,7 +124,7 @@ def _add_map(pool: _Pool) -> None:
     source = pool.pick()
     columns = tuple(_schema(pool.rng, pool.rng.choice((0, 1, 1, 2, 2, 3))))
     expressions = tuple(random_expression(pool.rng, c, pool.schema(source)) for c in columns)
-    pool.put(ops.Map(columns, expressions), source)
+    pool.put(ops.Map.of_defined(columns, expressions, pool.schema(source)), source)
 
 
 def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp.Expression:
@@ -190,7 +190,7 @@ def _as_schema(pool: _Pool, number: int, schema: Schema) -> int:
     if pool.schema(number) == schema:
         return number
     expressions = tuple(random_expression(pool.rng, c, pool.schema(number)) for c in schema)
-    return pool.put(ops.Map(schema.columns, expressions), number)
+    return pool.put(ops.Map.of_defined(schema.columns, expressions, pool.schema(number)), number)
 
 
 def _add_negate(pool: _Pool) -> None:

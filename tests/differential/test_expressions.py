@@ -34,7 +34,7 @@ def computed(rng: random.Random, type_: Type) -> tuple[Circuit, list[str]]:
     for n in range(EXPRESSIONS):
         value = random_scalar(rng, type_)
         columns = (TABLE.columns[0], Column("value", type_))
-        builder.add(ops.Sink(f"v{n}"), builder.add(ops.Map(columns, (column("i"), value)), table))
+        builder.add(ops.Sink(f"v{n}"), builder.add(ops.Map.of_defined(columns, (column("i"), value), TABLE), table))
         texts.append(show(value))
     return builder.build(), texts
 
@@ -93,5 +93,5 @@ def test_casts(name, target):
     table = builder.add(ops.Source("t", TABLE))
     columns = (*TABLE.columns, Column("value", target))
     values = (*(column(c.name) for c in TABLE), cast(column(name), target))
-    builder.add(ops.Sink("v0"), builder.add(ops.Map(columns, values), table))
+    builder.add(ops.Sink("v0"), builder.add(ops.Map.of_defined(columns, values, TABLE), table))
     check(builder.build(), [f"{name} as {target}"], [random_table(random.Random(1)), ZSet()])

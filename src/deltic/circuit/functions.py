@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import CASTS, operands_of
+from deltic.circuit.expressions import cast_type, operands_of
 from deltic.circuit.types import Type
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def _sql(call: exp.Expression, types: Sequence[Any]) -> str:
     """
     import pyarrow as pa
 
-    if isinstance(call, exp.TryCast) and pa.types.is_string(types[0]) and CASTS[call.to.this] in _NUMBERS:
-        pattern = _NUMBERS[CASTS[call.to.this]]
+    if isinstance(call, exp.TryCast) and pa.types.is_string(types[0]) and cast_type(call) in _NUMBERS:
+        pattern = _NUMBERS[cast_type(call)]
         return f"CASE WHEN regexp_full_match(a0, '{pattern}') THEN TRY_CAST(a0 AS {call.to.sql('duckdb')}) END"
     text = call.sql(dialect="duckdb")
     return f"TRY({f'CAST({text} AS BIGINT)' if isinstance(call, exp.Length | exp.StrPosition) else text})"

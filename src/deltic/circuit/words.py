@@ -9,7 +9,7 @@ SYNTAX = frozenset(
     (
         *("AND", "OR", "NOT", "IS", "NULL", "TRUE", "FALSE", "AS", "CASE", "WHEN", "THEN", "ELSE", "END", "TRY_CAST"),
         *("BIGINT", "UBIGINT", "DOUBLE", "TEXT", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "inf", "nan"),
-        *("outer", "sets"),
+        *("outer", "sets", "partial"),
     )
 )
 """Words that mean something in expressions or after an operator, in this spelling."""

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import is_literal, is_total, operands_of, show
+from deltic.circuit.expressions import infer, is_literal, is_not_null, operands_of, show
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Schema, Type
@@ -303,7 +303,10 @@ class _Scope:
     def _map(self, node: Node) -> list[Body]:
         operator = node.operator
         assert isinstance(operator, ops.Map)
-        return [_mapped(operator, body) for body in self.flatten(node.inputs[0])]
+        columns = self.circuit.type_of(node.inputs[0]).schema.value_types
+        pairs = zip(operator.columns, operator.expressions, strict=True)
+        partial = [e for c, e in pairs if not c.nullable and infer(e, columns).nullable]
+        return [_mapped(operator, partial, body) for body in self.flatten(node.inputs[0])]
 
     def _filter(self, node: Node) -> list[Body]:
         assert isinstance(node.operator, ops.Filter)
@@ -397,12 +400,11 @@ def _is_plain(body: Body) -> bool:
     return not restricted and set(shown) == body.atoms[0].variables()
 
 
-def _mapped(operator: ops.Map, body: Body) -> Body:
-    """The body with the map's results, which must be defined even if nothing reads them later."""
-    pairs = list(zip(operator.columns, operator.expressions, strict=True))
+def _mapped(operator: ops.Map, partial: list[exp.Expression], body: Body) -> Body:
+    """The body with the map's results, of which the partial ones must be defined even if nothing reads them later."""
+    pairs = zip(operator.columns, operator.expressions, strict=True)
     out = {c.name: replace_columns(e, body.out) for c, e in pairs}
-    partial = [as_expression(out[c.name]) for c, e in pairs if not c.nullable and not is_total(e)]
-    defined = (exp.Not(this=exp.Is(this=e.copy(), expression=exp.Null())) for e in partial)
+    defined = (is_not_null(as_expression(replace_columns(e, body.out)).copy()) for e in partial)
     mapped = replace(body, out=out, conditions=(*body.conditions, *defined))
     return replace(mapped, names={**_names(mapped), **body.names})
 

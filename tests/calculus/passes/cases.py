@@ -101,7 +101,7 @@ CASES = {
         %1 = map [b AS a, a + 1 AS b] (%0) : zset{AB}
         %2 = map [a AS x, b * 2 AS y] (%1) : zset{{x: int64, y: int64}}
         %3 = map [x, y] (%2) : zset{{x: int64, y: int64}}
-        %4 = map [a // b AS a, b] (%0) : zset{AB}
+        %4 = map [a // b AS a, b] partial (%0) : zset{AB}
         %5 = map [b] (%4) : zset{{b: int64}}
         %6 = map [a + b AS a, b] (%0) : zset{AB}
         %7 = map [a * a AS a] (%6) : zset{{a: int64}}
@@ -163,7 +163,7 @@ STAY = {
         %8 = sink v (%7) : set{{b: int64}}""",
     "fuse_maps": f"""
         %0 = source s : set{AB}
-        %1 = map [a // b AS a, b] (%0) : zset{AB}
+        %1 = map [a // b AS a, b] partial (%0) : zset{AB}
         %2 = map [b] (%1) : zset{{b: int64}}
         %3 = sink v (%2) : zset{{b: int64}}""",
     "push_filters": f"""

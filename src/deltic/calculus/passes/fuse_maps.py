@@ -7,7 +7,7 @@ be read once, for it would be computed twice.
 from __future__ import annotations
 
 from deltic.calculus.passes.rewriting import Rewriting, rewrite
-from deltic.calculus.passes.substitution import copies, keeps_every_row, through, uses
+from deltic.calculus.passes.substitution import copies, through, uses
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import show
 from deltic.circuit.graph import Circuit, Node
@@ -27,10 +27,10 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     inner = rewriting.node(number)
     if not isinstance(inner.operator, ops.Map) or not rewriting.only_read_here(number):
         return None
-    if not _can_fuse(node.operator, inner.operator, rewriting.circuit, inner.inputs[0]):
+    if not _can_fuse(node.operator, inner.operator):
         return None
     fused = tuple(through(e, inner.operator) for e in node.operator.expressions)
-    return rewriting.add(ops.Map(node.operator.columns, fused), *rewriting.new(*inner.inputs))
+    return rewriting.add(ops.Map(node.operator.columns, fused, node.operator.partial), *rewriting.new(*inner.inputs))
 
 
 def _is_identity(op: ops.Map, circuit: Circuit, source: int) -> bool:
@@ -38,7 +38,7 @@ def _is_identity(op: ops.Map, circuit: Circuit, source: int) -> bool:
     return same and all(show(e) == c.name for e, c in zip(op.expressions, op.columns, strict=True))
 
 
-def _can_fuse(outer: ops.Map, inner: ops.Map, circuit: Circuit, source: int) -> bool:
+def _can_fuse(outer: ops.Map, inner: ops.Map) -> bool:
     copied = copies(inner)
     once = all(count == 1 or name in copied for name, count in uses(outer.expressions).items())
-    return once and keeps_every_row(inner, circuit.type_of(source).schema)
+    return once and not inner.partial

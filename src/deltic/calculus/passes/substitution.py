@@ -7,8 +7,6 @@ from collections import Counter
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import columns_of, is_total
-from deltic.circuit.types import Schema
 
 
 def through(expression: exp.Expression, inner: ops.Map) -> exp.Expression:
@@ -19,15 +17,6 @@ def through(expression: exp.Expression, inner: ops.Map) -> exp.Expression:
         column.replace(computed[column.name].copy())
     result: exp.Expression = holder.this
     return result.pop()
-
-
-def keeps_every_row(op: ops.Map, source: Schema) -> bool:
-    """Whether no row is dropped for an undefined value."""
-    nullable = {c.name for c in source if c.nullable}
-    return all(
-        c.nullable or (is_total(e) and nullable.isdisjoint(columns_of(e)))
-        for c, e in zip(op.columns, op.expressions, strict=True)
-    )
 
 
 def copies(op: ops.Map) -> set[str]:

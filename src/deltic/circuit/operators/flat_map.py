@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import columns_of, infer, show
+from deltic.circuit.expressions import columns_of, show, type_of
 from deltic.circuit.generators import GENERATORS
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
@@ -35,7 +35,7 @@ class FlatMap(Operator):
             for name in columns_of(expression):
                 if name not in source.schema.names:
                     self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
-        generator, types = GENERATORS[self.generator], [infer(e, source.schema.types) for e in self.expressions]
+        generator, types = GENERATORS[self.generator], [type_of(e, source.schema.types) for e in self.expressions]
         if not generator.accepts(types):
             wanted = " or ".join("(" + ", ".join(str(t) for t in taken) + ")" for taken in generator.takes)
             self.refuse(f"{self.generator} takes {wanted}, not ({', '.join(str(t) for t in types)})", inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from deltic.circuit.operators.base import Operator
@@ -12,7 +12,10 @@ from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
 
 @dataclass(frozen=True)
 class Join(Operator):
-    """The n-ary natural join on shared column names, weights multiplied; a product where none is shared."""
+    """The n-ary natural join on shared column names, weights multiplied; a product where none is shared.
+
+    NULL equals NULL here, and in every other operator that compares rows.
+    """
 
     keyword: ClassVar[str] = "join"
 
@@ -20,8 +23,10 @@ class Join(Operator):
         zsets = self.zsets(inputs)
         columns: dict[str, Column] = {}
         for column in (c for z in zsets for c in z.schema):
-            if columns.setdefault(column.name, column).type != column.type:
+            same = columns.setdefault(column.name, column)
+            if same.type is not column.type:
                 self.refuse(f"column {column.name} has two types", inputs)
+            columns[column.name] = replace(same, nullable=same.nullable and column.nullable)
         return ZSetType(Schema(tuple(columns.values())), all(z.is_set for z in zsets), zsets[0].depth)
 
 

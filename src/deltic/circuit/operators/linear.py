@@ -18,13 +18,21 @@ from deltic.circuit.words import word
 class Map(Operator):
     """Project and compute: output column i is `expressions[i]`; weights of rows that become equal add up.
 
-    A row for which an expression is NULL while its column is not nullable is dropped: an undefined
-    value derives nothing.
+    A `partial` map drops the rows for which an expression is NULL while its column is not nullable: an undefined value
+    derives nothing. Other maps keep every row, and an expression that may be NULL needs a nullable column.
     """
 
     keyword: ClassVar[str] = "map"
     columns: tuple[Column, ...]
     expressions: tuple[exp.Expression, ...]
+    partial: bool = False
+
+    @classmethod
+    def of_defined(cls, columns: Sequence[Column], expressions: Sequence[exp.Expression], source: Schema) -> Map:
+        """The map of the rows of `source` with a value in each column that is not nullable; partial if need be."""
+        pairs = zip(columns, expressions, strict=True)
+        partial = any(not c.nullable and infer(e, source.value_types).nullable for c, e in pairs)
+        return cls(tuple(columns), tuple(expressions), partial)
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
@@ -32,7 +40,8 @@ class Map(Operator):
             for name in columns_of(expression):
                 if name not in source.schema.names:
                     self.refuse(f"column {name} of {show(expression)} is not in its input", inputs)
-            if (found := infer(expression, source.schema.types)) != column.type:
+            found = infer(expression, source.schema.value_types)
+            if found.type is not column.type or (found.nullable and not (column.nullable or self.partial)):
                 self.refuse(f"{show(expression)} is {found}, but column {column} is declared", inputs)
         kept = {e.name for e in self.expressions if isinstance(e, exp.Column)}
         injective = kept == set(source.schema.names)
@@ -41,7 +50,8 @@ class Map(Operator):
     def arguments(self) -> str:
         pairs = zip(self.columns, self.expressions, strict=True)
         shown = [(word(c.name), show(e)) for c, e in pairs]
-        return "[" + ", ".join(name if text == name else f"{text} AS {name}" for name, text in shown) + "]"
+        written = ", ".join(name if text == name else f"{text} AS {name}" for name, text in shown)
+        return f"[{written}]" + " partial" * self.partial
 
 
 @dataclass(frozen=True)
@@ -56,8 +66,8 @@ class Filter(Operator):
         for name in columns_of(self.predicate):
             if name not in source.schema.names:
                 self.refuse(f"column {name} is not in its input", inputs)
-        if infer(self.predicate, source.schema.types) is not Type.BOOLEAN:
-            self.refuse("the predicate must be Boolean", inputs)
+        if (found := infer(self.predicate, source.schema.value_types)).type is not Type.BOOLEAN:
+            self.refuse(f"the predicate must be Boolean, not {found}", inputs)
         return source
 
     def arguments(self) -> str:

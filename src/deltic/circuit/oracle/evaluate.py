@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import CASTS, infer, is_function, operands_of
+from deltic.circuit.expressions import cast_type, is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
 from deltic.circuit.types import Type
 
@@ -63,7 +63,7 @@ def evaluate(expression: exp.Expression, row: Mapping[str, Any], types: Mapping[
         return values[0] is None
     if any(v is None for v in values):
         return None
-    return _apply(expression, values, [infer(child, types) for child in operands_of(expression)])
+    return _apply(expression, values, [type_of(child, types) for child in operands_of(expression)])
 
 
 def wrap(value: int, type_: Type) -> int:
@@ -103,8 +103,8 @@ def _apply(expression: exp.Expression, values: list[Any], types: list[Type]) -> 
         return -values[0] if types[0] is Type.FLOAT64 else wrap(-values[0], types[0])
     if kind is exp.BitwiseNot:
         return wrap(~values[0], types[0])
-    if isinstance(expression, exp.TryCast) and types[0].is_numeric and CASTS[expression.to.this].is_numeric:
-        return convert_number(values[0], types[0], CASTS[expression.to.this])
+    if isinstance(expression, exp.TryCast) and types[0].is_numeric and cast_type(expression).is_numeric:
+        return convert_number(values[0], types[0], cast_type(expression))
     if is_function(expression):
         return _function(expression, tuple(values), tuple(types))
     return _arithmetic(kind, values, types[0])

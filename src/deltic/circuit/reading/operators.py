@@ -21,12 +21,15 @@ _CALL = re.compile(rf"(\w+)\((\*|{WRITTEN})\) AS ({WRITTEN})")
 
 
 def _map(line: Line) -> ops.Map:
-    parts, columns = list(split(line.argument("BRACKETS")[1:-1])), line.zset.schema.columns
+    parts, columns = list(split(line.argument("BRACKETS", more=True)[1:-1])), line.zset.schema.columns
+    if list(line.rest) not in ([], ["partial"]):
+        raise line.places.error(line.rest[0], "map takes `partial` here, or nothing")
     if len(parts) != len(columns):
         raise line.places.error(
             line.arguments or line.keyword, f"{len(parts)} expressions for the {len(columns)} columns of {line.type}"
         )
-    return ops.Map(columns, tuple(_computed(line, part, c) for part, c in zip(parts, columns, strict=True)))
+    computed = tuple(_computed(line, part, c) for part, c in zip(parts, columns, strict=True))
+    return ops.Map(columns, computed, bool(line.rest))
 
 
 def _computed(line: Line, part: str, wanted: Column) -> exp.Expression:

@@ -42,11 +42,12 @@ def lower_absent_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
 
 
 def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
-    """A map to these columns; the node itself when it has them already."""
-    same = builder.type_of(node).schema.columns == tuple(columns)
+    """A map to these columns of the rows for which all values are defined; the node itself when it has them already."""
+    schema = builder.type_of(node).schema
+    same = schema.columns == tuple(columns)
     if same and all(isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)):
         return node
-    return builder.add(ops.Map(tuple(columns), tuple(values)), node)
+    return builder.add(ops.Map.of_defined(columns, values, schema), node)
 
 
 def make_set(builder: CircuitBuilder, node: int) -> int:

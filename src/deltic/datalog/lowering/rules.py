@@ -98,7 +98,7 @@ class _Lowering:
         columns = self._builder.type_of(node).schema.columns
         new = Column(variable.name, self._rule.type_of(variable))
         values: list[exp.Expression] = [column(c.name) for c in columns]
-        return self._builder.add(ops.Map((*columns, new), (*values, scalar(value, self._rule))), node)
+        return project(self._builder, node, (*columns, new), (*values, scalar(value, self._rule)))
 
 
 def _atom_of(literal: Formula) -> Atom | None:

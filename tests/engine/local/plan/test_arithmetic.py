@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp, parse_one
 
-from deltic.circuit.expressions import cast, column, columns_of, infer, literal, show
+from deltic.circuit.expressions import cast, column, columns_of, literal, show, type_of
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic as kernel
 from deltic.engine.local.operators import scalar
@@ -112,7 +112,7 @@ def test_each_operation_on_extremes(expression: exp.Expression) -> None:
     read = columns(random.Random(1), 200)
     array, nulls = scalar.evaluate(expression, read)
     assert nulls is None or not nulls.any()
-    expected = scalar.stored(array, infer(expression, SCHEMA.types))
+    expected = scalar.stored(array, type_of(expression, SCHEMA.types))
     assert computed(expression, read, [5, -7, 11]).tolist() == expected.tolist()
 
 

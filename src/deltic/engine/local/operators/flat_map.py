@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.circuit.expressions import infer
+from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
 from deltic.circuit.operators import FlatMap
 from deltic.circuit.types import Type
@@ -51,7 +51,7 @@ class Expansion:
         defined = np.ones(len(delta), bool)
         for expression in self.flat_map.expressions:
             found, nulls = scalar.evaluate(expression, columns)
-            arguments.append((np.broadcast_to(found, (len(delta),)), infer(expression, schema.types)))
+            arguments.append((np.broadcast_to(found, (len(delta),)), type_of(expression, schema.types)))
             defined &= True if nulls is None else ~nulls
         if self.flat_map.generator == "range":
             return ranges(defined, *(argument for argument, _ in arguments))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from deltic.circuit.expressions import infer
+from deltic.circuit.expressions import type_of
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Type
 from deltic.engine.local.operators import scalar
@@ -221,7 +221,7 @@ class Evaluation:
     def _value(self, expression: exp.Expression, values: Mapping[int, Values], count: int) -> tuple[Values, Mask]:
         """The values of an expression as relations hold them, and where it is defined."""
         array, nulls = scalar.evaluate(expression, self._columns(values, count))
-        type_ = infer(expression, self.types)
+        type_ = type_of(expression, self.types)
         return scalar.stored(array, type_), np.ones(count, bool) if nulls is None else ~nulls
 
     def _encode(
@@ -256,10 +256,10 @@ class _Bound:
 def value_of(literal: exp.Expression, interner: Interner) -> int:
     """A literal as an int64 value."""
     array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
-    type_ = infer(literal, {})
+    type_ = type_of(literal, {})
     return int(scalar.stored(array, type_)[0])
 
 
 def literal_type(literal: exp.Expression) -> Type:
     """The type of a literal."""
-    return infer(literal, {})
+    return type_of(literal, {})

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from deltic.circuit.expressions import CASTS, infer, is_function, operands_of
+from deltic.circuit.expressions import cast_type, is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
 from deltic.circuit.types import Type
 from deltic.engine.local.storage.codec import Interner, decode, order_floats, unorder_floats
@@ -64,7 +64,7 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
         return _constant(expression, columns), None
     operands = operands_of(expression)
     results = [evaluate(operand, columns) for operand in operands]
-    types = [infer(operand, columns.types) for operand in operands]
+    types = [type_of(operand, columns.types) for operand in operands]
     if isinstance(expression, exp.And | exp.Or):
         return _logic(isinstance(expression, exp.Or), results)
     if isinstance(expression, exp.Is):
@@ -143,8 +143,8 @@ def _apply(expression: exp.Expression, results: list[Result], types: list[Type],
         return (np.zeros_like(arrays[0]) - arrays[0] if types[0].is_integer else -arrays[0]), nulls
     if kind is exp.BitwiseNot:
         return ~arrays[0], nulls
-    if isinstance(expression, exp.TryCast) and types[0].is_numeric and CASTS[expression.to.this].is_numeric:
-        values, undefined = _convert(arrays[0], types[0], CASTS[expression.to.this])
+    if isinstance(expression, exp.TryCast) and types[0].is_numeric and cast_type(expression).is_numeric:
+        values, undefined = _convert(arrays[0], types[0], cast_type(expression))
         return values, _any(nulls, undefined)
     if is_function(expression):
         return _function(expression, results, types, columns)
@@ -239,7 +239,7 @@ def _function(expression: exp.Expression, results: list[Result], types: list[Typ
         column = decode(stored(array, type_), type_, columns.interner)
         operands.append(column if nulls is None else pc.if_else(pa.array(~nulls), column, pa.scalar(None, column.type)))
     found = evaluate_function(expression, operands)
-    type_ = infer(expression, columns.types)
+    type_ = type_of(expression, columns.types)
     undefined = found.is_null().to_numpy(zero_copy_only=False) if found.null_count else None
     if type_ is Type.STRING:
         return columns.interner.encode(found.fill_null("")), undefined

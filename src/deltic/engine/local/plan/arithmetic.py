@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import CASTS, infer, is_literal, is_literal_zero, operands_of
+from deltic.circuit.expressions import cast_type, is_literal, is_literal_zero, operands_of, type_of
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic as kernel
 
@@ -39,10 +39,10 @@ _DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
 def is_arithmetic(expression: exp.Expression, types: Mapping[str, Type]) -> bool:
     """Whether a search can compute the expression: integers alone, divided by nothing but literals other than zero."""
     if isinstance(expression, exp.Column) or is_literal(expression):
-        return infer(expression, types).is_integer
+        return type_of(expression, types).is_integer
     kinds = (*_OPERATIONS, *_EXTREMES, exp.Neg, exp.BitwiseNot, exp.Paren)
     is_known = isinstance(expression, kinds) or (
-        isinstance(expression, exp.TryCast) and CASTS[expression.to.this].is_integer
+        isinstance(expression, exp.TryCast) and cast_type(expression).is_integer
     )
     if isinstance(expression, _DIVISIONS):
         divisor = expression.expression
@@ -65,11 +65,11 @@ class Assembler:
 
     def assemble(self, expression: exp.Expression) -> Operand:
         """Where the value is, as relations hold it, once the instructions that were appended have run."""
-        return self._flipped(self._natural(expression), infer(expression, self._types))
+        return self._flipped(self._natural(expression), type_of(expression, self._types))
 
     def _natural(self, expression: exp.Expression) -> Operand:
         """The value with its own bits: relations hold unsigned integers with the first one flipped."""
-        type_ = infer(expression, self._types)
+        type_ = type_of(expression, self._types)
         if isinstance(expression, exp.Column):
             return self._flipped(self._column(expression.name), type_)
         if is_literal(expression):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import infer, operands_of
+from deltic.circuit.expressions import operands_of, type_of
 from deltic.circuit.types import Type
 
 _SAME = (exp.Neg, exp.BitwiseNot)
@@ -19,9 +19,9 @@ def solve(
 
     The column stands in the expression at least once.
     """
-    type_, expression = infer(value, types), expression.copy()
+    type_, expression = type_of(value, types), expression.copy()
     while not isinstance(expression, exp.Column):
-        if not type_.is_integer or infer(expression, types) is not type_:
+        if not type_.is_integer or type_of(expression, types) is not type_:
             return None
         operands = operands_of(expression)
         places = [i for i, o in enumerate(operands) if any(c.name == name for c in o.find_all(exp.Column))]
@@ -41,4 +41,4 @@ def solve(
         elif not isinstance(expression, exp.Paren):
             return None
         expression = inner
-    return value if infer(expression, types) is type_ else None
+    return value if type_of(expression, types) is type_ else None

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import COMPARISONS, infer, is_literal
+from deltic.circuit.expressions import COMPARISONS, is_literal, type_of
 from deltic.circuit.types import Type
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.plan.isolating import solve
@@ -346,4 +346,4 @@ def is_test(condition: exp.Expression, types: dict[str, Type]) -> bool:
         return True
     if not all(isinstance(s, exp.Column) or is_literal(s) for s in sides):
         return False
-    return infer(sides[0], types) is not Type.STRING or isinstance(condition, exp.EQ | exp.NEQ)
+    return type_of(sides[0], types) is not Type.STRING or isinstance(condition, exp.EQ | exp.NEQ)

@@ -1,0 +1,48 @@
+"""Scalar expressions: sqlglot trees over named columns, with their types and their text.
+
+The *closed core* (columns, literals, comparisons, arithmetic, bit operations, Boolean logic, null tests, CASE and
+COALESCE, least and greatest, numeric casts) is evaluated by each engine itself; `FUNCTIONS` and other casts are
+evaluated by DuckDB. Integers wrap around at their width; division truncates toward zero and the remainder has the sign
+of the dividend; decimals are exact; what is undefined is NULL.
+"""
+
+from deltic.circuit.expressions.casts import cast, cast_type, null
+from deltic.circuit.expressions.inference import infer, type_of
+from deltic.circuit.expressions.literals import is_literal, is_literal_zero, literal
+from deltic.circuit.expressions.text import show
+from deltic.circuit.expressions.trees import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISONS,
+    FUNCTIONS,
+    LOGIC,
+    column,
+    columns_of,
+    is_function,
+    is_not_null,
+    is_null,
+    operands_of,
+)
+
+__all__ = [
+    "ARITHMETIC",
+    "BITWISE",
+    "COMPARISONS",
+    "FUNCTIONS",
+    "LOGIC",
+    "cast",
+    "cast_type",
+    "column",
+    "columns_of",
+    "infer",
+    "is_function",
+    "is_literal",
+    "is_literal_zero",
+    "is_not_null",
+    "is_null",
+    "literal",
+    "null",
+    "operands_of",
+    "show",
+    "type_of",
+]

@@ -1,0 +1,196 @@
+"""The types of expressions: what they are, and whether they may be NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sqlglot import exp
+
+from deltic.circuit.expressions.casts import cast_type, has_cast, never_undefined
+from deltic.circuit.expressions.literals import is_literal, is_literal_zero
+from deltic.circuit.expressions.text import show
+from deltic.circuit.expressions.trees import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISONS,
+    EQUALITIES,
+    FUNCTIONS,
+    LOGIC,
+    operands_of,
+)
+from deltic.circuit.types import Kind, Type, ValueType
+from deltic.circuit.types.value import MAX_PRECISION
+from deltic.errors import UnsupportedError
+
+_INSTANTS = (Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+_INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
+Rule = Callable[[Any, Sequence[Type]], Type | None]
+T = TypeVar("T")
+
+
+def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> ValueType:
+    """The type of an expression over columns of these types, and whether it may be NULL.
+
+    Raises UnsupportedError for a node outside of the closed core and of `FUNCTIONS`, or for operands
+    of types that do not fit together.
+    """
+    if isinstance(expression, exp.Column):
+        return columns[expression.name]
+    operands = [infer(child, columns) for child in operands_of(expression)]
+    type_ = _result(expression, [operand.type for operand in operands])
+    return ValueType(type_ or _refuse(expression, operands), _may_be_null(expression, operands))
+
+
+def type_of(expression: exp.Expression, types: Mapping[str, Type]) -> Type:
+    """The type of an expression over columns of these types; raises as `infer` does."""
+    if isinstance(expression, exp.Column):
+        return types[expression.name]
+    operands = [type_of(child, types) for child in operands_of(expression)]
+    return _result(expression, operands) or _refuse(expression, operands)
+
+
+def _refuse(expression: exp.Expression, operands: Sequence[Type | ValueType]) -> Type:
+    kind, found = type(expression).__name__, ", ".join(map(str, operands))
+    raise UnsupportedError(f"{show(expression)}: {kind} of ({found}) is not supported in an expression")
+
+
+def _result(expression: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    """The type of a node over operands of these types; None where it does not take them."""
+    rule = _RULES.get(type(expression))
+    return rule(expression, operands) if rule else None
+
+
+def _literal(node: exp.Literal, operands: Sequence[Type]) -> Type:
+    return Type.STRING if node.is_string else Type.INT64 if node.is_int else Type.FLOAT64
+
+
+def _cast(node: exp.TryCast, operands: Sequence[Type]) -> Type | None:
+    target = cast_type(node)
+    return target if all(has_cast(operand, target) for operand in operands) else None
+
+
+def _one_type(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    return operands[0] if len(set(operands)) == 1 else None
+
+
+def _one_ordered_type(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    return _one_type(node, operands) if operands[0].is_ordered else None
+
+
+def _logic(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    return Type.BOOLEAN if set(operands) == {Type.BOOLEAN} else None
+
+
+def _equality(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    same = len(set(operands)) == 1 or all(type_.kind is Kind.DECIMAL for type_ in operands)
+    return Type.BOOLEAN if same else None
+
+
+def _order(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    return _equality(node, operands) if operands[0].is_ordered else None
+
+
+def _case(node: exp.Case, operands: Sequence[Type]) -> Type | None:
+    conditions, values = _branches(node, operands)
+    return values[0] if set(conditions) == {Type.BOOLEAN} and len(set(values)) == 1 and not node.this else None
+
+
+def _branches(node: exp.Case, operands: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    """The operands of CASE that are conditions, and those that are values."""
+    branches = 2 * len(node.args["ifs"])
+    return operands[:branches:2], (*operands[1:branches:2], *operands[branches:])
+
+
+def _integers(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    return _one_type(node, operands) if operands[0].is_integer else None
+
+
+def _negation(node: exp.Neg, operands: Sequence[Type]) -> Type | None:
+    return operands[0] if operands[0].is_numeric or operands[0] in _INTERVALS else None
+
+
+def _arithmetic(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
+    left, right = operands
+    if left.kind is right.kind is Kind.DECIMAL:
+        return _of_decimals(node, left, right)
+    if left is right and left.is_numeric:
+        return left
+    return _of_times(node, left, right) if isinstance(node, exp.Add | exp.Sub) else None
+
+
+def _of_decimals(node: exp.Expression, left: Type, right: Type) -> Type | None:
+    digits = decimal_result(type(node), left, right)
+    if digits is None:
+        return None
+    precision, scale = digits
+    if precision > MAX_PRECISION:
+        scale = max(MAX_PRECISION - (precision - scale), min(scale, 6))
+    return Type.decimal(min(precision, MAX_PRECISION), scale)
+
+
+def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple[int, int] | None:
+    """The precision and scale that hold every sum, difference or product exactly, as Spark counts them."""
+    if kind is exp.Mul:
+        return left.precision + right.precision + 1, left.scale + right.scale
+    if kind not in (exp.Add, exp.Sub):
+        return None
+    scale = max(left.scale, right.scale)
+    return max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale
+
+
+def _of_times(node: exp.Expression, left: Type, right: Type) -> Type | None:
+    """Times and intervals: a date and days, a time and an interval, two times less one another, two intervals."""
+    if left is right:
+        differences = {Type.DATE: Type.INT32} | dict.fromkeys(_INSTANTS, Type.DAY_TIME_INTERVAL)
+        return left if left in _INTERVALS else differences.get(left) if isinstance(node, exp.Sub) else None
+    moved = {Type.DATE: (Type.INT32, Type.YEAR_MONTH_INTERVAL)} | dict.fromkeys(_INSTANTS, _INTERVALS)
+    return left if right in moved.get(left, ()) else None
+
+
+_RULES: dict[type[exp.Expression], Rule] = {
+    exp.Literal: _literal,
+    exp.Boolean: lambda node, operands: Type.BOOLEAN,
+    exp.Is: lambda node, operands: Type.BOOLEAN if len(operands) == 1 else None,
+    exp.TryCast: _cast,
+    exp.Paren: _one_type,
+    exp.Coalesce: _one_type,
+    exp.Case: _case,
+    exp.Least: _one_ordered_type,
+    exp.Greatest: _one_ordered_type,
+    exp.Neg: _negation,
+    exp.BitwiseNot: _integers,
+    exp.IntDiv: _integers,
+    **dict.fromkeys(LOGIC, _logic),
+    **dict.fromkeys(COMPARISONS, _order),
+    **dict.fromkeys((exp.EQ, exp.NEQ, *EQUALITIES), _equality),
+    **dict.fromkeys(ARITHMETIC, _arithmetic),
+    **dict.fromkeys(BITWISE, _integers),
+    **dict.fromkeys(FUNCTIONS, lambda node, operands: FUNCTIONS[type(node)]),
+}
+
+
+def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
+    """Whether a node over such operands may be NULL."""
+    if isinstance(node, (exp.Is, *EQUALITIES)):
+        return False
+    if isinstance(node, exp.Coalesce):
+        return all(operand.nullable for operand in operands)
+    if isinstance(node, exp.Case):
+        _, values = _branches(node, operands)
+        return not node.args.get("default") or any(value.nullable for value in values)
+    return any(operand.nullable for operand in operands) or _may_be_undefined(node, [o.type for o in operands])
+
+
+def _may_be_undefined(node: exp.Expression, operands: Sequence[Type]) -> bool:
+    """Whether a node may be NULL although no operand is."""
+    if isinstance(node, exp.Div | exp.IntDiv | exp.Mod):
+        return not is_literal(node.expression) or is_literal_zero(node.expression)
+    if isinstance(node, exp.TryCast):
+        return not operands or not (is_literal(node) or never_undefined(operands[0], cast_type(node)))
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul) and operands[0].kind is Kind.DECIMAL:
+        digits = decimal_result(type(node), *operands)
+        return digits is not None and digits[0] > MAX_PRECISION
+    if isinstance(node, exp.Add | exp.Sub | exp.Neg) and not operands[0].is_numeric:
+        return operands[0] in _INTERVALS or operands[0] is not operands[1]
+    return isinstance(node, exp.Pow)

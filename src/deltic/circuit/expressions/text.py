@@ -1,0 +1,54 @@
+"""The text of expressions: DuckDB's SQL, the same for equal trees and for no others."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sqlglot import exp
+
+from deltic.circuit.expressions.trees import BITWISE, COMPARISONS, EQUALITIES
+from deltic.circuit.words import is_plain
+
+# The operators from the loosest to the tightest, as DuckDB reads them; binary ones of one row associate to the left.
+_PRECEDENCE: tuple[tuple[type[exp.Expression], ...], ...] = (
+    (exp.Or,),
+    (exp.And,),
+    (exp.Not,),
+    (*COMPARISONS, *EQUALITIES, exp.Is),
+    (*BITWISE, exp.BitwiseNot, exp.DPipe),
+    (exp.Add, exp.Sub),
+    (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+    (exp.Neg,),
+)
+
+
+def show(expression: exp.Expression) -> str:
+    """The expression as text, the same for equal trees and with the parentheses that tell different ones apart."""
+    return _show(expression)
+
+
+@lru_cache(maxsize=65536)
+def _show(expression: exp.Expression) -> str:
+    copy = expression.copy()
+    for node in reversed(list(copy.walk())):
+        parent = node.parent
+        if isinstance(node, exp.Identifier) and not is_plain(node.name):
+            node.set("quoted", True)
+        if parent is not None and _binds_looser(node, parent):
+            node.replace(exp.Paren(this=node.copy()))
+    return copy.sql(dialect="duckdb")
+
+
+def _binds_looser(node: exp.Expr, parent: exp.Expr) -> bool:
+    """Whether the node, written as an operand of this parent without parentheses, would be read as another tree."""
+    own, outer = _precedence(node), _precedence(parent)
+    if own is None or outer is None:
+        return False
+    if isinstance(parent, exp.Unary):
+        return own <= outer or isinstance(parent, exp.BitwiseNot)
+    associates = node is parent.this and not isinstance(parent, (*COMPARISONS, *EQUALITIES, exp.Is))
+    return own < outer or (own == outer and not associates)
+
+
+def _precedence(expression: exp.Expr) -> int | None:
+    return next((i for i, kinds in enumerate(_PRECEDENCE) if isinstance(expression, kinds)), None)

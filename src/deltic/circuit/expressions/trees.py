@@ -1,0 +1,70 @@
+"""The nodes that expressions are made of, and what a tree reads."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+
+EQUALITIES: tuple[type[exp.Expression], ...] = (exp.NullSafeEQ, exp.NullSafeNEQ)
+COMPARISONS: tuple[type[exp.Expression], ...] = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+ARITHMETIC: tuple[type[exp.Expression], ...] = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Pow)
+BITWISE: tuple[type[exp.Expression], ...] = (
+    exp.BitwiseAnd,
+    exp.BitwiseOr,
+    exp.BitwiseXor,
+    exp.BitwiseLeftShift,
+    exp.BitwiseRightShift,
+)
+LOGIC: tuple[type[exp.Expression], ...] = (exp.And, exp.Or, exp.Not)
+
+# Functions that DuckDB evaluates, with the types of their results; NULL where an operand is, and nowhere else.
+FUNCTIONS: dict[type[exp.Expression], Type] = {
+    exp.DPipe: Type.STRING,
+    exp.Length: Type.INT64,
+    exp.Substring: Type.STRING,
+    exp.Contains: Type.BOOLEAN,
+    exp.RegexpFullMatch: Type.BOOLEAN,
+    exp.Lower: Type.STRING,
+    exp.Upper: Type.STRING,
+    exp.StrPosition: Type.INT64,
+}
+
+
+def column(name: str) -> exp.Column:
+    """The value of the column called `name`."""
+    return exp.Column(this=exp.Identifier(this=name))
+
+
+def is_null(expression: exp.Expression) -> exp.Expression:
+    """Whether the expression is NULL."""
+    return exp.Is(this=expression, expression=exp.Null())
+
+
+def is_not_null(expression: exp.Expression) -> exp.Expression:
+    """Whether the expression is not NULL."""
+    return exp.Not(this=is_null(expression))
+
+
+def columns_of(expression: exp.Expression) -> tuple[str, ...]:
+    """The names of the columns that the expression reads, in order of appearance."""
+    return tuple(dict.fromkeys(node.name for node in expression.find_all(exp.Column, bfs=False)))
+
+
+def operands_of(expression: exp.Expression) -> list[exp.Expression]:
+    """The expressions that a node applies to, in order.
+
+    Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out.
+    """
+    if isinstance(expression, exp.Case):
+        return [operand for child in expression.iter_expressions() for operand in _parts(child)]
+    return [child for child in expression.iter_expressions() if not isinstance(child, exp.Null | exp.DataType)]
+
+
+def _parts(child: exp.Expression) -> list[exp.Expression]:
+    return [child.this, child.args["true"]] if isinstance(child, exp.If) else [child]
+
+
+def is_function(expression: exp.Expression) -> bool:
+    """Whether DuckDB evaluates this node: a function, or a cast that is not between numbers."""
+    return isinstance(expression, (exp.TryCast, *FUNCTIONS))
