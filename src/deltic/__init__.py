@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltic.errors import (
+    CatalogError,
     ChangeError,
     CircuitError,
     DataError,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline
 
 __all__ = [
+    "CatalogError",
     "ChangeError",
     "CircuitError",
     "DataError",

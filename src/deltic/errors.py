@@ -59,6 +59,10 @@ class DataError(DiagnosticError):
     """Input data cannot be read as rows of its relation; the epoch was rejected whole."""
 
 
+class CatalogError(DelticError):
+    """Definitions of tables and views do not go together; nothing was changed."""
+
+
 class CircuitError(DelticError):
     """A circuit would be ill-formed [DBSP §9.4]: names the node, the rule and the types."""
 

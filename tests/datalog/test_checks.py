@@ -2,9 +2,9 @@
 
 import pytest
 
+from deltic.catalog.components import components
 from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog import check, parse
-from deltic.datalog.checks.strata import components
 from deltic.errors import ProgramError
 
 PERSON = ".decl person(name: symbol, age: number)\n"

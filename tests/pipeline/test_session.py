@@ -202,7 +202,7 @@ def test_mistakes(pipeline, action, words):
         (lambda p, change: change.insert("reaches", []), "reaches is not a table: it is a view, and its rules alone"),
         (lambda p, change: change.delete("folows", []), "there is no table 'folows'; did you mean `follows`?"),
         (lambda p, change: p.transaction(), "a transaction is open: transactions do not nest"),
-        (lambda p, change: p.datalog(""), "a transaction is open: a program is added before or after it"),
+        (lambda p, change: p.datalog(""), "a transaction is open: definitions are changed before or after it"),
     ],
 )
 def test_mistakes_inside_a_transaction(pipeline, action, words):

@@ -29,19 +29,21 @@ class _Inlining:
     def __init__(self, depth: int, circuit: Circuit) -> None:
         self._builder = CircuitBuilder(depth)
         self._cycles = {op.name for op in circuit.operators if isinstance(op, ops.BackEdge)}
-        self._add_all(circuit.nodes, {}, {})
+        self._add_all(circuit.nodes, None, {})
         self.result = self._builder.build()
 
-    def _add_all(self, nodes: Sequence[Node], sources: Mapping[str, int], names: Mapping[str, str]) -> dict[str, int]:
-        """Add nodes; `sources` are what stands for those of a call, `names` the new ones of its back-edges."""
+    def _add_all(
+        self, nodes: Sequence[Node], sources: Mapping[str, int] | None, names: Mapping[str, str]
+    ) -> dict[str, int]:
+        """Add nodes; `sources` are what stands for those of a call (None: for none), `names` of its back-edges."""
         places: list[Place] = []
         sinks: dict[str, int] = {}
         for node in nodes:
             inputs = [places[i] for i in node.inputs]
-            if sources and isinstance(node.operator, ops.Sink) and isinstance(inputs[0], int):
+            if sources is not None and isinstance(node.operator, ops.Sink) and isinstance(inputs[0], int):
                 sinks[node.operator.name] = inputs[0]
                 places.append(inputs[0])
-            elif isinstance(node.operator, ops.Source) and node.operator.name in sources:
+            elif sources and isinstance(node.operator, ops.Source):
                 places.append(sources[node.operator.name])
             else:
                 places.append(self._add(node.operator, inputs, names))

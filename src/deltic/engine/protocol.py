@@ -11,6 +11,8 @@ from deltic.engine.changes import Changes
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from deltic.circuit.graph import Circuit
+
 # The column of int64 weights in a batch of changes: +1 inserts a row, -1 deletes it.
 WEIGHT = "__weight__"
 
@@ -39,6 +41,22 @@ class ComponentReport:
 
 
 @dataclass(frozen=True)
+class Extension:
+    """What an engine made of other definitions: the relations that it keeps, by their names in its plans."""
+
+    built: tuple[str, ...] = ()
+    """Relations that were computed from the whole of what they read."""
+    kept: tuple[str, ...] = ()
+    """Relations that stayed, with their state; those that read another one which changed were updated by its change."""
+    dropped: tuple[str, ...] = ()
+    """Relations whose state is gone."""
+
+    def __str__(self) -> str:
+        parts = {"built": self.built, "kept": self.kept, "dropped": self.dropped}
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in parts.items() if names)
+
+
+@dataclass(frozen=True)
 class EpochResult:
     """What one epoch did."""
 
@@ -51,6 +69,8 @@ class EpochResult:
     seconds: float = 0.0
     components: tuple[ComponentReport, ...] = ()
     """The recursions that the epoch concerned."""
+    extension: Extension | None = None
+    """What became of the relations, where the epoch was a change of the circuit."""
 
 
 class Engine(Protocol):
@@ -61,6 +81,15 @@ class Engine(Protocol):
 
         Raises ChangeError for a change that does not fit, or a batch that has not the table's columns; KeyError
         for a table that is not there. After any exception the state is as before.
+        """
+
+    def extend(self, circuit: Circuit) -> EpochResult:
+        """Go on with another circuit, as one epoch in which no table changes; the changes are those of its views.
+
+        Tables that both circuits have keep their rows, and views that both have change by the difference; a view that
+        is new, or whose columns are others, comes with all of its rows. What is unchanged keeps its state and costs
+        nothing. Raises UnsupportedError when the engine cannot run the circuit; after any exception the engine is as
+        before, with the circuit of before.
         """
 
     def read(self, name: str, *, table: bool = False) -> pa.Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deltic.algebra.zset import ZSet
@@ -20,7 +21,7 @@ from deltic.circuit.types import Schema
 from deltic.engine.batches import conforming
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
-from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
+from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult, Extension
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +34,7 @@ class ReferenceEngine:
     """
 
     def __init__(self, circuit: Circuit, iteration_limit: int = ITERATION_LIMIT) -> None:
-        self.circuit = circuit
+        self.circuit, self._limit = circuit, iteration_limit
         self._interpreter = Interpreter(circuit, limit=iteration_limit)
         self._schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
         self._tables: dict[str, Rows] = {name: ZSet() for name in self._schemas}
@@ -45,10 +46,30 @@ class ReferenceEngine:
         for name, batch in changes.items():
             delta = from_arrow(conforming(name, batch, self._schemas[name]))
             tables[name] = self._checked(name, tables[name], delta, conflicts)
+        rows_in = sum(len(tables[name] - self._tables[name]) for name in changes)
+        return self._step(tables, started, rows_in)
+
+    def extend(self, circuit: Circuit) -> EpochResult:
+        started = time.perf_counter()
+        other = ReferenceEngine(circuit, self._limit)
+        other._interpreter.adopt(self._interpreter)
+        for name in other._schemas.keys() & self._schemas.keys():
+            if other._schemas[name] == self._schemas[name]:
+                other._tables[name] = self._tables[name]
+        for name in other._views.keys() & self._views.keys():
+            if other._schema(name) == self._schema(name):
+                other._views[name] = self._views[name]
+        gone = [name for name in (*self._tables, *self._views) if name not in (*other._tables, *other._views)]
+        extension = Extension(built=tuple(other._views), kept=tuple(other._tables), dropped=tuple(gone))
+        result = replace(other._step(other._tables, started, 0), extension=extension)
+        self.__dict__ = other.__dict__
+        return result
+
+    def _step(self, tables: dict[str, Rows], started: float, rows_in: int) -> EpochResult:
+        """Let the tables be these: the changes of the views."""
         views = self._interpreter.step(tables)
         deltas = {name: views[name] - self._views[name] for name in views}
         visited = sum(map(len, tables.values())) + sum(map(len, views.values()))
-        rows_in = sum(len(tables[name] - self._tables[name]) for name in changes)
         self._tables, self._views = tables, views
         found = {name: self._change(name, delta) for name, delta in deltas.items() if delta}
         return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.program import Compiled
 
 EngineName = Literal["auto", "local", "reference"]
 StrategyName = Literal["nested", "elastic", "full"]
@@ -45,11 +45,11 @@ class Maintenance:
         """The strategies of single views."""
         return self.strategy if isinstance(self.strategy, Mapping) else {}
 
-    def check(self, program: Compiled) -> None:
+    def check(self, catalog: Catalog) -> None:
         """Raises DelticError for a strategy of what is no recursive view, or two of views of one recursion."""
-        recursive = {name: recursion for recursion in program.recursions for name in recursion}
+        recursive = {name: recursion for recursion in catalog.recursions for name in recursion}
         others = dict.fromkeys(
-            program.relations, "it does not depend on itself, so that there is no choice of strategy"
+            catalog.relations, "it does not depend on itself, so that there is no choice of strategy"
         )
         for name, strategy in self.chosen.items():
             for other in find(name, "recursive view", recursive, others):

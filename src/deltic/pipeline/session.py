@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
+from deltic.catalog import Catalog, Difference, Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
-from deltic.errors import DelticError
+from deltic.errors import CatalogError, DelticError
+from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, new_engine
+from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.program import Compiled, compiled
 from deltic.pipeline.spark import check_session
-from deltic.pipeline.transaction import Batches, Transaction, with_weight
+from deltic.pipeline.transaction import Batches, Transaction
 from deltic.pipeline.views import View
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_HIDDEN = "it is hidden, there for other views alone"
 
 
 class Pipeline:
@@ -60,26 +64,58 @@ class Pipeline:
         self.spark = spark
         self.conflicts: Conflicts = conflicts
         self._engine_name: EngineName = engine
-        self._compiled = compiled([])
+        self._definitions = Definitions()
         self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
-        self._engine: Engine = new_engine(engine, self._compiled.circuit, self._maintenance)
+        self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance)
         self._has_begun = False
         self._transaction: Transaction | None = None
 
-    def datalog(self, text: str, file: str = "<datalog>") -> None:
+    def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
         """Add a Datalog program: its declarations, rules and facts join those that are there.
 
-        `file` is what messages call the text. Raises ProgramError with all findings, and the pipeline stays as it
-        was. When tables hold rows already, everything is computed anew from them, in one epoch: add programs
-        before data where you can.
+        `file` is what messages call the text. Rules may read every table and view of the pipeline. Raises ProgramError
+        with all findings, and the pipeline stays as it was. Where tables hold rows already, what is new is computed
+        from them, and nothing else is: the evolution that is returned says what that was.
         """
-        self._refuse_inside_transaction("a program is added before or after it")
-        program = compiled([*self._compiled.programs, parse(text, file)])
-        engine = new_engine(self._engine_name, program.circuit, self._maintenance)
-        if self._has_begun:
-            self._maintenance.check(program)
-            engine.apply(self._contents(program), "trust")
-        self._compiled, self._engine = program, engine
+        return self._evolve(self._definitions.adding(parse(text, file)))
+
+    def replace(self, text: str, file: str = "<datalog>") -> Evolution:
+        """As `datalog`, but the text takes the place of what there is about the relations that it derives.
+
+        Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
+        """
+        return self._evolve(self._definitions.replacing(parse(text, file)))
+
+    def table(self, name: str, columns: Any, key: str | Sequence[str] = (), bag: bool = False) -> Evolution:
+        """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
+
+        `columns` maps names to types: names of types (with a question mark where a column may be NULL), Python
+        classes, types of Arrow, or `deltic.circuit.types.Type` for decimals, arrays, structs and maps; an Arrow schema
+        does as well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
+        the columns that tell rows apart: a transaction after which two rows agree in all of them is rejected.
+        Raises CatalogError.
+        """
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        table = Table(name, schema_of(name, columns), keys, bag)
+        return self._evolve(self._definitions.with_table(table))
+
+    def view(self, name: str, circuit: Circuit | str, hidden: bool = False, replace: bool = False) -> Evolution:
+        """Add a view that a circuit computes, or its text; the circuit's sources are tables and views by name.
+
+        The view is the sink of that name, or the one that there is. A `hidden` one is there for other definitions:
+        nobody reads it, and what nobody needs of it is not computed. With `replace` it takes the place of the view
+        of that name, however that was defined. Raises CatalogError, and for a text ProgramError.
+        """
+        definition = view_definition(name, circuit, hidden)
+        if replace:
+            find(name, "view", self.catalog.views, dict.fromkeys(self.catalog.tables, "it is a table"))
+        return self._evolve(self._definitions.with_view(definition, replace))
+
+    def drop(self, *names: str) -> Evolution:
+        """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
+        for name in names:
+            find(name, "view or table", self.catalog.relations)
+        return self._evolve(self._definitions.dropping(names))
 
     def transaction(self, conflicts: Conflicts | None = None) -> Transaction:
         """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
@@ -88,7 +124,7 @@ class Pipeline:
         """
         self._refuse_inside_transaction("transactions do not nest")
         if not self._has_begun:
-            self._maintenance.check(self._compiled)
+            self._maintenance.check(self.catalog)
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
 
@@ -102,55 +138,107 @@ class Pipeline:
 
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
-        schema = find(name, "view or table", self._compiled.relations)
-        return View(name, schema, self._current_engine, self.spark)
+        return View(name, self._readable(name), lambda: self._engine_with(name), self.spark)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a table or view of that name that can be read."""
+        return name in self._schemas
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the tables and views that can be read."""
+        return iter(self._schemas)
+
+    def __len__(self) -> int:
+        """How many tables and views there are."""
+        return len(self._schemas)
 
     def explain(self, name: str) -> str:
         """How a view is computed and kept: its circuit, incremental, and what the engine makes of it."""
-        find(name, "view", self.views, dict.fromkeys(self.tables, "it is a table"))
+        self._check_view(name)
         return self._engine.explain(name)
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
         if name is None:
-            return self._compiled.circuit
-        find(name, "view", self.views, dict.fromkeys(self.tables, "it is a table"))
-        return self._compiled.circuit.part(name)
+            return self.catalog.circuit
+        self._check_view(name)
+        return self.catalog.circuit.part(name)
+
+    @property
+    def catalog(self) -> Catalog:
+        """All tables and views with their definitions, hidden views too."""
+        return self._definitions.catalog
 
     @property
     def checked(self) -> CheckedProgram:
-        """The programs, checked together: relations, rules and directives."""
-        return self._compiled.checked
+        """The Datalog programs, checked together: relations, rules and directives."""
+        return self._definitions.checked
 
     @property
     def tables(self) -> dict[str, Schema]:
         """The tables and their columns."""
-        return self._compiled.tables
+        return {name: table.schema for name, table in self.catalog.tables.items()}
 
     @property
     def views(self) -> dict[str, Schema]:
-        """The views and their columns."""
-        return self._compiled.views
+        """The views and their columns; hidden ones are left out."""
+        return {name: view.schema for name, view in self.catalog.views.items() if not view.is_hidden}
+
+    @property
+    def _schemas(self) -> dict[str, Schema]:
+        """The columns of what can be read."""
+        return {**self.tables, **self.views}
+
+    def _readable(self, name: str) -> Schema:
+        """The columns of a view or table; raises DelticError when there is none, or it is hidden."""
+        return find(name, "view or table", self._schemas, dict.fromkeys(self.catalog.views, _HIDDEN))
+
+    def _check_view(self, name: str) -> None:
+        hidden = dict.fromkeys(self.catalog.views, _HIDDEN)
+        find(name, "view", self.views, {**hidden, **dict.fromkeys(self.tables, "it is a table")})
+
+    def _engine_with(self, name: str) -> Engine:
+        """The engine, to read a relation from, which may have been dropped since."""
+        self._readable(name)
+        return self._current_engine()
 
     def _current_engine(self) -> Engine:
         """The engine, to be read from; what facts alone give is derived before the first transaction."""
         if not self._has_begun:
-            self._maintenance.check(self._compiled)
+            self._maintenance.check(self.catalog)
             self._engine.apply({})
             self._has_begun = True
         return self._engine
 
-    def _contents(self, program: Compiled) -> Batches:
-        """The rows of the tables, as insertions into those of a program that has grown."""
-        contents = {name: self._engine.read(name, table=True) for name in self.tables}
-        lost = [name for name, rows in contents.items() if len(rows) and name not in program.tables]
-        if lost:
-            name = lost[0]
-            raise DelticError(
-                f"{name} is a table and holds rows; the program's rules would make it a view without them. "
-                f"Add `.input {name}` to the program, so that it is both"
-            )
-        return {name: with_weight(rows, 1) for name, rows in contents.items() if len(rows)}
+    def _evolve(self, definitions: Definitions) -> Evolution:
+        """Go on with other definitions; after any exception the pipeline is as it was."""
+        self._refuse_inside_transaction("definitions are changed before or after it")
+        difference = Difference.between(self.catalog, definitions.catalog)
+        result = EpochResult()
+        if self._has_begun:
+            self._maintenance.check(definitions.catalog)
+            self._refuse_lost_rows(definitions.catalog, difference)
+            result = self._engine.extend(definitions.catalog.circuit)
+        else:
+            self._engine = new_engine(self._engine_name, definitions.catalog.circuit, self._maintenance)
+        self._definitions = definitions
+        return Evolution(difference, self.views, result, self.spark)
+
+    def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:
+        """Raises DelticError where a table that holds rows would be no table any more, or have other columns."""
+        for name in difference.replaced:
+            if name not in self.tables or not len(self._engine.read(name, table=True)):
+                continue
+            if name not in catalog.tables:
+                raise CatalogError(
+                    f"{name} is a table and holds rows; the program's rules would make it a view without them. "
+                    f"Add `.input {name}` to the program, so that it is both"
+                )
+            if catalog.tables[name] != self.catalog.tables[name]:
+                raise CatalogError(
+                    f"{name} is a table and holds rows, and {catalog.tables[name]} could not hold them; "
+                    f"drop {name} first"
+                )
 
     def _close(self) -> None:
         self._transaction = None

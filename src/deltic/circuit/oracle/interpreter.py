@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from deltic.algebra.zset import ZSet
@@ -70,6 +72,18 @@ class Interpreter:
         self._steps += 1
         return {name: self._values[number] for name, number in self.circuit.sinks.items()}
 
+    def adopt(self, other: Interpreter) -> None:
+        """Take over what another interpreter remembers, for the nodes that both circuits have."""
+        identities: dict[Hashable, int] = {}
+        known = {identity: number for number, identity in enumerate(_identities(other.circuit, identities))}
+        for number, identity in enumerate(_identities(self.circuit, identities)):
+            if (theirs := known.get(identity)) is not None:
+                if theirs in other._memories:
+                    self._memories[number] = deepcopy(other._memories[theirs])
+                if theirs in other._inner:
+                    self._inner[number] = deepcopy(other._inner[theirs])
+        self._steps = other._steps
+
     def reset(self, level: int) -> None:
         """Forget what the circuit with `level` others around it, and those inside it, remember."""
         for memory in self._memories.values():
@@ -101,6 +115,22 @@ class Interpreter:
             memory.put(kept)
             return value
         raise UnsupportedError(f"{node.operator.keyword}: the reference interpreter has no meaning for it")
+
+
+def _identities(circuit: Circuit, numbers: dict[Hashable, int]) -> list[int]:
+    """For each node a number of what it computes: equal where two circuits compute the same from the same sources.
+
+    A cycle is told by its name and by the operators that are on the way back. `numbers` has those given so far.
+    """
+    found: list[int] = []
+    for node in circuit.nodes:
+        around: Hashable = None
+        if isinstance(node.operator, ops.BackEdge):
+            close = circuit.closes[node.operator.name]
+            around = frozenset(Counter(circuit.nodes[n].operator.label for n in circuit.ancestors([close])).items())
+        key = (node.operator, tuple(found[i] for i in node.inputs), around)
+        found.append(numbers.setdefault(key, len(numbers)))
+    return found
 
 
 class Bracketed:

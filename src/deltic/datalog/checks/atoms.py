@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from deltic.datalog.checks.declarations import Signature, Signatures, unknown_relation
+from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, Wildcard, subexpressions
 from deltic.datalog.syntax.formulas import Atom, Formula, Negation, expressions_of, with_inner
@@ -38,7 +38,7 @@ def _check_atom(atom: Atom, signatures: Signatures, findings: Findings) -> None:
     elif len(atom.arguments) != len(signature.attributes):
         message = f"`{atom.relation}` has {_count(len(signature.attributes), 'attribute')}, but here "
         message += f"{len(atom.arguments)} {'is' if len(atom.arguments) == 1 else 'are'} given"
-        findings.append(atom.span.error(message, f"it is declared as {_shape(signature)} at {signature.span.place}"))
+        findings.append(atom.span.error(message, f"it is declared as {signature.shape}"))
 
 
 def _refuse_wildcards(argument: Expression, remedy: str, findings: Findings) -> None:
@@ -53,7 +53,3 @@ def _name_span(atom: Atom) -> Span:
 
 def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
-
-
-def _shape(signature: Signature) -> str:
-    return f"`{signature.name}({', '.join(signature.attributes)})`"

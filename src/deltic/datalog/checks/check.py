@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.bindings import check_bindings
-from deltic.datalog.checks.checked import CheckedProgram, Relation
-from deltic.datalog.checks.declarations import Signature, check_declarations
+from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation
+from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
 from deltic.datalog.checks.directives import check_directives
 from deltic.datalog.checks.equivalences import equivalence_rules
+from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -17,29 +19,47 @@ from deltic.datalog.syntax.source import in_order
 from deltic.errors import ProgramError
 
 
-def check(programs: Sequence[Program]) -> CheckedProgram:
+def check(programs: Sequence[Program], others: Mapping[str, ZSetType] | None = None) -> CheckedProgram:
     """The meaning of all programs of one namespace together.
 
+    `others` are relations of the catalog that other front ends have defined; rules may read them.
     Raises ProgramError with everything that is wrong, in the order of the texts.
     """
     findings: Findings = []
     items = [item for program in programs for item in program.items]
     declarations = [item for item in items if isinstance(item, Declaration)]
     types = TypeTable([item for item in items if isinstance(item, Subtype | UnionType)], findings)
-    signatures = check_declarations(declarations, types, findings)
-    directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], signatures, findings)
-    clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations, signatures)
+    others = others or {}
+    declared = check_declarations(declarations, others, types, findings)
+    directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
+    clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations, declared)
+    signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     rules = RuleChecker(signatures, types, findings).rules(clauses)
-    strata = check_stratification(rules, signatures, findings)
+    check_heads(rules, others.keys() - declared.keys(), findings)
+    strata = check_stratification(rules, declared, findings)
     check_bindings(rules, strata, findings)
+    relations = _relations(declarations, declared, directives, {rule.head.relation for rule in rules})
+    check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
-
-    inputs = {directive.relation for directive in directives if directive.kind == "input"}
-    heads = {rule.head.relation for rule in rules}
-    relations = {name: _relation(signatures[name], name in inputs, name in heads) for name in signatures}
-    return CheckedProgram(relations, tuple(directives), tuple(rules), strata)
+    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata)
 
 
-def _relation(signature: Signature, is_input: bool, is_derived: bool) -> Relation:
-    return Relation(signature.name, signature.schema(), is_input or not is_derived, is_derived, signature.span)
+def _relations(
+    declarations: Sequence[Declaration], signatures: Signatures, directives: Sequence[Directive], heads: set[str]
+) -> dict[str, Relation]:
+    """The declared relations, each with what it is; those with an unknown type are left out."""
+    kinds = {kind: {d.relation for d in directives if d.kind == kind} for kind in ("input", "hidden")}
+    spans = {declaration.name: declaration.span for declaration in reversed(declarations)}
+    return {
+        name: Relation(
+            name,
+            signature.schema(),
+            is_table=name in kinds["input"] or name not in heads,
+            is_derived=name in heads,
+            span=spans[name],
+            is_hidden=name in kinds["hidden"],
+        )
+        for name, signature in signatures.items()
+        if None not in signature.types
+    }

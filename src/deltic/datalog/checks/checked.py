@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deltic.circuit.types import Schema, Type
+from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import Atom, Formula
 from deltic.datalog.syntax.source import Span
@@ -13,7 +13,7 @@ from deltic.datalog.syntax.source import Span
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation of the program.
+    """A relation of the program. A *hidden* one is derived for other rules alone: nobody reads it.
 
     It is a *table* when rows come from outside: it has `.input`, or neither rules nor facts. It is
     *derived* when it has rules or facts. One that is both is the union of its table and its rules.
@@ -24,11 +24,15 @@ class Relation:
     is_table: bool
     is_derived: bool
     span: Span
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True)
 class Directive:
-    """`.input`, `.output` or `.printsize` (`kind` without the dot) of a relation, with its options as written."""
+    """`.input`, `.output` or `.printsize` (`kind` without the dot) of a relation, with its options as written.
+
+    The pragma "hidden" is the kind "hidden".
+    """
 
     kind: str
     relation: str
@@ -40,13 +44,15 @@ class Directive:
 class Rule:
     """One head and one conjunction: the head's row is derived for each binding of which all of the body holds.
 
-    The body consists of atoms, negated atoms, comparisons, tests, negated tests and truth values.
+    The body consists of atoms, negated atoms, comparisons, tests, negated tests and truth values. `span` is the
+    statement that says so.
     """
 
     head: Atom
     body: tuple[Formula, ...]
     variables: Mapping[str, Type]
     types: Mapping[Span, Type]
+    span: Span
 
     def type_of(self, expression: Expression) -> Type:
         """The type of an expression of this rule."""
@@ -59,10 +65,12 @@ class Rule:
 class CheckedProgram:
     """All programs of one namespace, in normal form.
 
-    `strata` are the sets of mutually recursive relations, each after all that it depends on.
+    `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
+    each after all that it depends on.
     """
 
     relations: Mapping[str, Relation]
+    others: Mapping[str, ZSetType]
     directives: tuple[Directive, ...]
     rules: tuple[Rule, ...]
     strata: tuple[tuple[str, ...], ...]

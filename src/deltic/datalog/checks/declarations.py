@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from deltic.circuit.types import Column, Schema, Type
+from deltic.catalog.definitions import WEIGHT
+from deltic.circuit.types import Column, Schema, Type, ZSetType
+from deltic.datalog.checks.kinds import seen
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.program import Attribute, Declaration
 from deltic.datalog.syntax.source import Span
 from deltic.errors import did_you_mean
 
-# The column of a change that says how often its row is added; no relation can have another of that name.
-WEIGHT = "__weight__"
-
 
 @dataclass(frozen=True)
 class Signature:
-    """A relation's name and attributes. The type `None` has been reported and fits everywhere."""
+    """A relation's name and attributes. The type `None` has been reported and fits everywhere.
+
+    One that was not declared in Datalog has no `span`.
+    """
 
     name: str
     attributes: tuple[str, ...]
     types: tuple[Type | None, ...]
-    span: Span
+    span: Span | None = None
+
+    @property
+    def shape(self) -> str:
+        """How it is declared, and where."""
+        place = f" at {self.span.place}" if self.span else " outside of Datalog"
+        return f"`{self.name}({', '.join(self.attributes)})`{place}"
 
     def schema(self) -> Schema:
         """The columns of the relation's rows; every type must be known."""
@@ -32,13 +40,23 @@ class Signature:
 Signatures = Mapping[str, Signature]
 
 
-def check_declarations(declarations: Sequence[Declaration], types: TypeTable, findings: Findings) -> Signatures:
-    """The signature of each declared relation, in the order of declaration."""
+def signature_of(name: str, type_: ZSetType) -> Signature:
+    """The signature of a relation of the catalog that other front ends have defined."""
+    return Signature(name, type_.schema.names, tuple(seen(column.type) for column in type_.schema))
+
+
+def check_declarations(
+    declarations: Sequence[Declaration], others: Mapping[str, object], types: TypeTable, findings: Findings
+) -> Signatures:
+    """The signature of each declared relation, in the order of declaration; none may be called as one of `others`."""
     signatures: dict[str, Signature] = {}
     for declaration in declarations:
         signature = _signature(declaration, types, findings)
         first = signatures.setdefault(declaration.name, signature)
-        if first is not signature:
+        if declaration.name in others:
+            hint = "rules read it as it is: remove the declaration, or choose another name"
+            findings.append(declaration.span.error(f"the catalog has a relation `{declaration.name}` already", hint))
+        if first is not signature and first.span:
             hint = f"it was declared at {first.span.place}"
             findings.append(declaration.span.error(f"the relation `{declaration.name}` is declared twice", hint))
     return signatures

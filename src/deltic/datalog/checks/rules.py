@@ -16,6 +16,7 @@ from deltic.datalog.checks.typing import Typing
 from deltic.datalog.syntax.expressions import Cast, Expression, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
+from deltic.datalog.syntax.source import Span
 
 
 class RuleChecker:
@@ -34,7 +35,7 @@ class RuleChecker:
             for alternative in bodies:
                 named, body = name_aggregates(head, alternative, self._findings)
                 check_bound(named, body, len(bodies), self._findings)
-                yield self._rule(named, body)
+                yield self._rule(named, body, clause.span)
 
     def _bodies(self, clause: Clause) -> list[Literals]:
         if not clause.body:
@@ -47,17 +48,17 @@ class RuleChecker:
             self._findings.append(clause.body.span.error(message, hint))
             return []
 
-    def _rule(self, head: Atom, body: Literals) -> Rule:
+    def _rule(self, head: Atom, body: Literals, span: Span) -> Rule:
         check_atoms(head, body, self._signatures, self._findings)
         check_wildcards(head, body, self._findings)
         typing = Typing(self._signatures, self._types, self._findings)
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
-        rule = Rule(head, body, typing.variables(), typing.expressions())
+        rule = Rule(head, body, typing.variables(), typing.expressions(), span)
         for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings)
         bare = tuple(with_expressions(literal, _without_casts) for literal in body)
-        return Rule(with_expressions(head, _without_casts), bare, rule.variables, rule.types)
+        return Rule(with_expressions(head, _without_casts), bare, rule.variables, rule.types, span)
 
 
 def _says_little(literal: Formula) -> int:

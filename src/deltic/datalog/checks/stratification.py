@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deltic.catalog.components import components
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
-from deltic.datalog.checks.strata import components
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Negation, with_inner
 from deltic.datalog.syntax.source import Span

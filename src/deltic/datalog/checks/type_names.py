@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from deltic.circuit.types import Type
-from deltic.datalog.checks.kinds import BASE_TYPES, phrase
+from deltic.datalog.checks.kinds import BASE_TYPES, OPAQUE, phrase
 from deltic.datalog.syntax.expressions import TypeName
 from deltic.datalog.syntax.program import Subtype, UnionType
 from deltic.errors import Diagnostic, did_you_mean
@@ -34,6 +34,8 @@ class TypeTable:
 
     def base(self, mention: TypeName) -> Type | None:
         """The base type of a mentioned type; an unknown one is reported."""
+        if mention.name not in self._bases and mention.name in OPAQUE:
+            return OPAQUE[mention.name]
         if mention.name not in self._bases:
             self._findings.append(mention.span.error(f"there is no type `{mention.name}`", self._remedy(mention.name)))
         return self._bases.get(mention.name)

@@ -38,6 +38,7 @@ class Typing:
     def __init__(self, signatures: Signatures, type_table: TypeTable, findings: Findings) -> None:
         self._signatures, self._type_table, self._findings = signatures, type_table, findings
         self._slots = Slots()
+        self._any = ANY.union(t for signature in signatures.values() for t in signature.types if t)
         self._variables: dict[str, Slot] = {}
         self._expressions: dict[Span, Slot] = {}
 
@@ -91,7 +92,7 @@ class Typing:
     def _expression(self, expression: Expression) -> Slot:
         """The slot of an expression, after everything that the expression implies."""
         if isinstance(expression, Variable):
-            return self._variables.setdefault(expression.name, self._slots.new(ANY))
+            return self._variables.setdefault(expression.name, self._slots.new(self._any))
         slot = self._inner(expression)
         self._expressions[expression.span] = slot
         return slot
@@ -101,7 +102,7 @@ class Typing:
             return self._apply(expression)
         if isinstance(expression, Cast):
             return self._cast(expression)
-        return self._slots.new(_LITERALS.get(type(expression), ANY))
+        return self._slots.new(_LITERALS.get(type(expression), self._any))
 
     def _cast(self, cast: Cast) -> Slot:
         slot = self._expression(cast.argument)
@@ -119,14 +120,14 @@ class Typing:
         for argument in apply.arguments:
             self._expression(argument)
         self._findings.append(apply.span.error(*_unknown_functor(apply.functor, self._signatures)))
-        return self._slots.new(ANY)
+        return self._slots.new(self._any)
 
     def _arguments(self, name: str, profile: Profile, arguments: tuple[Expression, ...], span: Span) -> Slot:
         """The slot of the result of a functor or test."""
         slots = [self._expression(argument) for argument in arguments]
         if not profile.accepts(len(arguments)):
             self._findings.append(span.error(f"`{name}` takes {profile.count_in_words()}, not {len(arguments)}"))
-            return self._slots.new(ANY if profile.result == SAME else profile.result)
+            return self._slots.new(self._any if profile.result == SAME else profile.result)
         fits, same = True, self._slots.new(profile.same)
         for index, (slot, argument) in enumerate(zip(slots, arguments, strict=True)):
             place = profile.place(index)
@@ -135,7 +136,7 @@ class Typing:
             else:
                 self._expect(slot, argument, place, f"argument {index + 1} of `{name}`")
         if profile.result == SAME:
-            return same if fits else self._slots.new(ANY)
+            return same if fits else self._slots.new(self._any)
         return self._slots.new(profile.result)
 
     def _join(self, same: Slot, slot: Slot, argument: Expression, name: str, first: Expression) -> bool:

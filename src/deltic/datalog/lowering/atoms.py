@@ -35,7 +35,7 @@ def lower_absent_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
     node = _selected(outside, scope.outside.relation(atom.relation), atom, rule)
     attributes = outside.type_of(node).schema.columns
     variables = _first_places(atom)
-    kept = [attributes[place] for place in variables.values()]
+    kept = [Column(attributes[place].name, attributes[place].type) for place in variables.values()]
     node = make_set(outside, project(outside, node, kept, [column(attribute.name) for attribute in kept]))
     columns = [Column(name, attribute.type) for name, attribute in zip(variables, kept, strict=True)]
     return project(scope.builder, scope.bring(node), columns, [column(attribute.name) for attribute in kept])
@@ -65,7 +65,7 @@ def _first_places(atom: Atom) -> dict[str, int]:
 
 
 def _selected(builder: CircuitBuilder, node: int, atom: Atom, rule: Rule) -> int:
-    """The rows that agree with the atom's constants and repeated variables."""
+    """The rows that agree with the atom's constants and repeated variables; NULL agrees with `_` alone."""
     attributes = builder.type_of(node).schema.names
     first = _first_places(atom)
     predicates: list[exp.Expression] = []
@@ -73,6 +73,9 @@ def _selected(builder: CircuitBuilder, node: int, atom: Atom, rule: Rule) -> int
         if isinstance(argument, Variable) and first[argument.name] != place:
             earlier = column(attributes[first[argument.name]])
             predicates.append(exp.EQ(this=column(attributes[place]), expression=earlier))
+        elif isinstance(argument, Variable) and builder.type_of(node).schema.columns[place].nullable:
+            is_null = exp.Is(this=column(attributes[place]), expression=exp.Null())
+            predicates.append(exp.Not(this=is_null))
         elif not isinstance(argument, Variable | Wildcard):
             predicates.append(exp.EQ(this=column(attributes[place]), expression=scalar(argument, rule)))
     return builder.add(ops.Filter(conjunction(predicates)), node) if predicates else node

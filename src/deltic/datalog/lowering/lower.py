@@ -1,13 +1,15 @@
-"""Programs: strata in their order, each relation from its table, facts and rules."""
+"""Programs to definitions of the catalog: one for each stratum, each relation from its table, facts and rules."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 
+from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
 from deltic.datalog.lowering.atoms import make_set
 from deltic.datalog.lowering.rules import lower_rule
@@ -16,10 +18,23 @@ from deltic.datalog.lowering.scopes import Inside, Outside, Scope
 from deltic.datalog.lowering.simplify import simplify
 from deltic.datalog.syntax.formulas import Atom
 
+FRONT = "Datalog"
+
 
 def lower(checked: CheckedProgram) -> Circuit:
-    """The circuit of a program: a source for each table, a sink for each derived relation, of its name."""
-    return _Lowering(checked).lower()
+    """The circuit of a program that reads no relations of others: a source for each table, a sink for each view."""
+    return Catalog((define(checked),)).circuit
+
+
+def define(checked: CheckedProgram) -> Part:
+    """The tables of a program, and the definitions of its views; those of one stratum are one."""
+    relations = checked.relations.values()
+    tables = [Table(r.name, r.schema, place=r.span.place) for r in relations if r.is_table]
+    lowering = _Lowering(checked)
+    strata = [[checked.relations[name] for name in stratum] for stratum in checked.strata]
+    derived = [stratum for stratum in strata if any(relation.is_derived for relation in stratum)]
+    definitions = {stratum[0].name: lowering.define(stratum) for stratum in derived}
+    return Part(FRONT, tables, tuple(definitions.values()), tuple(r.name for r in relations if r.is_derived))
 
 
 class _Lowering:
@@ -27,57 +42,55 @@ class _Lowering:
         self._checked = checked
         self._rules: dict[str, list[Rule]] = defaultdict(list)
         self._facts: dict[str, list[Rule]] = defaultdict(list)
-        for rule in filter(None, map(simplify, checked.rules)):
-            (self._rules if rule.body else self._facts)[rule.head.relation].append(rule)
-        self._scope = Outside()
-        self._tables: dict[str, int] = {}
+        self._texts: dict[str, list[str]] = defaultdict(list)
+        for rule in checked.rules:
+            self._texts[rule.head.relation].append(rule.span.text)
+            if plain := simplify(rule):
+                (self._rules if plain.body else self._facts)[plain.head.relation].append(plain)
+        self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
-    def lower(self) -> Circuit:
-        builder, relations = self._scope.builder, self._checked.relations.values()
-        for relation in relations:
-            if relation.is_table:
-                self._tables[relation.name] = builder.add(ops.Source(relation.name, relation.schema))
-        for stratum in self._checked.strata:
-            self._lower_stratum([self._checked.relations[name] for name in stratum])
-        for relation in relations:
-            if relation.is_derived:
-                builder.add(ops.Sink(relation.name), self._scope.relation(relation.name))
-        return builder.build()
-
-    def _lower_stratum(self, stratum: Sequence[Relation]) -> None:
+    def define(self, stratum: Sequence[Relation]) -> Definition:
+        """The relations of a stratum, over those that they read."""
+        scope = Outside(self._types)
         names = {relation.name for relation in stratum}
         if any(_mentions(rule, names) for name in names for rule in self._rules[name]):
-            self._lower_recursive(stratum)
+            self._lower_recursive(stratum, scope)
+        else:
+            (relation,) = stratum
+            scope.relations[relation.name] = self._union(relation, scope)
         for relation in stratum:
-            if relation.name not in self._scope.relations:
-                self._scope.relations[relation.name] = self._union(relation, self._scope)
+            scope.builder.add(ops.Sink(relation.name), scope.relations[relation.name])
+        return Definition(tuple(map(self._view, stratum)), scope.builder.build())
 
-    def _lower_recursive(self, stratum: Sequence[Relation]) -> None:
+    def _view(self, relation: Relation) -> View:
+        text = "\n".join(dict.fromkeys(self._texts[relation.name]))
+        return View(relation.name, self._types[relation.name], relation.is_hidden, text, relation.span.place)
+
+    def _lower_recursive(self, stratum: Sequence[Relation], scope: Outside) -> None:
         """Mutually recursive relations: a fixpoint whose body derives each once from the last of all."""
-        inside = Inside(self._scope, {relation.name: relation.schema for relation in stratum})
+        inside = Inside(scope, {relation.name: relation.schema for relation in stratum})
         for relation in stratum:
             inside.builder.add(ops.Sink(relation.name), self._union(relation, inside))
-        fixpoint = self._scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
+        fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
         for relation in stratum:
-            component = self._scope.builder.add(ops.Component(relation.name), fixpoint)
-            self._scope.relations[relation.name] = component
+            scope.relations[relation.name] = scope.builder.add(ops.Component(relation.name), fixpoint)
 
     def _union(self, relation: Relation, scope: Scope) -> int:
         """The set of all rows of a relation: its table's, its facts, and what its rules derive."""
-        parts = [scope.bring(number) for number in self._given(relation)]
+        parts = [scope.bring(number) for number in self._given(relation, scope.outside)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules[relation.name]]
         if not parts:
-            parts.append(scope.bring(self._scope.builder.add(ops.Constant(relation.schema, ()))))
+            parts.append(scope.bring(scope.outside.builder.add(ops.Constant(relation.schema, ()))))
         different = dict.fromkeys(parts)
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
         return make_set(scope.builder, total)
 
-    def _given(self, relation: Relation) -> list[int]:
+    def _given(self, relation: Relation, outside: Outside) -> list[int]:
         """The nodes of the whole circuit that a relation starts from."""
-        given = [self._tables[relation.name]] if relation.name in self._tables else []
+        given = [outside.source(relation.name)] if relation.is_table else []
         rows = tuple(dict.fromkeys(row for fact in self._facts[relation.name] if None not in (row := _row(fact))))
         if rows:
-            given.append(self._scope.builder.add(ops.Constant(relation.schema, rows)))
+            given.append(outside.builder.add(ops.Constant(relation.schema, rows)))
         return given
 
 

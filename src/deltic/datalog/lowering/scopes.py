@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from deltic.circuit import operators as ops
+from deltic.circuit.expressions import cast
+from deltic.circuit.expressions import column as named
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Schema
+from deltic.circuit.types import Schema, ZSetType
+from deltic.datalog.checks.kinds import seen
 
 
 class Scope(ABC):
@@ -35,11 +39,12 @@ class Scope(ABC):
 
 
 class Outside(Scope):
-    """The whole circuit. `relations` has the nodes of the relations lowered so far."""
+    """The whole circuit of a definition. `relations` has the nodes of relations, of those of `types` that it reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: Mapping[str, ZSetType]) -> None:
         self.builder = CircuitBuilder()
         self.relations: dict[str, int] = {}
+        self._types = types
 
     @property
     def outside(self) -> Outside:
@@ -50,10 +55,29 @@ class Outside(Scope):
         return ()
 
     def relation(self, name: str) -> int:
+        if name not in self.relations:
+            self.relations[name] = self._seen(self.source(name))
         return self.relations[name]
 
     def bring(self, number: int) -> int:
         return number
+
+    def source(self, name: str) -> int:
+        """The node that reads a relation of the catalog as it is."""
+        type_ = self._types[name]
+        return self.builder.add(ops.Source(name, type_.schema, type_.is_set))
+
+    def _seen(self, node: int) -> int:
+        """The relation as rules see it: a set, and its narrow numbers as wide ones."""
+        columns = self.builder.type_of(node).schema.columns
+        wide = tuple(replace(column, type=seen(column.type)) for column in columns)
+        if wide != columns:
+            values = (
+                named(a.name) if a.type is b.type else cast(named(a.name), b.type)
+                for a, b in zip(columns, wide, strict=True)
+            )
+            node = self.builder.add(ops.Map(wide, tuple(values)), node)
+        return node if self.builder.type_of(node).is_set else self.builder.add(ops.Distinct(), node)
 
 
 class Inside(Scope):

@@ -112,10 +112,20 @@ def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
 def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
     key: Token = tokens(parsed)[0]
     name = string_value(context, key)
-    if name not in PRAGMAS:
+    if name == "hidden":
+        yield from _hidden(context, parsed)
+    elif name not in PRAGMAS:
         message = f'the pragma "{name}" is not supported'
-        context.report(key, message, did_you_mean(name, PRAGMAS) or "remove the line")
-    return iter(())
+        context.report(key, message, did_you_mean(name, (*PRAGMAS, "hidden")) or "remove the line")
+
+
+def _hidden(context: Context, parsed: Parsed) -> Iterator[Item]:
+    """`.pragma "hidden" "r"`: a relation that is there for other rules alone. Soufflé takes no notice of it."""
+    key, *rest = tokens(parsed)
+    if rest:
+        yield DirectiveItem("hidden", string_value(context, rest[0]), (), span=context.span(rest[0]))
+    else:
+        context.report(key, "this pragma names a relation", 'write `.pragma "hidden" "helper"`')
 
 
 _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {

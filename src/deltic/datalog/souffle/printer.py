@@ -46,6 +46,8 @@ def _(item: p.UnionType) -> str:
 
 @print_item.register
 def _(item: p.DirectiveItem) -> str:
+    if item.kind == "hidden":
+        return f'.pragma "hidden" {quote(item.relation)}'
     options = ", ".join(f"{option.key}={quote(option.value)}" for option in item.options)
     return f".{item.kind} {item.relation}" + (f"({options})" if options else "")
 

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
+def with_ones(rows: pa.Table) -> pa.Table:
+    """The rows, each with the weight one."""
+    weights = pa.array(np.ones(len(rows), np.int64))
+    return rows.append_column("__weight__", weights) if rows.num_columns else pa.table({"__weight__": weights})
+
+
 class LocalEngine:
     """Runs a circuit in this process; see `Engine` for the protocol.
 
@@ -58,6 +64,7 @@ class LocalEngine:
         strategies: Mapping[str, Strategy] | None = None,
     ) -> None:
         announce_compilation()
+        self._choices = (strategy, refresh, iteration_limit, strategies)
         self.circuit = circuit
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self.store = Store()
@@ -98,6 +105,15 @@ class LocalEngine:
         self._constants_pending = False
         seconds = time.perf_counter() - started
         return EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
+
+    def extend(self, circuit: Circuit) -> EpochResult:
+        started = time.perf_counter()
+        other = LocalEngine(circuit, *self._choices)
+        contents = {name: with_ones(self.read(name, table=True)) for name in self.program.tables}
+        rows = {name: table for name, table in contents.items() if name in other.program.tables and len(table)}
+        result = other.apply(rows, "trust")
+        self.__dict__ = other.__dict__
+        return EpochResult(result.changes, 0, result.rows_visited, time.perf_counter() - started)
 
     def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grown: set[Domain]) -> Changes | None:
         """The changes of the views, or None when a domain had to grow and the epoch is to be run again.

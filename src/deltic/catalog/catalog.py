@@ -1,0 +1,213 @@
+"""The catalog: all definitions of a pipeline, checked against each other, and the one circuit that they make.
+
+A catalog is a value: a change of definitions makes another one, and what is wrong with it is found before anything
+else has changed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from deltic.catalog.components import components
+from deltic.catalog.definitions import Definition, Part, Table, View
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.inlining import inline
+from deltic.circuit.types import ZSetType
+from deltic.errors import CatalogError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The parts of all front ends. Raises CatalogError when they do not go together."""
+
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        self._check_sources()
+        self._check_cycles()
+
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables by name, in the order of their declarations."""
+        return {table.name: table for part in self.parts for table in part.tables}
+
+    @cached_property
+    def views(self) -> Mapping[str, View]:
+        """The views by name, hidden ones too."""
+        return {view.name: view for part in self.parts for view in part.views}
+
+    @cached_property
+    def relations(self) -> Mapping[str, ZSetType]:
+        """What a definition may rely on of each table and view; a view has the rows of its table too."""
+        tables = {name: table.type for name, table in self.tables.items()}
+        return {**tables, **{name: view.type for name, view in self.views.items()}}
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions, each after those that it reads."""
+        by_name = self._by_name
+        return tuple(by_name[names[0]] for names in components(self._graph))
+
+    def front(self, name: str) -> str:
+        """The front end that has defined a relation."""
+        return next(part.front for part in self.parts if name in part.names)
+
+    def readers(self, names: Collection[str]) -> tuple[str, ...]:
+        """The views that read any of these relations, maybe through others; not those relations themselves."""
+        reached = set(names)
+        for definition in self.definitions:
+            if not reached.isdisjoint(definition.reads):
+                reached.update(definition.names)
+        return tuple(name for name in self.views if name in reached and name not in names)
+
+    def check_unread(self, names: Collection[str]) -> None:
+        """Raises CatalogError when a relation that is to go is read by one that stays."""
+        for definition in self.definitions:
+            kept = [name for name in definition.names if name not in names]
+            read = [name for name in definition.reads if name in names]
+            if kept and read:
+                raise CatalogError(
+                    f"{read[0]} cannot be dropped: {_listed(kept)} read{'s' * (len(kept) == 1)} it; "
+                    f"drop {_listed(kept)} with it, or replace {_listed(kept)} first"
+                )
+
+    @cached_property
+    def circuit(self) -> Circuit:
+        """The circuit of all definitions: a source for each table, a sink for each view that is not hidden.
+
+        What nothing but hidden views that nobody reads would need is not in it.
+        """
+        builder = CircuitBuilder()
+        tables = {t.name: builder.add(ops.Source(t.name, t.schema, not t.is_bag)) for t in self.tables.values()}
+        nodes, needed = dict(tables), self._needed()
+        for definition in self.definitions:
+            if needed.isdisjoint(definition.names):
+                continue
+            own = definition.names
+            inputs = [tables[name] if name in own else nodes[name] for name in definition.sources]
+            call = builder.add(ops.Call(definition.circuit), *inputs)
+            nodes |= {name: builder.add(ops.Component(name), call) for name in own}
+        for view in self.views.values():
+            if not view.is_hidden:
+                builder.add(ops.Sink(view.name), nodes[view.name])
+        return inline(builder.build())
+
+    @property
+    def recursions(self) -> list[tuple[str, ...]]:
+        """The recursive views, those that depend on each other together."""
+        together = defaultdict[tuple[int, int], list[str]](list)
+        for number, definition in enumerate(self.definitions):
+            for name in definition.names:
+                node = definition.circuit.nodes[definition.circuit.sinks[name]]
+                if isinstance(node.operator, ops.Component):
+                    together[number, node.inputs[0]].append(name)
+        return [tuple(names) for names in together.values()]
+
+    def check_free(self, name: str) -> None:
+        """Raises CatalogError when there is a relation of that name."""
+        if name in self.relations:
+            told = next(told for known, told, _ in self._names() if known == name)
+            raise _taken(name, told)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from map(str, self.tables.values())
+        for view in self.views.values():
+            definition = self._by_name[view.name]
+            reads = f", reads {', '.join(definition.reads)}" if definition.reads else ""
+            others = [name for name in definition.names if name != view.name]
+            beside = f", defined together with {', '.join(others)}" if others else ""
+            place = f" at {view.place}" if view.place else ""
+            yield f"{view}, of {self.front(view.name)}{place}{reads}{beside}"
+
+    def _needed(self) -> set[str]:
+        """The views that are read: by someone, or by a definition that is."""
+        needed = {view.name for view in self.views.values() if not view.is_hidden}
+        for definition in reversed(self.definitions):
+            if not needed.isdisjoint(definition.names):
+                needed.update(definition.reads)
+        return needed
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Definition]:
+        return {name: d for part in self.parts for d in part.definitions for name in d.names}
+
+    @cached_property
+    def _graph(self) -> dict[str, list[str]]:
+        """For the first view of each definition the first views of those that it reads."""
+        first = {name: d.names[0] for name, d in self._by_name.items()}
+        return {
+            d.names[0]: [first[name] for name in d.reads if name in first]
+            for part in self.parts
+            for d in part.definitions
+        }
+
+    def _check_names(self) -> None:
+        known: dict[str, str] = {}
+        for name, what, combines in self._names():
+            if known.setdefault(name, what) is not what and not combines:
+                raise _taken(name, known[name])
+
+    def _names(self) -> Iterator[tuple[str, str, bool]]:
+        """Each name with what it stands for, and whether it may stand for another thing too."""
+        for part in self.parts:
+            for table in part.tables:
+                yield table.name, _told("table", part.front, table.place), False
+            own = {table.name for table in part.tables}
+            for definition in part.definitions:
+                for view in definition.views:
+                    is_union = view.name in own and view.name in definition.sources
+                    yield view.name, _told("view", part.front, view.place), is_union
+
+    def _check_sources(self) -> None:
+        for part in self.parts:
+            for definition in part.definitions:
+                for name, wanted in definition.sources.items():
+                    self._check_source(definition.views[0], name, wanted, name in definition.names)
+
+    def _check_source(self, view: View, name: str, wanted: ZSetType, is_own: bool) -> None:
+        if is_own and name not in self.tables:
+            raise CatalogError(
+                f"view {view.name} reads itself; a recursion is one definition, a circuit with a fixpoint"
+            )
+        if name not in self.relations:
+            hint = did_you_mean(name, self.relations) or "define it first"
+            raise CatalogError(f"view {view.name} reads {name}, and there is no table or view of that name; {hint}")
+        found = self.tables[name].type if is_own else self.relations[name]
+        if found.schema != wanted.schema:
+            raise CatalogError(f"view {view.name} reads {name} as {wanted.schema}, but its columns are {found.schema}")
+        if wanted.is_set and not found.is_set:
+            raise CatalogError(
+                f"view {view.name} reads {name} as a set, but it is a bag: declare the source as a zset, "
+                "and put a distinct behind it where each row is to count once"
+            )
+
+    def _check_cycles(self) -> None:
+        for names in components(self._graph):
+            if len(names) > 1:
+                views = [name for first in names for name in self._by_name[first].names]
+                told = ", ".join(f"{name} ({self.front(name)})" for name in views)
+                raise CatalogError(
+                    f"views of several definitions depend on each other: {told}; "
+                    "a recursion is one definition, of one front end"
+                )
+
+
+def _taken(name: str, what: str) -> CatalogError:
+    return CatalogError(f"{name} is {what} already; choose another name, or replace or drop that one")
+
+
+def _told(kind: str, front: str, place: str) -> str:
+    return f"a {kind} of {front}" + (f", declared at {place}" if place else "")
+
+
+def _listed(names: Collection[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,149 @@
+"""What a catalog is made of: tables, views, and the circuits that define the views."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Source
+from deltic.circuit.types import Schema, ZSetType
+from deltic.errors import CatalogError, did_you_mean
+
+_NAME = re.compile(r"[A-Za-z_?][A-Za-z0-9_?]*")
+WEIGHT = "__weight__"
+"""The column of a change that says how often its row is added; no relation has another of that name."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
+
+    `key` are the columns that no two rows agree in, none where no key was declared. `place` is where it was declared.
+    Raises CatalogError for a name, a column or a key that no table can have.
+    """
+
+    name: str
+    schema: Schema
+    key: tuple[str, ...] = ()
+    is_bag: bool = False
+    place: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        check_columns(self.name, self.schema)
+        self._check_key()
+
+    @property
+    def type(self) -> ZSetType:
+        """What a definition that reads the table may rely on."""
+        return ZSetType(self.schema, not self.is_bag)
+
+    def _check_key(self) -> None:
+        for name in self.key:
+            column = next((c for c in self.schema if c.name == name), None)
+            if column is None:
+                hint = did_you_mean(name, self.schema.names) or f"the columns are {self.schema}"
+                raise CatalogError(f"table {self.name}: its key has no column {name!r}; {hint}")
+            if column.nullable:
+                raise CatalogError(
+                    f"table {self.name}: column {name} of its key may be NULL; a key has a value in every row: "
+                    f"declare {name} as {column.type}"
+                )
+        if len(set(self.key)) != len(self.key):
+            raise CatalogError(f"table {self.name}: its key names a column twice: {', '.join(self.key)}")
+        if self.key and self.is_bag:
+            raise CatalogError(
+                f"table {self.name}: it has a key, so that no row can be there twice: leave out the key or bag=True"
+            )
+
+    def __str__(self) -> str:
+        key = f" key ({', '.join(self.key)})" if self.key else ""
+        return f"table {self.name}{self.schema}{key}{' bag' if self.is_bag else ''}"
+
+
+@dataclass(frozen=True)
+class View:
+    """A relation that a definition derives. A hidden one is there for other definitions: nobody reads it.
+
+    `text` is what defines it, as it was written, and `place` where.
+    """
+
+    name: str
+    type: ZSetType
+    is_hidden: bool = False
+    text: str = field(default="", compare=False)
+    place: str = field(default="", compare=False)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self.type.schema
+
+    def __str__(self) -> str:
+        kind = "hidden view" if self.is_hidden else "view"
+        return f"{kind} {self.name}{self.schema}{'' if self.type.is_set else ' bag'}"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Views that are defined together, as those are that depend on each other.
+
+    The sources of `circuit` are relations of the catalog by their names, its sinks are the views. A source called as
+    one of the views is the table of that name, whose rows the view has too.
+    """
+
+    views: tuple[View, ...]
+    circuit: Circuit
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The views' names."""
+        return tuple(view.name for view in self.views)
+
+    @property
+    def sources(self) -> dict[str, ZSetType]:
+        """What it reads, with what it relies on."""
+        return {op.name: ZSetType(op.schema, op.is_set) for op in self.circuit.operators if isinstance(op, Source)}
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The relations of other definitions, and the tables, that it reads."""
+        return tuple(name for name in self.sources if name not in self.names)
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that one front end has defined; `front` is what messages call it.
+
+    `order` has the views in the order in which they were declared, where that is another than that of the definitions.
+    """
+
+    front: str
+    tables: Sequence[Table] = ()
+    definitions: Sequence[Definition] = ()
+    order: Sequence[str] = ()
+
+    @property
+    def views(self) -> list[View]:
+        """The views in the order of their declarations."""
+        views = {view.name: view for definition in self.definitions for view in definition.views}
+        return [views[name] for name in self.order or views]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The relations of the part."""
+        return frozenset([t.name for t in self.tables] + [name for d in self.definitions for name in d.names])
+
+
+def check_name(name: str) -> None:
+    """Raises CatalogError for what cannot be the name of a table or view."""
+    if not _NAME.fullmatch(name):
+        raise CatalogError(f"{name!r} cannot be a name: names have letters from A to Z, digits, `_` and `?`")
+
+
+def check_columns(name: str, schema: Schema) -> None:
+    """Raises CatalogError for a column that no table or view can have."""
+    if WEIGHT in schema.names:
+        raise CatalogError(f"{name}: {WEIGHT} cannot be a column; changes have a column of that name")

@@ -1,0 +1,59 @@
+"""Programs edited: relations that get other rules, and relations that go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Program, Subtype, UnionType
+
+
+def defined(program: Program) -> set[str]:
+    """The relations that a program declares, or derives with a fact or rule."""
+    return declared(program) | {atom.relation for clause in program.all(Clause) for atom in clause.heads}
+
+
+def declared(program: Program) -> set[str]:
+    """The relations that a program declares."""
+    return {declaration.name for declaration in program.all(Declaration)}
+
+
+def replacing(programs: Sequence[Program], program: Program) -> list[Program]:
+    """The programs with another one, whose statements take the place of those about the same relations.
+
+    Where it declares a relation, nothing of it remains; where it only has facts and rules for one, the declaration
+    and the directives do. A type that it declares takes the place of that of the same name.
+    """
+    types = {item.name for item in program.items if isinstance(item, Subtype | UnionType)}
+    kept = without(programs, declared(program), defined(program), types)
+    return [*kept, program]
+
+
+def without(
+    programs: Sequence[Program],
+    relations: Collection[str],
+    underived: Collection[str] | None = None,
+    types: Collection[str] = (),
+) -> list[Program]:
+    """The programs without some relations, without the facts and rules of `underived` (None: of the same) and types."""
+    heads = relations if underived is None else underived
+    return [
+        replace(program, items=tuple(left for item in program.items for left in _left(item, relations, heads, types)))
+        for program in programs
+    ]
+
+
+def _left(item: Item, relations: Collection[str], heads: Collection[str], types: Collection[str]) -> Iterator[Item]:
+    """What is left of a statement."""
+    if isinstance(item, Clause):
+        atoms = tuple(atom for atom in item.heads if atom.relation not in heads)
+        if atoms:
+            yield item if atoms == item.heads else replace(item, heads=atoms)
+    elif isinstance(item, Declaration):
+        if item.name not in relations:
+            yield item
+    elif isinstance(item, DirectiveItem):
+        if item.relation not in relations:
+            yield item
+    elif not (isinstance(item, Subtype | UnionType) and item.name in types):
+        yield item

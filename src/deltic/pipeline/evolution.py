@@ -1,0 +1,60 @@
+"""What a change of definitions did to a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from deltic.catalog import Difference
+from deltic.circuit.types import Schema
+from deltic.engine.protocol import EpochResult
+from deltic.pipeline.delta import Delta
+from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.names import find
+from deltic.pipeline.report import EpochReport, report_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Evolution:
+    """Which tables and views came, went, or are defined anew, and the epoch that this was.
+
+    Before a pipeline holds rows there is nothing to compute, and `report` has nothing but zeros.
+    """
+
+    def __init__(
+        self, difference: Difference, views: Mapping[str, Schema], result: EpochResult, spark: SparkSession | None
+    ) -> None:
+        self._difference, self._views, self._result, self._spark = difference, views, result, spark
+        self.report: EpochReport = report_of(result)
+        """The epoch in numbers; `report.extension` says what the engine built, kept and dropped for it."""
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Tables and views that are new."""
+        return self._difference.added
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Tables and views with another definition than before."""
+        return self._difference.replaced
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Tables and views that are no more."""
+        return self._difference.dropped
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        """Views that read what was replaced, their own definition being the same."""
+        return self._difference.dependent
+
+    def of(self, view: str) -> Delta:
+        """How the rows of a view changed; those of a new one all came."""
+        schema = find(view, "view", self._views)
+        changes = self._result.changes.get(view)
+        return Delta(arrow_schema(schema, True).empty_table() if changes is None else changes, self._spark)
+
+    def __repr__(self) -> str:
+        return str(self._difference)
