@@ -1,6 +1,6 @@
-"""The readers that work on columns, in Arrow and in Spark SQL, agree with the definition of a line.
+"""What Arrow reads at once, here and in Spark's tasks, agrees with the definition of a line.
 
-Catches a row that one reader takes and another refuses or reads differently. The lines are made of what tells the
+Catches a line that is taken whole and means something else by itself. The lines are made of what tells the
 implementations apart: delimiters, quotes, signs, blanks, special floats, limits of integers.
 """
 
@@ -9,20 +9,20 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.circuit.types import Schema, Type
-from deltic.pipeline.io.json_lines import parse_json_lines
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
+from deltic.pipeline.io.splits import Split, joined
+from deltic.pipeline.io.stretch import at_once, parse
 from deltic.pipeline.io.text import parse_line
-from deltic.pipeline.io.text_columns import parse_lines
 
 SCHEMA = Schema.of(x=Type.INT64, y=Type.STRING, z=Type.FLOAT64, u=Type.UINT64)
 LAYOUTS = [
@@ -66,24 +66,55 @@ def counted(table):
     return Counter(repr(tuple(row.values())) for row in table.to_pylist())
 
 
+def data_of(lines):
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def check_at_once(lines, layout, meaning):
+    """What is taken at once has no malformed line, and the rows that its lines have one by one."""
+    table = at_once(data_of(lines), layout)
+    if table is not None:
+        assert (counted(table), []) == meaning
+
+
 @given(st.data())
-def test_arrow_kernels_agree_with_the_definition(data):
-    layout = data.draw(st.sampled_from(LAYOUTS))
-    lines = data.draw(st.lists(lines_of(layout), max_size=20))
-    parsed = parse_lines(pa.array(lines, pa.large_string()), layout)
-    assert (counted(parsed.table), parsed.bad) == expected(lines, layout)
+def test_what_arrow_reads_at_once_agrees_with_the_definition(data):
+    layout = LAYOUTS[data.draw(st.sampled_from(range(len(LAYOUTS))))]
+    lines = data.draw(st.lists(lines_of(layout), min_size=1, max_size=3))
+    check_at_once(lines, layout, expected(lines, layout))
 
 
-@pytest.mark.spark
+@given(st.sampled_from(range(len(LAYOUTS))), st.sampled_from(NUMBERS), st.sampled_from(FLOATS))
+def test_single_values_agree(chosen, number, float_):
+    """Each value in a line that is well-formed but for it."""
+    layout = LAYOUTS[chosen]
+    sign = "+" if layout.signed else ""
+    lines = [sign + layout.delimiter.join(["1", "a", "1.5", "1"])] * 2
+    for field, value in ((0, number), (2, float_), (3, number)):
+        fields = ["1", "a", "1.5", "1"]
+        fields[field] = value
+        mixed = [*lines, sign + layout.delimiter.join(fields)]
+        check_at_once(mixed, layout, expected(mixed, layout))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda each: f"{each.delimiter!r}-{each.rfc4180}-{each.signed}")
-def test_spark_sql_agrees_with_the_definition(spark, tmp_path, layout):
-    """One job over many lines: a job for each example would take minutes."""
-    from deltic.pipeline.io.spark_reader import SparkReader
+def test_clean_lines_are_read_at_once(layout):
+    """Otherwise the agreement would be one of nothing, and reading slow."""
+    quotes = ['"q' + layout.delimiter + '""q"', ""] if layout.rfc4180 else ["q", 'a"b', "0x10"]
+    rows = [layout.delimiter.join(["-1", text, "inf", " 7 "]) + end for text in quotes for end in ("", "\r")]
+    for sign in ["+", "-" + layout.delimiter] if layout.signed else [""]:
+        lines = [sign + row for row in rows]
+        assert at_once(data_of(lines), layout) is not None
+        check_at_once(lines, layout, expected(lines, layout))
 
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda each: f"{each.delimiter!r}-{each.rfc4180}-{each.signed}")
+def test_many_lines_agree_with_the_definition(reader, tmp_path, layout):
+    """One file of many lines, cut by Spark into parts: a job for each example would take minutes."""
     lines = random_lines(layout, 3000)
     path = tmp_path / "rows.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
-    batch = SparkReader(spark).read(Files("rows", (path,), layout), None)
+    batch = reader.read(Files("rows", (path,), layout), None)
     assert (counted(batch.table), [d.line - 1 for d in batch.rejects]) == expected(lines, layout)
 
 
@@ -96,6 +127,7 @@ def random_lines(layout, count):
     return [generator.choice(signs) + row + generator.choice(["", "", "", "\r", layout.delimiter]) for row in rows]
 
 
+SPLIT = Split("rows.json", Path("rows.json"))
 OBJECTS = st.fixed_dictionaries(
     {},
     optional={
@@ -125,5 +157,6 @@ def test_many_lines_of_json_agree_with_one(lines, signed):
                 rows[repr((*values, weight) if signed else tuple(values))] += 1
         except Malformed:
             bad.append(position)
-    parsed = parse_json_lines(pa.array(lines, pa.large_string()), layout)
-    assert (counted(parsed.table), parsed.bad) == (rows, bad)
+    check_at_once(lines, layout, (rows, bad))
+    batch = joined(((SPLIT, batch) for batch in parse(data_of(lines), 1, layout, "file")), layout, None)
+    assert (counted(batch.table), [found.line - 1 for found in batch.rejects]) == (rows, bad)

@@ -16,6 +16,8 @@ from deltic.pipeline.io.blocks import blocks
 from deltic.pipeline.io.changes import epochs
 from deltic.pipeline.io.layout import Kind
 from deltic.pipeline.io.locate import Input, files_at, locate
+from deltic.pipeline.io.splits import joined, splits
+from deltic.pipeline.io.splits import read as split_rows
 
 EDGES = Schema.of(source=Type.INT64, label=Type.STRING)
 
@@ -127,37 +129,59 @@ def test_a_file_is_read_in_blocks_of_whole_lines(here):
     lines = [f"{'x' * (i % 40)}{i}" for i in range(200)]
     for ending in ("", "\n"):
         (here / "long.txt").write_text("\n".join(lines) + ending)
-        found = list(blocks(here / "long.txt", size=16))
-        assert [raw.decode() for block in found for raw in block.lines.to_pylist()] == lines
-        assert [block.first for block in found][1:] == [
-            sum(len(b.lines) for b in found[:n]) + 1 for n in range(1, len(found))
-        ]
+        assert b"".join(blocks(here / "long.txt", size=16)).decode().splitlines() == lines
+
+
+@pytest.mark.parametrize("size", [4, 7, 16, 1000])
+def test_every_line_belongs_to_one_part_of_its_file(here, size):
+    lines = [f"{'x' * (i % 9)}{i}" for i in range(60)]
+    (here / "long.txt").write_text("\n".join(["\ufeff" + lines[0], *lines[1:]]))
+    parts = [b"".join(blocks(here / "long.txt", start, start + size)) for start in range(0, 600, size)]
+    assert b"".join(parts).decode().splitlines() == lines
+
+
+@pytest.mark.parametrize("headers", [False, True])
+@pytest.mark.parametrize("limit", [None, 0, 3])
+def test_parts_of_files_have_their_lines_numbered_as_in_the_file(here, headers, limit):
+    """Part files, each cut into parts; read here as Spark's tasks do."""
+    rows = ["a,b,c", *(f"{i},{'bad' if i % 7 == 0 else i},x" for i in range(1, 200))]
+    (here / "parts.csv").mkdir()
+    (here / "parts.csv" / "cut.csv").write_text("\n".join(rows))
+    (here / "parts.csv" / "more.csv").write_text("\n".join(rows[:50]))
+    schema = Schema.of(a=Type.INT64, b=Type.INT64, c=Type.STRING)
+    files = files_at(Input("parts", schema, headers=headers), Path("parts.csv"), False)
+    cut = list(splits(files, 128))
+    assert len(cut) > 15
+    batch = joined(((split, batch) for split in cut for batch in split_rows(split, files.layout)), files.layout, limit)
+    whole = ArrowReader().read(files, limit)
+    assert batch.rejects == whole.rejects
+    assert batch.rejects[0].line == (8 if headers else 1)
+    if limit is None:
+        assert batch.table.equals(whole.table)
+
+
+def test_row_groups_of_parquet_are_parts(here):
+    table = pa.table({"source": list(range(10)), "label": [None if i == 7 else "x" for i in range(10)]})
+    pq.write_table(table, "edge.parquet", row_group_size=3)
+    files = files_at(Input("edge", EDGES), Path("edge.parquet"), False)
+    cut = list(splits(files, 1))
+    assert [(split.start, split.end) for split in cut] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    batch = joined(((split, batch) for split in cut for batch in split_rows(split, files.layout)), files.layout, None)
+    assert batch == ArrowReader().read(files, None)
+    assert (len(batch.table), batch.rejects[0].line) == (9, 8)
 
 
 @pytest.mark.spark
-def test_files_that_spark_cuts_have_their_lines_numbered_as_without(spark, here):
+def test_spark_reads_the_parts_in_tasks(spark, here):
     from deltic.pipeline.io.spark_reader import SparkReader
 
-    rows = [f"{i},{'bad' if i % 7 == 0 else i},x" for i in range(1, 200)]
-    (here / "cut.csv").write_text("\n".join(rows))
-    (here / "more.csv").write_text("\n".join(rows[:50]))
-    (here / "parts.csv").mkdir()
-    for name in ("cut.csv", "more.csv"):
-        (here / name).rename(here / "parts.csv" / name)
-    schema = Schema.of(a=Type.INT64, b=Type.INT64, c=Type.STRING)
-    files = files_at(Input("parts", schema), Path("parts.csv"), False)
-    settings = {"spark.sql.files.maxPartitionBytes": "128", "spark.sql.files.openCostInBytes": "1"}
-    before = {key: spark.conf.get(key) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
-        assert spark.read.text(str(here / "parts.csv")).rdd.getNumPartitions() > 5
-        for limit in (None, 3):
-            expected = ArrowReader().read(files, None).rejects[: limit + 1 if limit else None]
-            assert SparkReader(spark).read(files, limit).rejects == expected
-    finally:
-        for key, value in before.items():
-            spark.conf.set(key, value)
+    (here / "edge.csv").write_text("".join(f"{i},{'x' * (i % 9)}\n" for i in range(100)) + "x,x\n" * 9)
+    files = files_at(Input("edge", EDGES), Path("edge.csv"), False)
+    for limit in (3, None):
+        expected = ArrowReader().read(files, limit)
+        batch = SparkReader(spark, split=100).read(files, limit)
+        assert batch.rejects == expected.rejects
+    assert batch.table.equals(expected.table)
 
 
 def test_epochs_come_in_natural_order_and_their_files_find_their_tables(here):

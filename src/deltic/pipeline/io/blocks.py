@@ -1,39 +1,44 @@
-"""A text file as blocks of whole lines, so that a file of any size is read in bounded memory."""
+"""A text file, or a stretch of one, as blocks of whole lines, so that a file of any size is read in bounded memory."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-_BLOCK = 32 << 20
+BLOCK = 32 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True)
-class Block:
-    """Consecutive lines of a file, as bytes without line ends; `first` is the number of the first one, from 1."""
+def blocks(path: Path, start: int = 0, end: int | None = None, size: int = BLOCK) -> Iterator[bytes]:
+    """The lines that begin in the bytes from `start` up to `end` of a file, each with its newline, the last one too.
 
-    first: int
-    lines: pa.Array
-
-
-def blocks(path: Path, size: int = _BLOCK) -> Iterator[Block]:
-    """The lines of a file, decompressed when its name says that it is compressed; a byte order mark is skipped."""
-    first, rest = 1, b""
-    with pa.input_stream(str(path)) as stream:
-        rest = stream.read(len(_BOM)).removeprefix(_BOM)
-        while data := stream.read(size):
-            whole, newline, rest = (rest + data).rpartition(b"\n")
-            if newline:
-                yield Block(first, lines := _lines(whole))
-                first += len(lines)
-    if rest:
-        yield Block(first, _lines(rest.removesuffix(b"\n")))
+    A file is decompressed when its name says that it is compressed, and read whole then. A byte order mark is skipped.
+    """
+    end = sys.maxsize if end is None else end
+    with BufferedReader(pa.input_stream(str(path))) as file:
+        here = _first_line(file, start)
+        while here < end and (block := file.read(min(size, end - here))):
+            if not block.endswith(b"\n"):
+                block += file.readline()
+            here += len(block)
+            yield block if block.endswith(b"\n") else block + b"\n"
 
 
-def _lines(data: bytes) -> pa.Array:
-    return pc.split_pattern(pa.array([data], pa.large_binary()), b"\n").flatten()
+def _first_line(file: BufferedReader, start: int) -> int:
+    """Move to the first line that begins at `start` or behind; where that is."""
+    if start:
+        file.seek(start - 1)
+        return start - 1 + len(file.readline())
+    if not file.peek(len(_BOM)).startswith(_BOM):
+        return 0
+    return len(file.read(len(_BOM)))
+
+
+def can_be_cut(path: Path) -> bool:
+    """Whether a text can be read from its middle: it is not compressed."""
+    with pa.input_stream(str(path)) as file:
+        return bool(file.seekable())

@@ -1,4 +1,4 @@
-"""Many lines of JSON at once, with Arrow's reader; agrees with `parse_json` line by line."""
+"""Many lines of JSON at once, by Arrow's reader, as far as it agrees with `parse_json`."""
 
 from __future__ import annotations
 
@@ -9,58 +9,39 @@ import pyarrow.json as pj
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.columns import conform
 from deltic.pipeline.io.layout import Layout
-from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import parse_json, weight_columns
-from deltic.pipeline.io.parsed import Parsed, rows_to_table
+from deltic.pipeline.io.objects import weight_columns
 
 
-def parse_json_lines(lines: pa.Array, layout: Layout) -> Parsed:
-    """The rows of `lines`, an array of strings, null where a line is not UTF-8; blank lines are skipped."""
-    parsed = _all_at_once(lines, layout) if lines.null_count == 0 else None
-    return parsed or _one_by_one(lines, layout)
-
-
-def _all_at_once(lines: pa.Array, layout: Layout) -> Parsed | None:
-    """The rows, or None when one of the lines may be malformed."""
-    lines = lines.filter(pc.match_substring_regex(lines, r"[^ \t\r]"))
-    if len(lines) == 0 or layout.width == 0 or not _is_safe(lines):
+def at_once(data: bytes, layout: Layout) -> pa.Table | None:
+    """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
+    lines = _lines(data)
+    if not lines or not layout.width:
         return None
     fields = [pa.field(column.name, column.type.arrow) for column in layout.schema]
     if layout.signed:
         fields += [pa.field(name, pa.int64() if name == WEIGHT else pa.string()) for name in weight_columns(layout)]
+    options = pj.ParseOptions(pa.schema(fields), unexpected_field_behavior="ignore")
     try:
-        table = _read(lines, pa.schema(fields))
+        table = pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=len(data) + 1), options)
     except pa.ArrowInvalid:
         return None
     parsed = conform(table, layout)
-    return parsed if len(table) == len(lines) and not parsed.bad else None
+    return parsed.table if len(table) == lines and not parsed.bad else None
 
 
 # Arrow's reader crashes on a null that is not inside of an object. Lines are given to it when each begins with an
 # object and nothing but the end of an enclosing value, or a comma, follows a closing brace.
-_OBJECT = r"^[ \t]*\{"
-_SECOND_VALUE = r"\}[ \t\r]*[^,\]} \t\r]"
+_OBJECT = r"(?m)^[ \t]*\{"
+_NO_OBJECT = r"(?m)^[ \t\r]*[^ \t\r\n{]"
+_SECOND_VALUE = r"\}[ \t\r]*[^,\]} \t\r\n]"
 
 
-def _is_safe(lines: pa.Array) -> bool:
-    objects = pc.all(pc.match_substring_regex(lines, _OBJECT)).as_py()
-    return bool(objects and not pc.any(pc.match_substring_regex(lines, _SECOND_VALUE)).as_py())
-
-
-def _read(lines: pa.Array, fields: pa.Schema) -> pa.Table:
-    stretch = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-    data = pc.binary_join(stretch, pa.scalar("\n", lines.type)).cast(pa.large_binary())[0].as_py()
-    options = pj.ParseOptions(fields, unexpected_field_behavior="ignore")
-    return pj.read_json(pa.BufferReader(data), pj.ReadOptions(block_size=len(data) + 1), options)
-
-
-def _one_by_one(lines: pa.Array, layout: Layout) -> Parsed:
-    rows, bad = [], []
-    for position, line in enumerate(lines.to_pylist()):
-        if line is not None and not line.strip(" \t\r"):
-            continue
-        try:
-            rows.append(parse_json(line or "", layout))
-        except Malformed:
-            bad.append(position)
-    return Parsed(rows_to_table(rows, layout.schema, layout.signed), bad)
+def _lines(data: bytes) -> int:
+    """How many objects stand each on a line of its own; 0 when it is not sure that every line is an object or blank."""
+    try:
+        text = pa.array([data], pa.large_binary()).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return 0
+    if any(pc.match_substring_regex(text, pattern)[0].as_py() for pattern in (_NO_OBJECT, _SECOND_VALUE)):
+        return 0
+    return int(pc.count_substring_regex(text, _OBJECT)[0].as_py())

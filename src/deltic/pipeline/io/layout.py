@@ -38,8 +38,11 @@ class Layout:
 
     @property
     def keeps_blank_lines(self) -> bool:
-        """Whether an empty line is a row: that of one symbol, the empty one. Elsewhere blank lines are skipped."""
-        return not self.signed and [column.type for column in self.schema] == [Type.STRING]
+        """Whether an empty line is a row: that of one symbol, the empty one, or that of no column.
+
+        Elsewhere blank lines are skipped.
+        """
+        return not self.signed and [column.type for column in self.schema] in ([], [Type.STRING])
 
 
 # How messages call the values of a type.

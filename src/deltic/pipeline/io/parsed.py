@@ -1,4 +1,4 @@
-"""What reading a stretch of a file gives: rows, and where rows are malformed."""
+"""What reading gives: rows, and what is wrong with the malformed ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltic.errors import Diagnostic
 
 @dataclass(frozen=True)
 class Parsed:
-    """Rows as a table of `arrow_schema`, and the positions (from 0, in the stretch) of the malformed ones."""
+    """Rows as a table of `arrow_schema`, and the positions (from 0) of the malformed ones."""
 
     table: pa.Table
     bad: list[int]
@@ -23,10 +23,12 @@ class Parsed:
 
 @dataclass(frozen=True)
 class Batch:
-    """The rows of some files, and a finding for each malformed one that was met."""
+    """The rows of some files or of a stretch of one, and a finding for each malformed one that was met."""
 
     table: pa.Table
     rejects: tuple[Diagnostic, ...] = ()
+    lines: int = 0
+    """How many lines of text the stretch has."""
 
 
 def arrow_schema(schema: Schema, signed: bool) -> pa.Schema:

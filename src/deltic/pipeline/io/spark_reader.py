@@ -1,76 +1,91 @@
-"""Rows from files through a Spark session."""
+"""Rows from files by the tasks of a Spark session, each of which reads as this process would."""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.io import spark_json, spark_text
-from deltic.pipeline.io.arrow_reader import ArrowReader, wanted_columns
-from deltic.pipeline.io.columns import conform
-from deltic.pipeline.io.layout import Kind
-from deltic.pipeline.io.lines import diagnose
+from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.parsed import Batch
-from deltic.pipeline.io.spark_lines import LINE_ID, header_ids, numbering, scan, spark_pattern
-from deltic.pipeline.spark import quoted, spark_errors
+from deltic.pipeline.io.splits import Split, joined, read, splits
+from deltic.pipeline.spark import spark_errors
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+
+_SPLIT = 32 << 20
 
 
 class SparkReader:
-    """Reads in the tasks of a Spark session and collects the rows."""
+    """Reads in the tasks of a Spark session, which see the same paths, and collects the rows.
 
-    def __init__(self, spark: SparkSession) -> None:
+    Batches travel as bytes, so that a type of which Spark knows nothing arrives as it left.
+    """
+
+    def __init__(self, spark: SparkSession, split: int = _SPLIT) -> None:
         self._spark = spark
+        self._split = split
 
     def read(self, files: Files, limit: int | None) -> Batch:
         """The rows of the files, and findings for at most `limit` + 1 of the malformed ones (None: for all).
 
         Raises DataError when a file as a whole cannot hold rows of the table.
         """
-        if not files.paths:
-            return ArrowReader().read(files, limit)
-        read = self._read_parquet if files.layout.kind is Kind.PARQUET else self._read_lines
-        file = str(files.paths[0])
+        parts = list(splits(files, self._split))
+        found = self._collect(parts, files.layout, limit) if parts else []
+        return joined(found, files.layout, limit)
+
+    def _collect(self, parts: Sequence[Split], layout: Layout, limit: int | None) -> Iterator[tuple[Split, Batch]]:
+        file = parts[0].name
         with spark_errors(lambda reason: DataError([Diagnostic(f"Spark cannot read the file: {reason}", file)])):
-            return read(files, limit)
+            tasks = self._spark.range(0, len(parts), 1, len(parts)).mapInArrow(_task(parts, layout, limit), _PACKED_DDL)
+            found = tasks.toArrow()
+        for split, packed in zip(found["split"].to_pylist(), found["batch"], strict=True):
+            yield parts[split], _unpacked(packed.as_buffer())
 
-    def _read_lines(self, files: Files, limit: int | None) -> Batch:
-        layout, lines = files.layout, scan(self._spark, files.paths)
-        if layout.headers:
-            lines = lines.where(~lines[LINE_ID].isin(header_ids(lines)))
-        collect_rows = spark_text.collect_rows if layout.kind is Kind.TEXT else spark_json.collect_rows
-        table, bad = collect_rows(lines, layout)
-        return Batch(table, tuple(self._diagnose(bad, files, limit)) if bad else ())
 
-    def _diagnose(self, bad: list[int], files: Files, limit: int | None) -> list[Diagnostic]:
-        """What is wrong with the lines of these ids, in the order of files and lines."""
-        lines = scan(self._spark, files.paths)
-        numbers = numbering(lines, files.paths)
-        places = {line_id: numbers.place(line_id) for line_id in bad}
-        first = sorted(places, key=places.__getitem__)[: None if limit is None else limit + 1]
-        raw = self._raw_lines(lines, first)
-        return [
-            diagnose(raw[line_id], files.layout, str(files.paths[file]), number)
-            for line_id in first
-            for file, number in [places[line_id]]
-        ]
+_PACKED = pa.schema([pa.field("split", pa.int64()), pa.field("batch", pa.binary())])
+_PACKED_DDL = "split bigint, batch binary"
 
-    def _raw_lines(self, lines: DataFrame, ids: list[int]) -> dict[int, bytes]:
-        """The lines of these ids, as they stand in their files."""
-        from pyspark.sql import functions as f
 
-        wanted = f.broadcast(self._spark.createDataFrame(pa.table({LINE_ID: pa.array(ids, pa.int64())})))
-        found = lines.join(wanted, LINE_ID).select(LINE_ID, lines["value"].cast("binary").alias("raw")).toArrow()
-        return dict(zip(found[LINE_ID].to_pylist(), found["raw"].to_pylist(), strict=True))
+def _task(
+    parts: Sequence[Split], layout: Layout, limit: int | None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does: the numbers of splits in, their batches out, up to the limit of malformed rows."""
 
-    def _read_parquet(self, files: Files, limit: int | None) -> Batch:
-        wanted = [wanted_columns(path, files.layout) for path in files.paths]
-        frame = self._spark.read.parquet(*(spark_pattern(path) for path in files.paths))
-        parsed = conform(frame.select(*map(quoted, wanted[0])).toArrow(), files.layout)
-        rejects = ArrowReader().read(files, limit).rejects if parsed.bad else ()
-        return Batch(parsed.table, rejects)
+    def run(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (number for batch in numbers for number in batch["id"].to_pylist()):
+            for packed in _packed(parts[number], layout, limit):
+                yield pa.record_batch([pa.array([number]), pa.array([packed], pa.binary())], schema=_PACKED)
+
+    return run
+
+
+def _packed(split: Split, layout: Layout, limit: int | None) -> Iterator[bytes]:
+    """The batches of a split as bytes; or, at the end, why it cannot be read."""
+    rejected = 0
+    try:
+        for batch in read(split, layout):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.table.schema) as writer:
+                writer.write_table(batch.table)
+            yield pickle.dumps((sink.getvalue().to_pybytes(), batch.rejects, batch.lines))
+            rejected += len(batch.rejects)
+            if limit is not None and rejected > limit:
+                return
+    except DataError as error:
+        yield pickle.dumps(error.diagnostics)
+
+
+def _unpacked(packed: pa.Buffer) -> Batch:
+    """A batch that a task has sent; raises DataError when it has sent that."""
+    match pickle.loads(packed):
+        case (bytes(rows), tuple(rejects), int(lines)):
+            return Batch(pa.ipc.open_stream(rows).read_all(), rejects, lines)
+        case diagnostics:
+            raise DataError(diagnostics)

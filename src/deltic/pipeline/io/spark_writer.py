@@ -9,7 +9,6 @@ import pyarrow as pa
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
-from deltic.pipeline.io.spark_lines import spark_path
 from deltic.pipeline.io.target import Target, clear
 from deltic.pipeline.spark import spark_errors, to_dataframe
 
@@ -36,7 +35,7 @@ class SparkWriter:
                 self._append(part, target)
 
     def _append(self, rows: pa.Table, target: Target) -> None:
-        path = spark_path(target.path)
+        path = f"file://{target.path.resolve()}"
         header = target.header(WEIGHT in rows.column_names)
         is_parquet = target.format == "parquet"
         frame = to_dataframe(self._spark, rows) if is_parquet else self._lines(rows, target, header)

@@ -1,4 +1,4 @@
-"""One line of delimited text: the definition that the readers, which work on columns, must agree with."""
+"""One line of delimited text: what it means, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltic.errors import UnsupportedError
 from deltic.pipeline.io.layout import EXPECTED, RANGES, Layout
 from deltic.pipeline.io.malformed import Malformed
 
-# Patterns that mean the same to Python, RE2 (Arrow) and Java (Spark); blanks around a number are let pass.
+# Patterns that mean the same to Python and RE2 (Arrow); blanks around a number are let pass.
 BLANKS = " \t"
 INTEGER = r"[ \t]*[+-]?[0-9]+[ \t]*"
 UNSIGNED = r"[ \t]*[+]?[0-9]+[ \t]*"
@@ -68,6 +68,13 @@ def check_types(layout: Layout) -> None:
             )
 
 
+def header_hint(line: str, layout: Layout) -> str:
+    """What to do about a malformed first line that holds the names of the columns; "" when it does not."""
+    words = [word.strip(' "').lower() for word in line.split(layout.delimiter)]
+    is_header = words[-layout.width :] == [name.lower() for name in layout.schema.names]
+    return "this looks like a header; .input has an option for it, headers=true" if is_header else ""
+
+
 def _sign(line: str) -> tuple[int, int]:
     if line[:1] in ("+", "-"):
         return 1, 1 if line[0] == "+" else -1
@@ -95,9 +102,9 @@ def _quoted(line: str, start: int, layout: Layout) -> Field:
 
 
 def _nullary(fields: list[Field]) -> tuple[()]:
-    if len(fields) == 1 and fields[0].value == "()":
+    if len(fields) == 1 and fields[0].value in ("()", ""):
         return ()
-    raise Malformed("expected (), the row of a relation without columns", fields[0].start + 1)
+    raise Malformed("expected () or nothing, the row of a relation without columns", fields[0].start + 1)
 
 
 def _wrong_count(line: str, fields: list[Field], layout: Layout) -> Malformed:

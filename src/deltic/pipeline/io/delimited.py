@@ -1,0 +1,117 @@
+"""Many lines of delimited text at once, by Arrow's reader of CSV, as far as it agrees with `parse_line`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pv
+
+from deltic.circuit.types import Type
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.parsed import arrow_schema, table_of
+from deltic.pipeline.io.text import PATTERNS, SPECIAL
+
+# Arrow's reader wants a delimiter of one byte; a longer one is replaced by this one, which text does not hold.
+_STAND_IN = b"\x1f"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def at_once(data: bytes, layout: Layout) -> pa.Table | None:
+    """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
+    data, delimiter = data.replace(b"\r\n", b"\n"), layout.delimiter.encode()
+    quoted = layout.rfc4180 and b'"' in data
+    if not layout.width or b"\r" in data or data.startswith(_BYTE_ORDER_MARK):
+        return None
+    if quoted and not _is_well_quoted(data, layout):
+        return None
+    if len(delimiter) > 1:
+        if quoted or _STAND_IN in data:
+            return None
+        data, delimiter = data.replace(delimiter, _STAND_IN), _STAND_IN
+    table = _read(data, delimiter, layout)
+    if table is None and layout.signed:
+        table = _read(_with_signs_apart(data, delimiter), delimiter, layout)
+    return table
+
+
+def _is_well_quoted(data: bytes, layout: Layout) -> bool:
+    """Whether quotes stand around whole fields in every line; Arrow's reader would let others pass."""
+    delimiter = re.escape(layout.delimiter)
+    field = f'(?:"(?:[^"\\n]|"")*"|[^"{delimiter}\\n][^{delimiter}\\n]*|)'
+    line = f"{'[+-]' if layout.signed else ''}{field}(?:{delimiter}{field})*\\n"
+    whole = pc.match_substring_regex(pa.array([data], pa.large_binary()), f"^(?:{line})*$")
+    return bool(whole[0].as_py())
+
+
+def _with_signs_apart(data: bytes, delimiter: bytes) -> bytes:
+    """The lines with a delimiter behind the sign of each."""
+    data = b"\n" + data
+    for sign in (b"\n+", b"\n-"):
+        data = data.replace(sign, sign + delimiter)
+    return data[1:]
+
+
+def _read(data: bytes, delimiter: bytes, layout: Layout) -> pa.Table | None:
+    """The rows of lines whose signs, if any, stand apart."""
+    types = [column.type for column in layout.schema]
+    signs = [Type.STRING] if layout.signed else []
+    columns = _columns(data, delimiter, layout, [*signs, *types])
+    if columns is None or any(column.null_count for column in columns):
+        return None
+    values = columns[len(signs) :]
+    if _is_doubtful(data, types, values):
+        texts = _columns(data, delimiter, layout, [Type.STRING] * len(columns))
+        if texts is None or not all(map(_agrees, texts[len(signs) :], values, types)):
+            return None
+    if layout.signed:
+        weights = _weights(columns[0])
+        if weights is None:
+            return None
+        values = [*values, weights]
+    return table_of(values, arrow_schema(layout.schema, layout.signed), len(columns[0]))
+
+
+def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type]) -> list[Any] | None:
+    """The fields of all lines as columns of these types, null where a field is empty; None when Arrow objects."""
+    names = [str(index) for index in range(len(types))]
+    quote = '"' if layout.rfc4180 else False
+    keeps = layout.keeps_blank_lines
+    parsing = pv.ParseOptions(delimiter=delimiter.decode(), quote_char=quote, ignore_empty_lines=not keeps)
+    fields = {name: type_.arrow for name, type_ in zip(names, types, strict=True)}
+    converting = pv.ConvertOptions(column_types=fields, null_values=[""], strings_can_be_null=False)
+    reading = pv.ReadOptions(column_names=names)
+    try:
+        found = pv.read_csv(pa.BufferReader(data), reading, parsing, converting)
+    except pa.ArrowInvalid:
+        return None
+    return list(found.columns)
+
+
+def _is_doubtful(data: bytes, types: list[Type], values: list[Any]) -> bool:
+    """Whether Arrow may have read a number that is none here: 0x10, nan(1), or 1e999 as infinite."""
+    if any(type_.is_integer for type_ in types) and (b"0x" in data or b"0X" in data):
+        return True
+    floats = (column for column, type_ in zip(values, types, strict=True) if type_ is Type.FLOAT64)
+    return not all(pc.all(pc.is_finite(column)).as_py() for column in floats)
+
+
+def _agrees(texts: Any, values: Any, type_: Type) -> bool:
+    """Whether all texts of a column are values of its type."""
+    if type_ is Type.STRING:
+        return True
+    is_value = pc.match_substring_regex(texts, f"^(?:{PATTERNS[type_]})$")
+    if type_ is Type.FLOAT64:
+        fits = pc.or_(pc.is_finite(values), pc.match_substring_regex(texts, f"^(?:{SPECIAL})$"))
+        is_value = pc.and_(is_value, fits)
+    return bool(pc.all(is_value).as_py())
+
+
+def _weights(signs: Any) -> Any:
+    """The signs as weights; None when one is neither + nor -."""
+    inserted, deleted = pc.equal(signs, "+"), pc.equal(signs, "-")
+    if not pc.all(pc.or_(inserted, deleted)).as_py():
+        return None
+    return pc.if_else(inserted, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))

@@ -1,0 +1,60 @@
+"""Rows of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.columns import check_columns, conform
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.objects import parse_object, weight_columns
+from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.values import whole
+
+_ROWS = 1 << 20
+
+
+def row_groups(path: Path, layout: Layout) -> int:
+    """How many row groups a file has; raises DataError when it cannot hold rows of the table."""
+    try:
+        with pq.ParquetFile(path) as file:
+            check_columns(file.schema_arrow, layout)
+            return int(file.num_row_groups)
+    except Malformed as error:
+        raise DataError([error.at(str(path), 0, "")]) from error
+    except pa.ArrowInvalid as error:
+        raise DataError([Diagnostic("not a Parquet file", str(path))]) from error
+
+
+def read_parquet(path: Path, groups: Sequence[int], layout: Layout, file: str) -> Iterator[Batch]:
+    """The rows of consecutive row groups; findings tell the number of the row in the file, from 1."""
+    signs = weight_columns(layout) if layout.signed else []
+    with pq.ParquetFile(path) as source:
+        wanted = [name for name in source.schema_arrow.names if name in layout.schema.names or name in signs]
+        first = 1 + sum(source.metadata.row_group(group).num_rows for group in range(groups[0])) if groups else 1
+        for batch in source.iter_batches(columns=wanted, batch_size=_ROWS, row_groups=groups):
+            yield _conformed(pa.Table.from_batches([batch]), layout, file, first)
+            first += len(batch)
+
+
+def _conformed(table: pa.Table, layout: Layout, file: str, first: int) -> Batch:
+    parsed = conform(table, layout)
+    rows = table.take(pa.array(parsed.bad, pa.int64())).to_pylist()
+    found = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
+    return Batch(parsed.table, tuple(found))
+
+
+def _diagnose(row: dict[str, Any], layout: Layout, file: str, number: int) -> Diagnostic:
+    """What is wrong with row `number`, counted from 1."""
+    try:
+        parse_object({name: whole(value) for name, value in row.items()}, layout)
+    except Malformed as error:
+        error.reason = f"row {number}, {error.reason}"
+        return error.at(file, number, str(row))
+    raise AssertionError(f"{file}: the readers disagree about row {number}, {row!r}")

@@ -1,0 +1,106 @@
+"""Files cut into parts that are read independently of each other, in this process or by tasks of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.blocks import blocks, can_be_cut
+from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.locate import Files
+from deltic.pipeline.io.parquet import read_parquet, row_groups
+from deltic.pipeline.io.parsed import Batch, arrow_schema, concatenated
+from deltic.pipeline.io.stretch import parse
+from deltic.pipeline.io.text import check_types, header_hint
+
+
+@dataclass(frozen=True)
+class Split:
+    """A part of a file: the lines that begin in these bytes, or these row groups of Parquet; up to the end for None."""
+
+    name: str
+    """What messages call the file."""
+    path: Path
+    """Where it is, whatever the current folder."""
+    start: int = 0
+    end: int | None = None
+
+
+def splits(files: Files, size: int | None = None) -> Iterator[Split]:
+    """The files whole, or, with a `size`, in parts of about as many bytes where they can be cut.
+
+    Raises DataError for a file that cannot hold rows of the table, UnsupportedError for a column that text cannot hold.
+    """
+    if files.layout.kind is Kind.TEXT:
+        check_types(files.layout)
+    for path in files.paths:
+        try:
+            yield from (Split(str(path), path.absolute(), *part) for part in _parts(path, files.layout, size))
+        except OSError as error:
+            raise _unreadable(str(path), error) from error
+
+
+def read(split: Split, layout: Layout) -> Iterator[Batch]:
+    """The rows of a part, stretch by stretch; the lines of findings are counted from the part's first."""
+    try:
+        if layout.kind is Kind.PARQUET:
+            yield from read_parquet(split.path, range(split.start, split.end or 0), layout, split.name)
+        else:
+            yield from _read_lines(split, layout)
+    except OSError as error:
+        raise _unreadable(split.name, error) from error
+
+
+def joined(parts: Iterable[tuple[Split, Batch]], layout: Layout, limit: int | None) -> Batch:
+    """Batches, in the order of the files, as one, up to the one with malformed row number `limit` + 1.
+
+    The findings, at most so many, tell the lines of their files.
+    """
+    tables, rejects = [arrow_schema(layout.schema, layout.signed).empty_table()], list[Diagnostic]()
+    most = None if limit is None else limit + 1
+    last, before, lines = None, 0, 0
+    for split, batch in parts:
+        if split is not last:
+            last, before, lines = split, before + lines if split.start else 0, 0
+        tables.append(batch.table)
+        rejects += [_in_file(finding, before, layout) for finding in batch.rejects]
+        lines += batch.lines
+        if len(rejects[:most]) == most:
+            break
+    return Batch(concatenated(tables), tuple(rejects[:most]))
+
+
+def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, int | None]]:
+    """Where the parts of a file begin and end."""
+    if layout.kind is Kind.PARQUET:
+        groups = row_groups(path, layout)
+        yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
+    elif size and can_be_cut(path):
+        yield from ((start, start + size) for start in range(0, path.stat().st_size, size))
+    else:
+        yield 0, None
+
+
+def _read_lines(split: Split, layout: Layout) -> Iterator[Batch]:
+    first = 1
+    for block in blocks(split.path, split.start, split.end):
+        lines = block
+        if layout.headers and first == 1 and not split.start:
+            lines, first = block[block.index(b"\n") + 1 :], 2
+            yield Batch(arrow_schema(layout.schema, layout.signed).empty_table(), lines=1)
+        yield from parse(lines, first, layout, split.name)
+        first += lines.count(b"\n")
+
+
+def _in_file(finding: Diagnostic, before: int, layout: Layout) -> Diagnostic:
+    """A finding with its line counted from the file's first, of which `before` stand before the part."""
+    finding = replace(finding, line=finding.line + before)
+    if layout.kind is Kind.TEXT and finding.line == 1 and not finding.hint:
+        return replace(finding, hint=header_hint(finding.source, layout))
+    return finding
+
+
+def _unreadable(file: str, error: OSError) -> DataError:
+    return DataError([Diagnostic(f"the file cannot be read: {error.strerror or error}", file)])

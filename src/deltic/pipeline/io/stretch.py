@@ -1,0 +1,82 @@
+"""Many lines of a file to rows, and a malformed line to a finding.
+
+A line means what `parse_line` and `parse_json` make of it. A stretch of lines is given to Arrow's own reader whole;
+where that does not vouch for every line, the stretch is cut in halves, and a few lines are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.pipeline.io import delimited, json_lines
+from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.objects import parse_json
+from deltic.pipeline.io.parsed import Batch, rows_to_table
+from deltic.pipeline.io.text import parse_line
+
+_FEW = 32
+
+
+def parse(data: bytes, first: int, layout: Layout, file: str) -> Iterator[Batch]:
+    """The rows of whole lines, each with its newline, of which `first` is the number of the first one in the file."""
+    lines = data.count(b"\n")
+    if lines <= _FEW:
+        yield _one_by_one(data, first, layout, file)
+        return
+    table = at_once(data, layout)
+    if table is not None:
+        yield Batch(table, lines=lines)
+        return
+    middle = _middle(data)
+    yield from parse(data[:middle], first, layout, file)
+    yield from parse(data[middle:], first + data.count(b"\n", 0, middle), layout, file)
+
+
+def at_once(data: bytes, layout: Layout) -> pa.Table | None:
+    """The rows of whole lines by Arrow's reader; None when it does not vouch for every line."""
+    return delimited.at_once(data, layout) if layout.kind is Kind.TEXT else json_lines.at_once(data, layout)
+
+
+def _middle(data: bytes) -> int:
+    """Where a line begins, near the middle of several."""
+    middle = data.find(b"\n", len(data) // 2) + 1
+    return middle if middle < len(data) else data.rfind(b"\n", 0, len(data) // 2) + 1
+
+
+def _one_by_one(data: bytes, first: int, layout: Layout, file: str) -> Batch:
+    rows, rejects = [], []
+    raw = data.removesuffix(b"\n").split(b"\n") if data else []
+    for number, line in enumerate(raw, first):
+        if _is_blank(line, layout):
+            continue
+        try:
+            rows.append(_row(line, layout))
+        except Malformed as error:
+            rejects.append(error.at(file, number, _shown(line)))
+    return Batch(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects), len(raw))
+
+
+def _is_blank(line: bytes, layout: Layout) -> bool:
+    """Whether a line is passed over."""
+    if layout.kind is Kind.JSON:
+        return not line.strip(b" \t\r")
+    return not layout.keeps_blank_lines and line in (b"", b"\r")
+
+
+def _row(line: bytes, layout: Layout) -> tuple[tuple[Any, ...], int]:
+    """The row and weight of a line as it stands in the file, newline aside; raises Malformed."""
+    try:
+        text = line.decode("utf-8").removesuffix("\r")
+    except UnicodeDecodeError:
+        column = _shown(line).find("\N{REPLACEMENT CHARACTER}") + 1
+        raise Malformed("the line is not UTF-8 text", column, hint="save the file as UTF-8") from None
+    return parse_line(text, layout) if layout.kind is Kind.TEXT else parse_json(text, layout)
+
+
+def _shown(line: bytes) -> str:
+    """A line for messages: with a replacement character for what is not UTF-8, and no carriage return."""
+    return line.decode("utf-8", "replace").removesuffix("\r")
