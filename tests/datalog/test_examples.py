@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.datalog.test_meaning import derive
+from tests.datalog.meaning import derive
 
 NUMBERS = ".decl n(x: number)\n.decl r(x: number)\n"
 PAIRS = ".decl n(x: number)\n.decl e(x: number, y: number)\n.decl r(x: number, y: number)\n"

@@ -7,7 +7,7 @@ import pytest
 from deltic.datalog.checks.functors import FUNCTORS, TESTS
 from deltic.datalog.souffle.words import CONVERSIONS, RESERVED
 from deltic.datalog.souffle.words import FUNCTORS as WORDS
-from tests.datalog.test_meaning import derive
+from tests.datalog.meaning import derive
 
 TOP, BOTTOM = 2**63 - 1, -(2**63)
 UNDEFINED = None

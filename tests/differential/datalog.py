@@ -1,6 +1,6 @@
 """Datalog programs as values, in the part that random programs use, and their text.
 
-`str` of a program is what the front-end reads; `naive.py` gives the same value a meaning without any of Deltic.
+`str` of a program is what the front-end reads.
 """
 
 from __future__ import annotations

@@ -15,12 +15,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from deltic.algebra.zset import ZSet
-from deltic.circuit.oracle.interpreter import run as reference
 from deltic.engine.local.engine import LocalEngine
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine
-from tests.differential.naive import evaluate
 from tests.differential.shrink import shrink
 
 BATCHES, PER_BATCH = 30, 20
@@ -46,19 +43,6 @@ def test_random_programs(batch, record_property):
 def test_ten_times_as_many_random_programs(batch, record_property):
     record_property("random Datalog programs", 100)
     check_seeds(range(1_000_000 + batch * 100, 1_000_000 + (batch + 1) * 100))
-
-
-@pytest.mark.parametrize("batch", range(10))
-def test_the_reference_means_what_brute_force_means(batch):
-    """The front-end, the lowering and the reference interpreter against `naive`, which shares nothing with them."""
-    for seed in range(batch * 20, (batch + 1) * 20):
-        case = Case.random(seed)
-        circuit = case.circuit()
-        for contents in case.run:
-            found = reference(circuit, {name: ZSet.of(rows) for name, rows in contents.items()})
-            expected = evaluate(case.program, contents)
-            for name, rows in found.items():
-                assert rows == ZSet.of(expected[name]), f"seed {seed}, {name}\n{case.program}\n{contents}"
 
 
 if __name__ == "__main__":

@@ -268,7 +268,7 @@ _INTEGERS = {
     "-": lambda a, b=None: -a if b is None else a - b,
     "*": operator.mul,
     "/": _quotient,
-    "%": lambda a, b: None if b == 0 else int(math.fmod(a, b)),
+    "%": lambda a, b: None if b == 0 else a - b * _quotient(a, b),
     "^": lambda a, b: None if b < 0 else a**b,
     "band": operator.and_,
     "bor": operator.or_,
