@@ -1,13 +1,14 @@
 # The two commands of the README are `make demo` and `make test`; `make help` lists the others.
 # A missing prerequisite stops make with one line, hence $(error) and not a failing command.
 
-BIN := .venv/bin
-INSTALLED := .venv/installed
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test theory slow lint typecheck wheel clean java
+.PHONY: help demo test quick theory slow lint typecheck wheel clean java
 
 demo: java $(INSTALLED) ## watch recursive views over real data stay fresh (about two minutes)
 	@echo "Running the demo"
@@ -16,6 +17,10 @@ demo: java $(INSTALLED) ## watch recursive views over real data stay fresh (abou
 test: java $(INSTALLED) ## run the default test suite
 	@echo "Running the tests"
 	@$(PYTEST) $(ARGS)
+
+quick: $(INSTALLED) ## run a part of every layer's tests, without Spark: under a minute once the kernels are compiled
+	@echo "Running the quick tests"
+	@$(PYTEST) -m "not slow and not spark" $(ARGS) @tests/quick.txt
 
 theory: $(INSTALLED) ## run the suite of the theory: laws, and other meanings of circuits than the product's
 	@echo "Running the theory's tests"
@@ -37,7 +42,7 @@ wheel: $(INSTALLED) ## build dist/deltic-*.whl
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
 clean: ## remove the environment and everything that was built or cached
-	@rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
+	@rm -rf .venv .venv-* dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## list the commands
@@ -50,4 +55,4 @@ java:
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(if $(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python),,$(error Deltic needs Python 3.11 to 3.14 with venv: \
 	install one (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.12) and have it on the PATH))
-	@scripts/install "$(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python)"
+	@scripts/install "$(shell DELTIC_PYTHON='$(DELTIC_PYTHON)' scripts/find-python)" $(VENV)
