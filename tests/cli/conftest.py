@@ -55,9 +55,10 @@ class Workshop:
         files = [part for part in path.iterdir() if part.name.startswith("part-")] if path.is_dir() else [path]
         return sorted(line for file in files for line in file.read_text(encoding="utf-8").splitlines())
 
-    def run(self, *arguments: str, engine: str = "local") -> Result:
-        """`deltic run` with the folder's program and facts, in this process."""
-        options = ["--facts", "facts", "--out", "out", "--engine", engine, *arguments]
+    def run(self, *arguments: str, engine: str = "auto") -> Result:
+        """`deltic run` with the folder's program and facts, in this process; "spark" reads and writes through Spark."""
+        chosen = ["--master", "local[2]"] if engine == "spark" else ["--engine", engine]
+        options = ["--facts", "facts", "--out", "out", *chosen, *arguments]
         return command("run", "reach.dl", *options)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -25,12 +28,12 @@ def process(*arguments, **environment):
 
 
 def test_version():
-    assert command("version").out == f"deltic {__version__}\n"
+    assert command("--version").out == f"deltic {__version__}\n"
 
 
 def test_help_names_the_commands():
     out = process("--help").stdout
-    for name in ("run", "explain", "demo", "version"):
+    for name in ("run", "explain", "demo", "--version"):
         assert f" {name} " in out
 
 
@@ -74,13 +77,41 @@ def test_explain_of_what_there_is_not(workshop, form):
 
 
 def test_a_missing_java_is_one_line_with_the_remedy(workshop, monkeypatch):
-    result = process("run", "reach.dl", "--facts", "facts", JAVA_HOME="/nowhere")
+    result = process("run", "reach.dl", "--facts", "facts", "--master", "local[1]", JAVA_HOME="/nowhere")
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.startswith(
         "error: Spark needs Java, and JAVA_HOME is /nowhere, which has no bin/java: install "
     )
-    assert "`--engine local`" in result.stderr
+    assert "without --master Deltic reads and writes the files itself" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_demonstration_without_java_advises_nothing_that_it_has_not(tmp_path):
+    result = process("demo", "--out", str(tmp_path), JAVA_HOME="/nowhere")
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+    assert "which has no bin/java: install Java 17" in result.stderr
+    assert "--" not in result.stderr
+
+
+def test_three_rows_need_no_java(workshop):
+    result = process("run", "reach.dl", "--facts", "facts", JAVA_HOME="/nowhere")
+    assert result.returncode == 0
+    assert workshop.read("out/reaches.csv")
+
+
+def test_a_master_that_does_not_answer_is_told_at_once(workshop):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    started = time.monotonic()
+    result = process("run", "reach.dl", "--facts", "facts", "--master", f"spark://{address}")
+    assert time.monotonic() - started < 30
+    assert result.returncode == 1
+    assert result.stderr.startswith(
+        f"error: no answer from the Spark master spark://{address} ({address}: Connection ref"
+    )
+    assert "start it, correct its address, or use local[*]" in result.stderr
     assert result.stderr.count("\n") == 1
 
 
@@ -89,7 +120,7 @@ def test_an_old_java_is_told_as_such(workshop):
     java.parent.mkdir(parents=True)
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
     java.chmod(0o755)
-    result = process("run", "reach.dl", "--facts", "facts", JAVA_HOME=str(java.parents[1]))
+    result = process("run", "reach.dl", "--facts", "facts", "--master", "local[1]", JAVA_HOME=str(java.parents[1]))
     assert result.returncode == 1
     assert f"Spark needs Java 17 or later, and {java} is version 8" in result.stderr
 
@@ -112,3 +143,41 @@ def test_a_session_that_does_not_start_is_told_in_one_line(workshop):
     assert result.stderr.startswith("error: Spark did not start: ")
     assert "aster" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_run_and_leaves_nothing_unfinished(workshop, number, status):
+    """The signal comes while an output is being written, to a pipe that nobody reads."""
+    workshop.write("reach.dl", "".join(f'.decl p(x: symbol)\n.output p\np("{"x" * 100_000}").'))
+    (workshop.folder / "out").mkdir()
+    pipe = workshop.folder / "out/.p.csv.unfinished"
+    os.mkfifo(pipe)
+    started = start("run", "reach.dl", TMPDIR=str(workshop.folder))
+    reader = os.open(pipe, os.O_RDONLY)
+    os.read(reader, 1)
+    started.send_signal(number)
+    assert started.wait(30) == status
+    os.close(reader)
+    assert list((workshop.folder / "out").iterdir()) == []
+
+
+@pytest.mark.spark
+def test_terminated_while_spark_runs_no_temporary_folder_stays(workshop):
+    temporary = workshop.folder / "tmp"
+    temporary.mkdir()
+    started = start("run", "reach.dl", "--facts", "facts", "--master", "local[1]", TMPDIR=str(temporary))
+    deadline = time.monotonic() + 60
+    while not list(temporary.glob("deltic-spark-*/local/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(60) == 143
+    assert list(temporary.glob("deltic-*")) == []
+
+
+def start(*arguments, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-m", "deltic.cli.main", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | environment,
+    )

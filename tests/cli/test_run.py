@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import command, without_measurements
 
-ENGINES = ["local", "reference", pytest.param("auto", marks=pytest.mark.spark)]
+ENGINES = ["auto", "reference", pytest.param("spark", marks=pytest.mark.spark)]
 
 
 @pytest.fixture
@@ -14,7 +16,7 @@ def own_session(request, monkeypatch):
     """Spark's session of the tests in place of the one that the command would start and stop."""
     from contextlib import nullcontext
 
-    if request.node.callspec.params["engine"] == "auto":
+    if request.node.callspec.params["engine"] == "spark":
         session = request.getfixturevalue("spark")
         monkeypatch.setattr("deltic.pipeline.spark_session.spark_session", lambda *_: nullcontext(session))
 
@@ -190,6 +192,15 @@ def test_an_output_that_cannot_be_written(workshop, engine, own_session):
     assert "place/changes" in result.err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk on this system")
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_a_full_disk_is_told_with_the_file(workshop, form):
+    (workshop.folder / "out").mkdir()
+    (workshop.folder / f"out/.reaches.{form}.unfinished").symlink_to("/dev/full")
+    result = workshop.run("--format", form)
+    assert (result.status, result.err) == (1, f"error: out/reaches.{form}: No space left on device\n")
+
+
 def test_inputs_are_not_overwritten(workshop):
     workshop.write("reach.dl", ".decl age(x: symbol, n: number)\n.input age\n.output age")
     result = command("run", "reach.dl", "--facts", "facts", "--out", "facts", "--engine", "local")
@@ -228,7 +239,8 @@ def test_a_strategy_of_no_recursive_view(workshop):
         ["run", "reach.dl", "--engine", "quick"],
         ["run", "reach.dl", "--no-such-option"],
         ["run", "reach.dl", "--engine", "local", "--master", "local[2]"],
-        ["run", "reach.dl", "--driver-memory", "lots"],
+        ["run", "reach.dl", "--driver-memory", "lots", "--master", "local[2]"],
+        ["run", "reach.dl", "--driver-memory", "1g"],
         ["run", "reach.dl", "--strategy", "lazy"],
         ["run", "reach.dl", "--strategy", "reaches=lazy"],
         ["run", "reach.dl", "--strategy", "elastic", "--strategy", "full"],
@@ -242,3 +254,20 @@ def test_a_strategy_of_no_recursive_view(workshop):
 def test_wrong_usage_is_status_2(workshop, arguments):
     assert command(*arguments).status == 2
     assert not (workshop.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "reach.dl", "--json", "--no-such-option"], "No such option: --no-such-option"),
+        (["run", "--json", "missing.dl"], "'missing.dl' does not exist"),
+        (["run", "reach.dl", "--json", "--driver-memory", "1g"], "--driver-memory is for Spark"),
+        (["demo", "--json", "--commits", "0"], "Invalid value for '--commits'"),
+    ],
+)
+def test_wrong_usage_as_json(workshop, arguments, words):
+    result = command(*arguments)
+    assert result.status == 2
+    assert result.document["ok"] is False
+    assert result.document["error"]["kind"] == "UsageError"
+    assert words in result.document["error"]["message"]

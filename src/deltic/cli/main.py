@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from deltic.cli.options import (
     ConflictPolicy,
@@ -17,9 +23,36 @@ from deltic.cli.options import (
     RunOptions,
 )
 
+# Wrong usage of every kind; typer gives out this one of its kinds alone.
+_UsageError: Any = typer.BadParameter.__base__
+
+
+class _Commands(TyperGroup):
+    """The commands; with --json wrong usage, too, is told as JSON on standard output, beside the words for people."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        self._wants_json = "--json" in args
+        with self._told():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with self._told():
+            return super().invoke(ctx)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except _UsageError as error:
+            if self._wants_json:
+                told = {"kind": "UsageError", "epoch": None, "message": error.format_message(), "findings": []}
+                print(json.dumps({"ok": False, "error": told}, indent=2, ensure_ascii=False))
+            raise
+
+
 app = typer.Typer(
     name="deltic",
-    help="Keeps Datalog views, recursive ones too, fresh at the cost of the change.",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -27,6 +60,23 @@ app = typer.Typer(
 )
 
 _Program = Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A Datalog program (.dl).")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from deltic import __version__
+
+        print(f"deltic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def deltic(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Keeps Datalog views, recursive ones too, fresh at the cost of the change."""
 
 
 @app.command()
@@ -40,10 +90,16 @@ def run(
         "out"
     ),
     engine: Annotated[
-        EngineChoice, typer.Option(help="auto: files through Spark, the local engine; local: no Spark at all.")
+        EngineChoice, typer.Option(help="What keeps the views; reference: the slow definition, for comparing.")
     ] = EngineChoice.auto,
-    master: Annotated[str | None, typer.Option(help="Spark's master URL.", show_default="local[*]")] = None,
-    driver_memory: Annotated[str | None, typer.Option(help="Memory of the Spark session, as in 2g.")] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            help="Read and write files by Spark, with this master, as in local[*].",
+            show_default="this process reads them, without Spark",
+        ),
+    ] = None,
+    driver_memory: Annotated[str | None, typer.Option(help="With --master: memory of its session, as in 2g.")] = None,
     output_format: Annotated[
         OutputFormat | None, typer.Option("--format", help="What to write.", show_default="csv, as .output says")
     ] = None,
@@ -131,17 +187,16 @@ def demo(
     raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master))
 
 
-@app.command()
-def version() -> None:
-    """Print the version."""
-    from deltic import __version__
-
-    print(f"deltic {__version__}")
-
-
 def main() -> None:
-    """The entry point of the `deltic` command."""
+    """The entry point of the `deltic` command. SIGTERM ends it as Ctrl-C does: what is temporary is removed."""
+    signal.signal(signal.SIGTERM, _terminate)
     app()
+
+
+def _terminate(number: int, _: object) -> None:
+    """Ends the process by an exception; what it unwinds is not to be disturbed by a second signal."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

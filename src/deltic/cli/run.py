@@ -78,8 +78,8 @@ def _report(options: RunOptions, outcome: Outcome | None, error: DelticError | N
 
 @contextmanager
 def _files(options: RunOptions, progress: SilentProgress) -> Iterator[tuple[Reader, Writer]]:
-    """What reads and writes: Arrow in this process, or a Spark session for as long as the block lasts."""
-    if options.engine is not EngineChoice.auto:
+    """What reads and writes: this process, or with a master a Spark session for as long as the block lasts."""
+    if options.master is None:
         from deltic.pipeline.io.arrow_reader import ArrowReader
         from deltic.pipeline.io.arrow_writer import ArrowWriter
 
@@ -87,11 +87,13 @@ def _files(options: RunOptions, progress: SilentProgress) -> Iterator[tuple[Read
         return
     from deltic.pipeline.io.spark_reader import SparkReader
     from deltic.pipeline.io.spark_writer import SparkWriter
+    from deltic.pipeline.java import require_java
     from deltic.pipeline.spark_session import spark_session
 
     with ExitStack() as stack:
         with progress.step("starting Spark"):
-            session = stack.enter_context(spark_session(options.master or "local[*]", options.driver_memory))
+            require_java("; without --master Deltic reads and writes the files itself")
+            session = stack.enter_context(spark_session(options.master, options.driver_memory))
         yield SparkReader(session), SparkWriter(session)
 
 
@@ -113,6 +115,8 @@ def _check(options: RunOptions) -> None:
         raise typer.BadParameter(
             f"--master and --driver-memory are for Spark, and --engine {options.engine.value} has none"
         )
+    if options.driver_memory and options.master is None:
+        raise typer.BadParameter("--driver-memory is for Spark, which --master asks for, as in --master 'local[*]'")
     if options.driver_memory and not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", options.driver_memory):
         raise typer.BadParameter(f"--driver-memory is a number and a unit, as in 2g; found {options.driver_memory!r}")
     if options.changes and (options.out / "changes").resolve() == options.changes.resolve():

@@ -34,8 +34,8 @@ class Epoch:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster the update was than the recomputation, where that was measured."""
-        return None if self.recomputation is None else self.recomputation / self.update
+        """How many times faster the update was than the recomputation, where that was measured and rows changed."""
+        return None if self.recomputation is None or not self.rows_in.total else self.recomputation / self.update
 
     @property
     def view_rows(self) -> Counts:
@@ -55,8 +55,8 @@ class Medians:
 
 
 def medians_of_small_edits(epochs: Iterable[Epoch]) -> Medians | None:
-    """The medians over the epochs that edit one file and were compared with recomputation; None without any."""
-    small = [e for e in epochs if e.number and e.files == 1 and e.recomputation is not None]
+    """The medians over the epochs that edit one file, change rows and have a ratio; None without any."""
+    small = [e for e in epochs if e.number and e.files == 1 and e.ratio is not None]
     if not small:
         return None
     recomputations = [e.recomputation for e in small if e.recomputation is not None]

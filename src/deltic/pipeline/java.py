@@ -13,20 +13,23 @@ from deltic.errors import DelticError
 OLDEST = 17
 REMEDY = (
     f"install Java {OLDEST} or later (Debian, Ubuntu: apt install openjdk-17-jre-headless; "
-    "macOS: brew install openjdk@17) or point JAVA_HOME at it; `--engine local` does without Spark"
+    "macOS: brew install openjdk@17) or point JAVA_HOME at it"
 )
 
 
-def require_java() -> None:
-    """Raises DelticError unless there is a Java runtime, recent enough, where Spark looks for one."""
+def require_java(otherwise: str = "") -> None:
+    """Raises DelticError unless there is a Java runtime, recent enough, where Spark looks for one.
+
+    `otherwise` is what the message adds to the remedy: what to do without Java.
+    """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
     if java is None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java on the PATH"
-        raise DelticError(f"Spark needs Java, and {where}: {REMEDY}")
+        raise DelticError(f"Spark needs Java, and {where}: {REMEDY}{otherwise}")
     found = _version(java)
     if found is not None and found < OLDEST:
-        raise DelticError(f"Spark needs Java {OLDEST} or later, and {java} is version {found}: {REMEDY}")
+        raise DelticError(f"Spark needs Java {OLDEST} or later, and {java} is version {found}: {REMEDY}{otherwise}")
 
 
 def _version(java: str) -> int | None:

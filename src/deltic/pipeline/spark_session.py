@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,16 +20,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _GIB = 1 << 30
+_PATIENCE = 3.0
 
 
 @contextmanager
 def spark_session(master: str = "local[*]", driver_memory: str | None = None) -> Iterator[SparkSession]:
     """A session for the block, stopped after it.
 
-    Raises DelticError when Java is missing or the session does not start.
+    Raises DelticError when Java is missing, nothing answers at the master's address or the session does not start.
     """
     require_java()
-    with TemporaryDirectory(prefix="deltic-spark-") as scratch:
+    _require_master(master)
+    with TemporaryDirectory(prefix="deltic-spark-", ignore_cleanup_errors=True) as scratch:
         spark = _start(master, driver_memory or default_memory(), Path(scratch))
         try:
             yield spark
@@ -43,6 +46,25 @@ def default_memory() -> str:
     return f"{min(4 * _GIB, max(_GIB, machine // 4)) >> 20}m"
 
 
+def _require_master(master: str) -> None:
+    """Raises DelticError when nothing answers at the addresses of spark://HOST:PORT,…; Spark would try for minutes."""
+    reasons = []
+    for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else []:
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+            return
+        except (OSError, ValueError) as error:
+            reasons.append(
+                f"{address}: {error.strerror or error}" if isinstance(error, OSError) else f"{address}: {error}"
+            )
+    if reasons:
+        raise DelticError(
+            f"no answer from the Spark master {master} ({'; '.join(reasons)}): "
+            "start it, correct its address, or use local[*], which is this machine"
+        )
+
+
 def _start(master: str, memory: str, scratch: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -54,7 +76,7 @@ def _start(master: str, memory: str, scratch: Path) -> SparkSession:
         try:
             return builder.getOrCreate()
         except Exception as error:
-            raise DelticError(f"Spark did not start: {_cause(error, log)}") from error
+            raise DelticError(f"Spark did not start with the master {master}: {_cause(error, log)}") from error
 
 
 def _options(memory: str, scratch: Path, local: bool) -> dict[str, str]:

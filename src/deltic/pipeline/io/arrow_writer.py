@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,12 +25,27 @@ class ArrowWriter:
         target.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = target.path.with_name(f".{target.path.name}.unfinished")
         try:
-            _write_parquet(rows, unfinished) if target.format == "parquet" else _write_lines(rows, target, unfinished)
+            with naming(target.path):
+                if target.format == "parquet":
+                    _write_parquet(rows, unfinished)
+                else:
+                    _write_lines(rows, target, unfinished)
             if target.path.is_dir():
                 clear(target.path)
             os.replace(unfinished, target.path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Names the file in errors of the system that do not, as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename or not error.errno:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
 
 
 def _write_parquet(rows: pa.Table, path: Path) -> None:

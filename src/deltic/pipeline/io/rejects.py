@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from deltic.errors import Diagnostic
+from deltic.pipeline.io.arrow_writer import naming
 
 _HEADER = ("file", "line", "column", "reason", "text")
 
@@ -31,7 +32,7 @@ class Rejects:
         path = self._path(table)
         is_new = not path.exists()
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8", newline="") as file:
+        with naming(path), path.open("a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             if is_new:
                 writer.writerow(_HEADER)
