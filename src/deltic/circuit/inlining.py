@@ -12,7 +12,7 @@ from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.nesting import deeper
 from deltic.circuit.types import ZSetType
 
-Place = int | dict[str, int]
+Numbers = int | dict[str, int]
 """The number of a node, or those of the relations of a call."""
 
 
@@ -36,7 +36,7 @@ class _Inlining:
         self, nodes: Sequence[Node], sources: Mapping[str, int] | None, names: Mapping[str, str]
     ) -> dict[str, int]:
         """Add nodes; `sources` are what stands for those of a call (None: for none), `names` of its back-edges."""
-        places: list[Place] = []
+        places: list[Numbers] = []
         sinks: dict[str, int] = {}
         for node in nodes:
             inputs = [places[i] for i in node.inputs]
@@ -49,7 +49,7 @@ class _Inlining:
                 places.append(self._add(node.operator, inputs, names))
         return sinks
 
-    def _add(self, operator: ops.Operator, inputs: list[Place], names: Mapping[str, str]) -> Place:
+    def _add(self, operator: ops.Operator, inputs: list[Numbers], names: Mapping[str, str]) -> Numbers:
         if isinstance(operator, ops.Component) and isinstance(inputs[0], dict):
             return inputs[0][operator.name]
         numbers = [place for place in inputs if isinstance(place, int)]

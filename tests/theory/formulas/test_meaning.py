@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from deltic.theory.formulas.aggregates import Aggregate
 from deltic.theory.formulas.derivative import FIGURE_2
-from deltic.theory.formulas.evaluate import NotRangeRestrictedError, evaluable, evaluate
 from deltic.theory.formulas.meaning import denote, meaning
+from deltic.theory.formulas.range_restricted import NotRangeRestrictedError, evaluable, evaluate
 from deltic.theory.formulas.relations import Model, relation_algebra, select, universal
 from deltic.theory.formulas.simplify import simplify
 from deltic.theory.formulas.syntax import (

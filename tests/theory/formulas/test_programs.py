@@ -21,8 +21,8 @@ from deltic.theory.formulas.over_deletion import over_deletion
 from deltic.theory.formulas.programs import (
     FACT_CHANGES,
     NO_FACTS,
+    FormulaProgram,
     Predicate,
-    Program,
     accumulation,
     changed_tables,
     consequence,
@@ -48,7 +48,7 @@ from tests.theory.formulas.random_formulas import (
 )
 
 XY = ("x", "y")
-CLOSURE_PROGRAM = Program({"tc": Predicate(XY, CLOSURE)})
+CLOSURE_PROGRAM = FormulaProgram({"tc": Predicate(XY, CLOSURE)})
 
 
 def rows(*pairs):
@@ -120,7 +120,7 @@ def test_the_worked_update_iteration_by_iteration():
     assert FACT_CHANGES.plus(old, dw) == semantics(CLOSURE_PROGRAM, e2)
 
 
-LEFT_CLOSURE = Program(
+LEFT_CLOSURE = FormulaProgram(
     {"tc": Predicate(XY, atom("e", "x", "y") | exists("z", atom("tc", "x", "z") & atom("e", "z", "y")))}
 )
 
@@ -156,7 +156,7 @@ def updates(draw):
     return tables, changes
 
 
-SAME_GENERATION = Program(
+SAME_GENERATION = FormulaProgram(
     {
         "even": Predicate(XY, exists("z", atom("odd", "x", "z") & atom("e", "z", "y"))),
         "odd": Predicate(
@@ -164,11 +164,11 @@ SAME_GENERATION = Program(
         ),
     }
 )
-DOUBLING = Program(
+DOUBLING = FormulaProgram(
     {"tc": Predicate(XY, atom("e", "x", "y") | exists("z", atom("tc", "x", "z") & atom("tc", "z", "y")))}
 )
-TREE = Program({"treeP": Predicate(("x",), TREE_P)})
-FORALL_TREE = Program(
+TREE = FormulaProgram({"treeP": Predicate(("x",), TREE_P)})
+FORALL_TREE = FormulaProgram(
     {
         "treeP": Predicate(
             ("x",),
@@ -228,7 +228,7 @@ def random_program(rng):
     bodies = {"r": random_monotone(rng, 4, derived), "s": random_monotone(rng, 4, derived)}
     closed = {"r": Exists("z", bodies["r"]), "s": exists("y", "z", bodies["s"])}
     columns = {"r": XY, "s": ("x",)}
-    return Program({name: Predicate(columns[name], closed[name]) for name in closed}, UNIVERSE, denote)
+    return FormulaProgram({name: Predicate(columns[name], closed[name]) for name in closed}, UNIVERSE, denote)
 
 
 def check_random_program(rng):
@@ -293,7 +293,7 @@ def test_updates_that_only_add_may_start_from_the_empty_change(update):
     assert FACT_CHANGES.plus(old, change) == semantics(DOUBLING, changed_tables(tables, adding))
 
 
-BLOCKED = Program(
+BLOCKED = FormulaProgram(
     {
         "tc": Predicate(
             XY,
@@ -355,7 +355,7 @@ def test_over_deletion_leaves_what_is_out_of_reach():
 
 
 HEIGHT = Aggregate("k", "max", "p", ("c",), atom("child", "n", "c"), atom("height", "c", "p"))
-HEIGHTS = Program(
+HEIGHTS = FormulaProgram(
     {
         "height": Predicate(
             ("n", "h"),
@@ -386,7 +386,7 @@ def test_the_height_of_a_tree():
 
 def test_programs_over_a_universe():
     """A body that is not range-restricted has a meaning over a universe: the complement of the closure."""
-    program = Program(
+    program = FormulaProgram(
         {"tc": CLOSURE_PROGRAM.predicates["tc"], "apart": Predicate(XY, ~atom("tc", "x", "y"))}, (1, 2, 3), denote
     )
     tables = {"e": rows((1, 2), (2, 3))}

@@ -12,7 +12,6 @@ from deltic.circuit.expressions import column
 from deltic.circuit.reading.constants import read_constant
 from deltic.circuit.reading.line import Line
 from deltic.circuit.reading.scalars import split
-from deltic.circuit.reading.streaming import read_flat_map, read_window
 from deltic.circuit.types import Column, ZSetType
 from deltic.circuit.words import WRITTEN, unquoted, word
 
@@ -89,13 +88,29 @@ def _bracket(line: Line) -> ops.Bracket:
     return ops.Bracket(line.body("body"), line.arguments is not None)
 
 
+def _flat_map(line: Line) -> ops.FlatMap:
+    """``[generator(expression, …) AS column]``."""
+    found = re.fullmatch(rf"\[(\w+)\((.*)\) AS ({WRITTEN})\]", line.argument("BRACKETS"), re.DOTALL)
+    if found is None:
+        raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes [generator(...) AS column]")
+    return ops.FlatMap(unquoted(found[3]), found[1], tuple(map(line.expression, split(found[2]))))
+
+
+def _window(line: Line) -> ops.Window:
+    """``[column, length]``."""
+    found = re.fullmatch(rf"\[({WRITTEN}), (\d+)\]", line.argument("BRACKETS"))
+    if found is None:
+        raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes [column, length]")
+    return ops.Window(unquoted(found[1]), int(found[2]))
+
+
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "constant": read_constant,
     "sink": lambda line: ops.Sink(line.argument("NAME")),
     "map": _map,
-    "flat_map": read_flat_map,
-    "window": read_window,
+    "flat_map": _flat_map,
+    "window": _window,
     "aggregate": _aggregate(ops.Aggregate),
     "aggregate_delta": _aggregate(ops.AggregateDelta),
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),

@@ -9,7 +9,7 @@ from lark import Token
 
 from deltic.errors import Diagnostic, ProgramError
 
-Place = tuple[int, int, int]
+Position = tuple[int, int, int]
 
 
 class Places:
@@ -19,7 +19,7 @@ class Places:
         self._file = file
         self._lines = text.splitlines()
 
-    def error(self, place: Token | Place, message: str, hint: str = "") -> ProgramError:
+    def error(self, place: Token | Position, message: str, hint: str = "") -> ProgramError:
         """A finding at a token, or at a line, a column and a length, all from 1."""
         line, column, length = _of_token(place) if isinstance(place, Token) else place
         source = self._lines[line - 1] if line <= len(self._lines) else ""
@@ -31,5 +31,5 @@ class Places:
         return self.error(token, f"there is no {what} `{token}`", f"did you mean `{near[0]}`?" if near else "")
 
 
-def _of_token(token: Token) -> Place:
+def _of_token(token: Token) -> Position:
     return token.line or 1, token.column or 1, len(token.splitlines()[0])

@@ -10,7 +10,7 @@ from deltic.circuit.types import Type
 from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, Types
 
 SAME: Literal["same"] = "same"
-Place = Types | Literal["same"]
+Operand = Types | Literal["same"]
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Profile:
     may be left out at the front (the minus sign).
     """
 
-    arguments: tuple[Place, ...]
-    result: Place
+    arguments: tuple[Operand, ...]
+    result: Operand
     same: Types = ANY
     more: bool = False
     least: int = 0
@@ -37,7 +37,7 @@ class Profile:
         low = self.least or len(self.arguments)
         return f"{low}{' or more' if self.more else ''} argument{'s' if low != 1 or self.more else ''}"
 
-    def place(self, index: int) -> Place:
+    def place(self, index: int) -> Operand:
         """What argument number `index` may be."""
         return self.arguments[min(index, len(self.arguments) - 1)]
 

@@ -20,10 +20,10 @@ from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formul
 
 def lower_rule(rule: Rule, schema: Schema, scope: Scope) -> int:
     """A node with the rows that a rule in plain form derives, weighted by their derivations."""
-    return _Lowering(rule, scope).lower(schema)
+    return _RuleLowering(rule, scope).lower(schema)
 
 
-class _Lowering:
+class _RuleLowering:
     """One rule on its way to nodes. `_pending` are the conditions that are not yet lowered."""
 
     def __init__(self, rule: Rule, scope: Scope) -> None:

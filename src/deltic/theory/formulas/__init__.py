@@ -4,9 +4,9 @@ Small and slow on purpose. `syntax` builds formulas, `meaning` interprets them o
 without one, `derivative` finds Δ, ∇ and X, and `programs` computes and maintains recursive programs from these alone.
 
     >>> from deltic.theory.formulas.syntax import atom, exists
-    >>> from deltic.theory.formulas.programs import Predicate, Program, rows_of, semantics
+    >>> from deltic.theory.formulas.programs import Predicate, FormulaProgram, rows_of, semantics
     >>> body = atom("e", "x", "y") | exists("z", atom("e", "x", "z") & atom("tc", "z", "y"))
-    >>> closure = Program({"tc": Predicate(("x", "y"), body)})
+    >>> closure = FormulaProgram({"tc": Predicate(("x", "y"), body)})
     >>> tables = {"e": frozenset({(1, 2), (2, 3)})}
     >>> facts = semantics(closure, tables)
     >>> sorted(rows_of(facts, "tc"))

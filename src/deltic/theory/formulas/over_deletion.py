@@ -19,7 +19,7 @@ from deltic.theory.formulas.derivative import RULES, Derivatives, Rule
 from deltic.theory.formulas.programs import (
     NO_FACTS,
     Facts,
-    Program,
+    FormulaProgram,
     TableChanges,
     Tables,
     everything_removed,
@@ -44,7 +44,7 @@ from deltic.theory.formulas.syntax import (
 CORE: frozenset[type[Formula]] = frozenset({Top, Bottom, Atom, And, Or, Not, Exists, Forall, Equal, Compare})
 
 
-def over_deletion(program: Program, tables: Tables, changes: TableChanges, facts: Facts) -> Change[Facts]:
+def over_deletion(program: FormulaProgram, tables: Tables, changes: TableChanges, facts: Facts) -> Change[Facts]:
     """The change that removes from `facts`, ⟦P⟧ on `tables`, all that the change of the tables may take away.
 
     For programs monotone in their derived relations. Where a body has constructs outside the core, all is removed.
@@ -54,7 +54,8 @@ def over_deletion(program: Program, tables: Tables, changes: TableChanges, facts
     >>> from deltic.theory.formulas.programs import Predicate, rows_of, semantics
     >>> from deltic.theory.formulas.syntax import atom, exists
     >>> body = atom("e", "x", "y") | exists("z", atom("tc", "x", "z") & atom("e", "z", "y"))
-    >>> closure, tables = Program({"tc": Predicate(("x", "y"), body)}), {"e": frozenset({(1, 2), (2, 3), (3, 2)})}
+    >>> closure = FormulaProgram({"tc": Predicate(("x", "y"), body)})
+    >>> tables = {"e": frozenset({(1, 2), (2, 3), (3, 2)})}
     >>> lost = over_deletion(
     ...     closure, tables, {"e": Change(frozenset(), frozenset({(1, 2)}))}, semantics(closure, tables)
     ... )

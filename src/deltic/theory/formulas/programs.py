@@ -13,8 +13,8 @@ from deltic.theory.boolean import BooleanAction, Change
 from deltic.theory.derivative import Differentiable
 from deltic.theory.fixpoints import fixpoint_change, incremental_fixpoint, least_fixpoint, recur
 from deltic.theory.formulas.derivative import FIGURE_2, Derivatives
-from deltic.theory.formulas.evaluate import evaluate
 from deltic.theory.formulas.meaning import Columns
+from deltic.theory.formulas.range_restricted import evaluate
 from deltic.theory.formulas.relations import Model, Row, Rows
 from deltic.theory.formulas.simplify import simplify
 from deltic.theory.formulas.syntax import Formula
@@ -41,7 +41,7 @@ class Predicate:
 
 
 @dataclass(frozen=True)
-class Program:
+class FormulaProgram:
     """Predicates by name, which may mention each other, themselves and tables.
 
     Formulas are evaluated by `evaluator`: without a universe by default, or by `denote` over the given universe.
@@ -50,7 +50,7 @@ class Program:
     --------
     >>> from deltic.theory.formulas.syntax import atom, exists
     >>> body = atom("e", "x", "y") | exists("z", atom("e", "x", "z") & atom("tc", "z", "y"))
-    >>> closure = Program({"tc": Predicate(("x", "y"), body)})
+    >>> closure = FormulaProgram({"tc": Predicate(("x", "y"), body)})
     >>> sorted(rows_of(semantics(closure, {"e": frozenset({(1, 2), (2, 3)})}), "tc"))
     [(1, 2), (1, 3), (2, 3)]
     """
@@ -91,19 +91,19 @@ def rows_of(facts: Facts, relation: str) -> Rows:
     return frozenset(row for name, row in facts if name == relation)
 
 
-def consequence(program: Program, tables: Tables) -> Callable[[Facts], Facts]:
+def consequence(program: FormulaProgram, tables: Tables) -> Callable[[Facts], Facts]:
     """The immediate consequence operator: one application of every predicate's body [FIX Def. 44]."""
     bodies = program.bodies()
     return lambda facts: program.facts(bodies, program.model(tables, facts))
 
 
-def semantics(program: Program, tables: Tables) -> Facts:
+def semantics(program: FormulaProgram, tables: Tables) -> Facts:
     """⟦P⟧: the least fixpoint of the immediate consequence operator, by naive iteration [FIX Def. 45]."""
     return least_fixpoint(consequence(program, tables), NO_FACTS)
 
 
 def differentiable_consequence(
-    program: Program, tables: Tables
+    program: FormulaProgram, tables: Tables
 ) -> Differentiable[Facts, Change[Facts], Facts, Change[Facts]]:
     """The immediate consequence operator with its symbolic derivative, the tables staying as they are [FIX §7.2]."""
     derivatives = program.derivatives.without_changes_of(*tables.keys() - program.predicates.keys())
@@ -116,7 +116,9 @@ def differentiable_consequence(
     return Differentiable(consequence(program, tables), derivative)
 
 
-def consequence_change(program: Program, tables: Tables, changes: TableChanges) -> Callable[[Facts], Change[Facts]]:
+def consequence_change(
+    program: FormulaProgram, tables: Tables, changes: TableChanges
+) -> Callable[[Facts], Change[Facts]]:
     """δf: how the immediate consequences of the same facts change when the tables do, symbolically."""
     derivatives = program.derivatives.without_changes_of(*program.predicates)
     ups, downs = program.bodies(derivatives.up), program.bodies(derivatives.down)
@@ -128,12 +130,12 @@ def consequence_change(program: Program, tables: Tables, changes: TableChanges) 
     return change_of
 
 
-def accumulation(program: Program, tables: Tables) -> Iterator[tuple[Facts, Change[Facts]]]:
+def accumulation(program: FormulaProgram, tables: Tables) -> Iterator[tuple[Facts, Change[Facts]]]:
     """The steps of incremental evaluation: the facts so far and their next change, without end."""
     return recur(differentiable_consequence(program, tables), FACT_CHANGES, NO_FACTS)
 
 
-def semantics_incrementally(program: Program, tables: Tables) -> Facts:
+def semantics_incrementally(program: FormulaProgram, tables: Tables) -> Facts:
     """⟦P⟧ by accumulating derivatives: semi-naive evaluation for all formulas [FIX Thm 39, Cor. 46]."""
     return incremental_fixpoint(differentiable_consequence(program, tables), FACT_CHANGES, NO_FACTS)
 
@@ -148,7 +150,7 @@ def changed_tables(tables: Tables, changes: TableChanges) -> dict[str, Rows]:
 
 
 def maintain(
-    program: Program, tables: Tables, changes: TableChanges, facts: Facts, start: Change[Facts]
+    program: FormulaProgram, tables: Tables, changes: TableChanges, facts: Facts, start: Change[Facts]
 ) -> Change[Facts]:
     """The change from ⟦P⟧ on `tables`, given as `facts`, to ⟦P⟧ on the changed tables [FIX Thm 43, Cor. 47].
 

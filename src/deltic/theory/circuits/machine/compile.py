@@ -23,7 +23,7 @@ Types = Sequence[EdgeType]
 
 
 @dataclass(frozen=True)
-class Place:
+class Site:
     """Where a circuit is compiled: its controller, the time that its delays count, and what its leaves are.
 
     `sources` collects the machines of the sources, `watched` those of all nodes; `given` are the machines that stand
@@ -67,92 +67,92 @@ class Place:
         return self.function(operator.sub, source, self.put(Delay(self.queue, clock), source))
 
 
-def compile_circuit(circuit: Circuit, place: Place) -> dict[str, Machine]:
-    """Put the machines of a circuit into its place; the result are those that feed the sinks."""
+def compile_circuit(circuit: Circuit, site: Site) -> dict[str, Machine]:
+    """Put the machines of a circuit into its site; the result are those that feed the sinks."""
     machines: list[Machine] = []
     for node in circuit.nodes:
-        machines.append(_compile_node(circuit, node, [machines[i] for i in node.inputs], place))
+        machines.append(_compile_node(circuit, node, [machines[i] for i in node.inputs], site))
     for number, op in enumerate(circuit.operators):
         if isinstance(op, ops.BackEdge):
             machines[circuit.closes[op.name]].connect(machines[number], 0)
-    place.watched.extend(machines)
+    site.watched.extend(machines)
     return {name: machines[number] for name, number in circuit.sinks.items()}
 
 
-def _compile_node(circuit: Circuit, node: Node, inputs: list[Machine], place: Place) -> Machine:
+def _compile_node(circuit: Circuit, node: Node, inputs: list[Machine], site: Site) -> Machine:
     op, types = node.operator, [circuit.nodes[i].type for i in node.inputs]
     if type(op) in NODES:
-        return NODES[type(op)](op, inputs, types, place)
+        return NODES[type(op)](op, inputs, types, site)
     if type(op) not in POINTWISE:
         raise UnsupportedError(f"{op.keyword}: there is no state machine for it")
-    return place.function(lambda *values: POINTWISE[type(op)](op, values, types), *inputs)
+    return site.function(lambda *values: POINTWISE[type(op)](op, values, types), *inputs)
 
 
-def _source(op: ops.Source, inputs: list[Machine], types: Types, place: Place) -> Machine:
-    if place.given is not None:
-        return place.given[op.name]
-    place.sources[op.name] = place.put(Primitive(place.queue, 1, lambda rows: rows))
-    return place.sources[op.name]
+def _source(op: ops.Source, inputs: list[Machine], types: Types, site: Site) -> Machine:
+    if site.given is not None:
+        return site.given[op.name]
+    site.sources[op.name] = site.put(Primitive(site.queue, 1, lambda rows: rows))
+    return site.sources[op.name]
 
 
-def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], types: Types, place: Place) -> Machine:
+def _loop(op: ops.Fixpoint | ops.FixpointDelta, inputs: list[Machine], types: Types, site: Site) -> Machine:
     """The body between a loop entry and a loop exit: imports are I of what enters, D of the sinks is what leaves."""
-    body, clock = (op.body, None) if isinstance(op, ops.Fixpoint) else (op.derivative, place.clock)
-    entry, level = _entry(op, inputs, place)
-    inside = Place(place.queue, entry.body, level if clock is None else clock)
+    body, clock = (op.body, None) if isinstance(op, ops.Fixpoint) else (op.derivative, site.clock)
+    entry, level = _entry(op, inputs, site)
+    inside = Site(site.queue, entry.body, level if clock is None else clock)
     imports = [inside.integrate(inside.put(port), level) for port in entry.ports]
-    feedback = {name: inside.put(Delay(place.queue, level)) for name in body.sinks}
+    feedback = {name: inside.put(Delay(site.queue, level)) for name in body.sinks}
     sinks = compile_circuit(body, replace(inside, imports=imports, feedback=feedback))
     for name, machine in sinks.items():
         machine.connect(feedback[name], 0)
     changes = [inside.differentiate(machine, level) for machine in sinks.values()]
-    return inside.put(Exit(place.queue, list(sinks), entry, level, [inside.clock]), *changes)
+    return inside.put(Exit(site.queue, list(sinks), entry, level, [inside.clock]), *changes)
 
 
-def _bracket(op: ops.Bracket, inputs: list[Machine], types: Types, place: Place) -> Machine:
+def _bracket(op: ops.Bracket, inputs: list[Machine], types: Types, site: Site) -> Machine:
     """The body between a loop entry and a loop exit that watches all of its nodes."""
-    entry, level = _entry(op, inputs, place)
-    inside = Place(place.queue, entry.body, level)
+    entry, level = _entry(op, inputs, site)
+    inside = Site(site.queue, entry.body, level)
     sinks = compile_circuit(op.body, replace(inside, imports=[inside.put(port) for port in entry.ports]))
     clocks = range(level - op.body.reach, level)
-    leaving = WatchingExit(place.queue, list(sinks), entry, level, clocks, len(inside.watched))
+    leaving = WatchingExit(site.queue, list(sinks), entry, level, clocks, len(inside.watched))
     return inside.put(leaving, *sinks.values(), *inside.watched)
 
 
-def _entry(op: ops.Operator, inputs: list[Machine], place: Place) -> tuple[Entry, int]:
+def _entry(op: ops.Operator, inputs: list[Machine], site: Site) -> tuple[Entry, int]:
     """The entry of a loop with a controller of its own, and its level."""
-    controller = Controller(place.controller.level + 1)
-    place.controller.inner.append(controller)
-    entry = Entry(place.queue, len(inputs), controller, ITERATION_LIMIT, op.keyword)
-    place.put(entry, *inputs)
+    controller = Controller(site.controller.level + 1)
+    site.controller.inner.append(controller)
+    entry = Entry(site.queue, len(inputs), controller, ITERATION_LIMIT, op.keyword)
+    site.put(entry, *inputs)
     return entry, controller.level
 
 
-def _call(op: ops.Call, inputs: list[Machine], types: Types, place: Place) -> Machine:
+def _call(op: ops.Call, inputs: list[Machine], types: Types, site: Site) -> Machine:
     """The machines of the circuit among those of the one around it."""
-    sinks = compile_circuit(op.circuit, replace(place, given=op.named(inputs)))
-    return place.function(lambda *rows: Bundle(dict(zip(sinks, rows, strict=True))), *sinks.values())
+    sinks = compile_circuit(op.circuit, replace(site, given=op.named(inputs)))
+    return site.function(lambda *rows: Bundle(dict(zip(sinks, rows, strict=True))), *sinks.values())
 
 
-def _window(op: ops.Window, inputs: list[Machine], types: Sequence[ZSetType], place: Place) -> Machine:
+def _window(op: ops.Window, inputs: list[Machine], types: Sequence[ZSetType], site: Site) -> Machine:
     """The time is the latest of the clock and of a delay in its cycle."""
     rows, clock = inputs
-    before = place.put(Delay(place.queue, place.clock))
-    now = place.function(latest, clock, before)
+    before = site.put(Delay(site.queue, site.clock))
+    now = site.function(latest, clock, before)
     now.connect(before, 0)
-    return place.function(lambda content, time: recent(op, content, time, types[0].schema), rows, now)
+    return site.function(lambda content, time: recent(op, content, time, types[0].schema), rows, now)
 
 
-NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Place], Machine]] = {
+NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Site], Machine]] = {
     ops.Source: _source,
-    ops.Constant: lambda op, inputs, types, place: place.function(lambda: ZSet.of(op.rows)),
-    ops.Import: lambda op, inputs, types, place: place.imports[op.index],
-    ops.Feedback: lambda op, inputs, types, place: place.feedback[op.name],
-    ops.Delay: lambda op, inputs, types, place: place.delay(op, *inputs),
-    ops.Integrate: lambda op, inputs, types, place: place.integrate(inputs[0], place.clock - op.outer),
-    ops.Differentiate: lambda op, inputs, types, place: place.differentiate(inputs[0], place.clock - op.outer),
-    ops.BackEdge: lambda op, inputs, types, place: place.delay(op),
-    ops.Component: lambda op, inputs, types, place: place.function(lambda bundle: bundle.relations[op.name], *inputs),
+    ops.Constant: lambda op, inputs, types, site: site.function(lambda: ZSet.of(op.rows)),
+    ops.Import: lambda op, inputs, types, site: site.imports[op.index],
+    ops.Feedback: lambda op, inputs, types, site: site.feedback[op.name],
+    ops.Delay: lambda op, inputs, types, site: site.delay(op, *inputs),
+    ops.Integrate: lambda op, inputs, types, site: site.integrate(inputs[0], site.clock - op.outer),
+    ops.Differentiate: lambda op, inputs, types, site: site.differentiate(inputs[0], site.clock - op.outer),
+    ops.BackEdge: lambda op, inputs, types, site: site.delay(op),
+    ops.Component: lambda op, inputs, types, site: site.function(lambda bundle: bundle.relations[op.name], *inputs),
     ops.Bracket: _bracket,
     ops.Call: _call,
     ops.Window: _window,

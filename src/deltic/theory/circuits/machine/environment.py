@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Rows
-from deltic.theory.circuits.machine.compile import Place, compile_circuit
+from deltic.theory.circuits.machine.compile import Site, compile_circuit
 from deltic.theory.circuits.machine.events import Data, Queue
 from deltic.theory.circuits.machine.nodes import Controller, Output
 
@@ -18,9 +18,9 @@ class DataflowMachine:
     def __init__(self, circuit: Circuit) -> None:
         self._queue = Queue()
         self._controller = Controller(level=0)
-        place = Place(self._queue, self._controller, clock=0)
-        sinks = compile_circuit(circuit, place)
-        self._sources = place.sources
+        site = Site(self._queue, self._controller, clock=0)
+        sinks = compile_circuit(circuit, site)
+        self._sources = site.sources
         self._outputs = {name: Output(self._queue) for name in sinks}
         for name, machine in sinks.items():
             machine.connect(self._outputs[name], 0)

@@ -84,7 +84,7 @@ def evaluate(formula: Formula, columns: Columns, model: Model) -> Rows:
     >>> evaluate(~atom("e", "x", "y"), ("x", "y"), model)
     Traceback (most recent call last):
     ...
-    deltic.theory.formulas.evaluate.NotRangeRestrictedError: not range-restricted in x, y: ¬e(x, y)
+    deltic.theory.formulas.range_restricted.NotRangeRestrictedError: not range-restricted in x, y: ¬e(x, y)
     """
     simple = simplify(formula)
     if isinstance(simple, Bottom):
