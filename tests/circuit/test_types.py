@@ -2,30 +2,128 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import re
+
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import types as spark
 
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import BundleType, Column, Schema, Type, ZSetType
+from deltic.errors import ProgramError, UnsupportedError
+from tests.circuit.random_values import TYPES
+
+
+@given(TYPES)
+def test_arrow_and_back(type_):
+    assert Type.of_arrow(type_.arrow) is type_
 
 
 @pytest.mark.parametrize(
-    ("type_", "arrow"),
+    ("arrow", "type_"),
     [
-        (Type.INT64, pa.int64()),
-        (Type.UINT64, pa.uint64()),
-        (Type.FLOAT64, pa.float64()),
-        (Type.STRING, pa.string()),
-        (Type.BOOLEAN, pa.bool_()),
-        (Type.DATE, pa.date32()),
-        (Type.TIMESTAMP_NTZ, pa.timestamp("us")),
+        (pa.large_string(), Type.STRING),
+        (pa.string_view(), Type.STRING),
+        (pa.large_binary(), Type.BINARY),
+        (pa.binary(16), Type.BINARY),
+        (pa.dictionary(pa.int8(), pa.string()), Type.STRING),
+        (pa.timestamp("ns", "Europe/Paris"), Type.TIMESTAMP),
+        (pa.timestamp("s"), Type.TIMESTAMP_NTZ),
+        (pa.duration("ns"), Type.DAY_TIME_INTERVAL),
+        (pa.date64(), Type.DATE),
+        (pa.float16(), Type.FLOAT32),
+        (pa.decimal256(38, 2), Type.decimal(38, 2)),
+        (pa.large_list(pa.int8()), Type.array(Type.INT8.or_null)),
+        (pa.list_(pa.field("x", pa.int8(), nullable=False), 3), Type.array(Type.INT8)),
     ],
 )
-def test_arrow_type(type_, arrow):
-    assert type_.arrow == arrow
+def test_other_layouts_of_arrow(arrow, type_):
+    assert Type.of_arrow(arrow) is type_
 
 
-def test_every_type_has_an_arrow_type():
-    assert len({t.arrow for t in Type.simple()}) == len(Type.simple())
+@pytest.mark.parametrize("arrow", [pa.decimal256(39, 2), pa.decimal128(5, -2), pa.time64("us"), pa.null()])
+def test_types_that_arrow_alone_has(arrow):
+    with pytest.raises(UnsupportedError, match=r"Arrow's type .* is not supported"):
+        Type.of_arrow(arrow)
+
+
+@given(TYPES)
+def test_spark_and_back(type_):
+    """Spark has no unsigned integers: they are the next wider integers there."""
+    wider = str(type_)
+    for narrow, wide in UNSIGNED.items():
+        wider = re.sub(rf"(?<![\w\"]){narrow}\b", wide, wider)
+    if "uint" not in str(type_):
+        assert Type.of_spark(type_.spark) is type_
+    elif '"' not in wider:
+        assert str(Type.of_spark(type_.spark)) == wider
+
+
+UNSIGNED = {"uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "decimal(20, 0)"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "ddl"),
+    [
+        (Type.UINT64, "decimal(20,0)"),
+        (Type.TIMESTAMP, "timestamp"),
+        (Type.TIMESTAMP_NTZ, "timestamp_ntz"),
+        (Type.YEAR_MONTH_INTERVAL, "interval year to month"),
+        (Type.array(Type.struct([Column("x", Type.UINT32)])), "array<struct<x:bigint>>"),
+        (Type.map(Type.STRING, Type.BINARY), "map<string,binary>"),
+    ],
+)
+def test_types_as_spark_calls_them(type_, ddl):
+    assert type_.spark.simpleString() == ddl
+
+
+def test_types_that_spark_alone_has():
+    assert Type.of_spark(spark.VarcharType(3)) is Type.STRING
+    assert Type.of_spark(spark.DayTimeIntervalType(1, 2)) is Type.DAY_TIME_INTERVAL
+    with pytest.raises(UnsupportedError, match=r"Spark's type void is not supported"):
+        Type.of_spark(spark.NullType())
+
+
+@given(st.lists(st.tuples(TYPES, st.booleans()), max_size=3))
+def test_text_and_back(types):
+    builder = CircuitBuilder()
+    columns = tuple(Column(f"c{i}", type_, nullable) for i, (type_, nullable) in enumerate(types))
+    builder.add(ops.Sink("v"), builder.add(ops.Source("s", Schema(columns))))
+    circuit = builder.build()
+    assert parse_circuit(str(circuit)) == circuit
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("decimal", "decimal is written decimal(precision, scale)"),
+        ("decimal(39, 0)", "has 1 to 38 digits"),
+        ("decimal(int8, 0)", "decimal is written decimal(precision, scale)"),
+        ("int64(3)", "int64 is written int64"),
+        ("array{x: int64}", "array is written array(type)"),
+        ("map(int64?, int64)", "where the first is never NULL"),
+        ("struct{x: int64, x: int64}", "distinct names, found x, x"),
+        ("array(int46)", "there is no type `int46`"),
+    ],
+)
+def test_texts_that_are_no_type(text, reason):
+    with pytest.raises(ProgramError) as caught:
+        parse_circuit(f"%0 = source s : set{{x: {text}}}")
+    assert reason in str(caught.value)
+
+
+def test_there_is_one_object_for_each_type():
+    made = Type.map(Type.STRING, Type.array(Type.decimal(3, 1)).or_null)
+    assert made is Type.map(Type.STRING, Type.array(Type.decimal(3, 1)).or_null)
+    assert pickle.loads(pickle.dumps(made)) is made
+    assert copy.deepcopy(made) is made
+    assert made is not Type.map(Type.STRING, Type.array(Type.decimal(3, 1)))
 
 
 def test_numeric_types():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import cast_type, operands_of
-from deltic.circuit.types import Type
+from deltic.circuit.types import Kind, Type
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,14 +24,15 @@ def _connection() -> duckdb.DuckDBPyConnection:
         import duckdb
 
         _local.connection = duckdb.connect(":memory:", config={"threads": 1})
+        _local.connection.execute("SET TimeZone = 'UTC'")
     connection: duckdb.DuckDBPyConnection = _local.connection
     return connection
 
 
-def evaluate_function(node: exp.Expression, operands: Sequence[pa.ChunkedArray | pa.Array]) -> pa.Array:
+def evaluate_function(node: exp.Expression, operands: Sequence[pa.ChunkedArray | pa.Array], result: Type) -> pa.Array:
     """The values of one function node over columns of its operands' values, NULL where undefined.
 
-    `operands` holds one array of n values for each of `operands_of(node)`; the result has n values.
+    `operands` holds one array of n values for each of `operands_of(node)`; n values of type `result` come back.
     """
     import pyarrow as pa
 
@@ -44,29 +45,39 @@ def evaluate_function(node: exp.Expression, operands: Sequence[pa.ChunkedArray |
     connection = _connection()
     connection.register("operands", table)
     try:
-        result: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
+        found: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
     finally:
         connection.unregister("operands")
-    column = result.column("r")
+    column = found.column("r").cast(result.arrow)
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _sql(call: exp.Expression, types: Sequence[Any]) -> str:
-    """The call in DuckDB's SQL, NULL where DuckDB would fail.
-
-    A text is a number only when it is written as one, and then exactly.
-    """
-    import pyarrow as pa
-
-    if isinstance(call, exp.TryCast) and pa.types.is_string(types[0]) and cast_type(call) in _NUMBERS:
-        pattern = _NUMBERS[cast_type(call)]
-        return f"CASE WHEN regexp_full_match(a0, '{pattern}') THEN TRY_CAST(a0 AS {call.to.sql('duckdb')}) END"
+    """The call in DuckDB's SQL, NULL where DuckDB would fail."""
+    if isinstance(call, exp.TryCast):
+        return _cast(Type.of_arrow(types[0]), cast_type(call), call.to.sql("duckdb"))
     text = call.sql(dialect="duckdb")
     return f"TRY({f'CAST({text} AS BIGINT)' if isinstance(call, exp.Length | exp.StrPosition) else text})"
 
 
-_NUMBERS = {
-    Type.INT64: "[+-]?[0-9]+",
-    Type.UINT64: "[+]?[0-9]+",
-    Type.FLOAT64: "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?",
-}
+def _cast(source: Type, target: Type, name: str) -> str:
+    """The cast of a0 to the type of that name.
+
+    A text is a number only when it is written as one, and then exactly; a time only when it is of the years 1 to 9999.
+    """
+    if (source, target) == (Type.STRING, Type.BINARY):
+        return "encode(a0)"
+    if (source, target) == (Type.BINARY, Type.STRING):
+        return "TRY(decode(a0))"
+    cast = f"TRY_CAST(a0 AS {name})"
+    if source is Type.STRING and target.is_numeric:
+        pattern = _UNSIGNED if target.is_integer and not target.signed else _INTEGER if target.is_integer else _DECIMAL
+        return f"CASE WHEN regexp_full_match(a0, '{pattern}') THEN {cast} END"
+    if source is Type.STRING and target.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        return f"CASE WHEN {cast} >= '0001-01-01'::{name} AND {cast} < '9999-12-31'::DATE + 1 THEN {cast} END"
+    return cast
+
+
+_INTEGER = "[+-]?[0-9]+"
+_UNSIGNED = "[+]?[0-9]+"
+_DECIMAL = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"

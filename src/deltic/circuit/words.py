@@ -8,7 +8,10 @@ _PLAIN = re.compile(r"[^\W\d]\w*")
 SYNTAX = frozenset(
     (
         *("AND", "OR", "NOT", "IS", "NULL", "TRUE", "FALSE", "AS", "CASE", "WHEN", "THEN", "ELSE", "END", "TRY_CAST"),
-        *("BIGINT", "UBIGINT", "DOUBLE", "TEXT", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "inf", "nan"),
+        *("COALESCE", "DISTINCT", "FROM", "inf", "nan"),
+        *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "REAL"),
+        *("DOUBLE", "DECIMAL", "TEXT", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL", "STRUCT"),
+        *("MAP", "YEAR", "MONTH", "DAY", "SECOND", "TO"),
         *("outer", "sets", "partial"),
     )
 )

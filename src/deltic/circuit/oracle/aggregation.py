@@ -15,8 +15,9 @@ from typing import Any
 from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
-from deltic.circuit.oracle.evaluate import in_order, wrap
+from deltic.circuit.oracle.arithmetic import wrap
 from deltic.circuit.types import Schema, Type
+from deltic.circuit.values import in_order
 
 Row = tuple[Any, ...]
 Rows = ZSet[Row]

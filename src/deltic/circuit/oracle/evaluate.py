@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -10,11 +9,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import cast_type, is_function, operands_of, type_of
+from deltic.circuit.expressions import is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
+from deltic.circuit.oracle.arithmetic import calculate, convert_number, negate, wrap
 from deltic.circuit.types import Type
-
-_MASK = (1 << 64) - 1
+from deltic.circuit.values import from_arrow, in_order, to_arrow
 
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], bool]] = {
     exp.EQ: operator.eq,
@@ -23,28 +22,12 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], bool]] = {
     exp.LTE: operator.le,
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
-}
-_INTEGER: dict[type[exp.Expression], Callable[[int, int], int | None]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.Div: lambda a, b: _quotient(a, b) if b else None,
-    exp.IntDiv: lambda a, b: _quotient(a, b) if b else None,
-    exp.Mod: lambda a, b: a - b * _quotient(a, b) if b else None,
-    exp.Pow: lambda a, b: pow(a, b, 1 << 64) if b >= 0 else None,
-    exp.BitwiseAnd: operator.and_,
-    exp.BitwiseOr: operator.or_,
-    exp.BitwiseXor: operator.xor,
-    exp.BitwiseLeftShift: lambda a, b: a << (b & 63),
-    exp.BitwiseRightShift: lambda a, b: a >> (b & 63),
-}
-_FLOAT: dict[type[exp.Expression], Callable[[float, float], float | None]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.Div: lambda a, b: a / b if b else None,
-    exp.Mod: lambda a, b: math.fmod(a, b) if b else None,
-    exp.Pow: lambda a, b: _float_power(a, b),
+}  # Nodes that look at NULLs themselves.
+_WITH_NULLS: dict[type[exp.Expression], Callable[..., Any]] = {
+    exp.Is: lambda value: value is None,
+    exp.NullSafeEQ: lambda a, b: in_order(a) == in_order(b),
+    exp.NullSafeNEQ: lambda a, b: in_order(a) != in_order(b),
+    exp.Coalesce: lambda *values: next((value for value in values if value is not None), None),
 }
 
 
@@ -58,38 +41,27 @@ def evaluate(expression: exp.Expression, row: Mapping[str, Any], types: Mapping[
         return bool(expression.this)
     if isinstance(expression, exp.And | exp.Or):
         return _logic(expression, row, types)
-    values = [evaluate(child, row, types) for child in operands_of(expression)]
-    if isinstance(expression, exp.Is):
-        return values[0] is None
-    if any(v is None for v in values):
+    if isinstance(expression, exp.Case):
+        return _case(expression, row, types)
+    operands = operands_of(expression)
+    values = [evaluate(child, row, types) for child in operands]
+    if type(expression) in _WITH_NULLS:
+        return _WITH_NULLS[type(expression)](*values)
+    if not values or any(v is None for v in values):
         return None
-    return _apply(expression, values, [type_of(child, types) for child in operands_of(expression)])
+    return _apply(expression, values, [type_of(child, types) for child in operands], type_of(expression, types))
 
 
-def wrap(value: int, type_: Type) -> int:
-    """An integer reduced to 64 bits, signed or not."""
-    value &= _MASK
-    return value - (1 << 64) if type_ is Type.INT64 and value >> 63 else value
+def _case(expression: exp.Case, row: Mapping[str, Any], types: Mapping[str, Type]) -> Any:
+    """The value of the first branch whose condition is true, neither false nor NULL."""
+    for branch in expression.args["ifs"]:
+        if evaluate(branch.this, row, types) is True:
+            return evaluate(branch.args["true"], row, types)
+    default = expression.args.get("default")
+    return None if default is None else evaluate(default, row, types)
 
 
-def convert_number(value: float, source: Type, target: Type) -> int | float | None:
-    """A number as another numeric type: bits are kept between integers, floats lose their fraction."""
-    if target is Type.FLOAT64:
-        return float(value)
-    if source is not Type.FLOAT64:
-        return wrap(int(value), target)
-    low, high = (-(2.0**63), 2.0**63) if target is Type.INT64 else (0.0, 2.0**64)
-    return int(value) if low <= value < high else None
-
-
-def in_order(value: Any) -> Any:
-    """What compares as the value does: NaN equals itself and is above every other float, as in SQL."""
-    if isinstance(value, float):
-        return (1, 0.0) if math.isnan(value) else (0, value)
-    return value
-
-
-def _apply(expression: exp.Expression, values: list[Any], types: list[Type]) -> Any:
+def _apply(expression: exp.Expression, values: list[Any], types: list[Type], result: Type) -> Any:
     kind = type(expression)
     if kind in _COMPARE:
         return _COMPARE[kind](*map(in_order, values))
@@ -100,34 +72,21 @@ def _apply(expression: exp.Expression, values: list[Any], types: list[Type]) -> 
     if kind is exp.Not:
         return not values[0]
     if kind is exp.Neg:
-        return -values[0] if types[0] is Type.FLOAT64 else wrap(-values[0], types[0])
+        return negate(values[0], result)
     if kind is exp.BitwiseNot:
-        return wrap(~values[0], types[0])
-    if isinstance(expression, exp.TryCast) and types[0].is_numeric and cast_type(expression).is_numeric:
-        return convert_number(values[0], types[0], cast_type(expression))
+        return wrap(~values[0], result)
+    if isinstance(expression, exp.TryCast) and types[0].is_numeric and result.is_numeric:
+        return convert_number(values[0], types[0], result)
     if is_function(expression):
-        return _function(expression, tuple(values), tuple(types))
-    return _arithmetic(kind, values, types[0])
-
-
-def _arithmetic(kind: type[exp.Expression], values: list[Any], type_: Type) -> Any:
-    if type_ is Type.FLOAT64:
-        try:
-            result = _FLOAT[kind](*values)
-            return math.nan if result is not None and math.isnan(result) else result
-        except (ArithmeticError, ValueError):
-            return None
-    result = _INTEGER[kind](*values)
-    return None if result is None else wrap(result, type_)
+        return _function(expression, tuple(values), tuple(types), result)
+    return calculate(kind, values[0], values[1], (types[0], types[1]), result)
 
 
 @lru_cache(maxsize=1 << 16)
-def _function(expression: exp.Expression, values: tuple[Any, ...], types: tuple[Type, ...]) -> Any:
+def _function(expression: exp.Expression, values: tuple[Any, ...], types: tuple[Type, ...], result: Type) -> Any:
     """The value of a function of these operands; kept, because a query to DuckDB costs a millisecond."""
-    import pyarrow as pa
-
-    arrays = [pa.array([v], t.arrow) for v, t in zip(values, types, strict=True)]
-    return evaluate_function(expression, arrays)[0].as_py()
+    arrays = [to_arrow([v], t) for v, t in zip(values, types, strict=True)]
+    return from_arrow(evaluate_function(expression, arrays, result), result)[0]
 
 
 def _logic(expression: exp.Expression, row: Mapping[str, Any], types: Mapping[str, Type]) -> bool | None:
@@ -143,13 +102,3 @@ def _literal(expression: exp.Literal) -> Any:
     if expression.is_string:
         return expression.this
     return int(expression.this) if expression.is_int else float(expression.this)
-
-
-def _quotient(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _float_power(a: float, b: float) -> float | None:
-    result = a**b
-    return None if isinstance(result, complex) else result

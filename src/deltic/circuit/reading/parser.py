@@ -18,6 +18,7 @@ _SHOWN = {
     "BRACKETS": "expressions in [brackets]",
     "ROWS": "rows in {braces}",
     "DEPTH": "a depth such as ^1",
+    "NULLABLE": "`?`",
     "$END": "the end",
     "EQUAL": "`=`",
     "COLON": "`:`",

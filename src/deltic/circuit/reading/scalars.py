@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import reduce
 
 import sqlglot
 from sqlglot import exp
 
-from deltic.circuit.expressions import columns_of, show
+from deltic.circuit.expressions import columns_of, is_null, show
 from deltic.circuit.words import SYNTAX
 
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
-_PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr"}
+_PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr", "ifs", "true", "default"}
 
 
 def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
@@ -47,6 +48,15 @@ def split(text: str) -> Iterator[str]:
         yield text[start:].strip()
 
 
+def _is_extreme(node: exp.Case) -> bool:
+    """Whether this is how LEAST or GREATEST is written, with a case for NULL, which DuckDB's own pass over."""
+    default, branches = node.args.get("default"), node.args["ifs"]
+    if not isinstance(default, exp.Least | exp.Greatest) or not isinstance(branches[0].args["true"], exp.Null):
+        return False
+    tests = [is_null(argument.copy()) for argument in (default.this, *default.expressions)]
+    return len(branches) == 1 and branches[0].this == reduce(lambda a, b: exp.Or(this=a, expression=b), tests)
+
+
 def _as_column(word: str, columns: Collection[str]) -> str:
     return f'"{word}"' if word in columns and word not in SYNTAX else word
 
@@ -63,9 +73,9 @@ def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
             node.replace(exp.Identifier(this=node.name))
         elif isinstance(node, exp.Paren) and not keep_parentheses:
             node.replace(node.this)
-        elif isinstance(node, exp.Case) and isinstance(node.args.get("default"), exp.Least | exp.Greatest):
-            node.replace(node.args["default"])  # DuckDB's ignore NULL, so they are written with a case for it
-        elif not isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.DataType | exp.Case):
+        elif isinstance(node, exp.Case) and _is_extreme(node):
+            node.replace(node.args["default"])
+        elif not isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.DataType):
             for name in set(node.args) - _PARTS:
                 node.set(name, None)
     tree: exp.Expression = holder.this

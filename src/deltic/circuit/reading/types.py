@@ -7,10 +7,11 @@ from typing import Any
 from lark import Token, Tree
 
 from deltic.circuit.reading.places import Places
-from deltic.circuit.types import BundleType, Column, EdgeType, Schema, Type, ZSetType
+from deltic.circuit.types import BundleType, Column, EdgeType, Kind, Schema, Type, ValueType, ZSetType
 from deltic.circuit.words import unquoted
 
 _TYPES = {str(type_): type_ for type_ in Type.simple()}
+_KINDS = {kind.value: kind for kind in Kind}
 
 
 def read_type(tree: Tree[Token], places: Places) -> EdgeType:
@@ -33,8 +34,44 @@ def _zset(parts: list[Any], places: Places) -> ZSetType:
 
 
 def _column(parts: list[Any], places: Places) -> Column:
-    name, type_ = parts
-    bare = type_.removesuffix("?")
-    if bare not in _TYPES:
-        raise places.unknown(type_, "type", _TYPES)
-    return Column(unquoted(name), _TYPES[bare], bare != type_)
+    name, value = parts
+    type_ = _value(value.children, places)
+    return Column(unquoted(name), type_.type, type_.nullable)
+
+
+def _value(parts: list[Any], places: Places) -> ValueType:
+    """The type of a column, a field, an element; with NULL or without."""
+    name, *arguments, fields, nullable = parts
+    arguments = [argument.children for argument in arguments if argument is not None]
+    if name not in _KINDS:
+        raise places.unknown(name, "type", _KINDS)
+    try:
+        return ValueType(_type(_KINDS[name], arguments, fields, places), nullable is not None)
+    except ValueError as error:
+        raise places.error(name, str(error)) from None
+
+
+def _type(kind: Kind, arguments: list[Any], fields: Tree[Token] | None, places: Places) -> Type:
+    """The type of a kind with what stands in its (parentheses) and {braces}; ValueError where that does not fit."""
+    if kind is Kind.STRUCT and fields is not None and not arguments:
+        columns: list[Any] = [column.children for column in fields.children if isinstance(column, Tree)]
+        return Type.struct(_column(column, places) for column in columns)
+    if fields is None and kind is Kind.DECIMAL:
+        digits = [int(first) for first, *rest in arguments if first.isdecimal() and not any(rest)]
+        if len(digits) == len(arguments) == 2:
+            return Type.decimal(*digits)
+    elif fields is None and not (arguments or kind in (Kind.ARRAY, Kind.STRUCT, Kind.MAP)):
+        return _TYPES[kind.value]
+    elif fields is None and (kind, len(arguments)) in ((Kind.ARRAY, 1), (Kind.MAP, 2)):
+        *keys, last = (_value(argument, places) for argument in arguments)
+        if not any(key.nullable for key in keys):
+            return Type.array(last) if kind is Kind.ARRAY else Type.map(keys[0].type, last)
+    raise ValueError(f"{kind.value} is written {_FORMS.get(kind, kind.value)}")
+
+
+_FORMS = {
+    Kind.DECIMAL: "decimal(precision, scale)",
+    Kind.ARRAY: "array(type)",
+    Kind.STRUCT: "struct{name: type, ...}",
+    Kind.MAP: "map(type, type), where the first is never NULL",
+}

@@ -207,7 +207,7 @@ def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:
     zero = b == 0
     divisor = np.where(zero, 1.0, b)
     if kind is exp.Mod:
-        return np.fmod(a, divisor), zero | (np.isinf(a) & ~np.isnan(b))
+        return np.fmod(a, divisor), zero
     return a / divisor, zero
 
 
@@ -238,8 +238,8 @@ def _function(expression: exp.Expression, results: list[Result], types: list[Typ
     for (array, nulls), type_ in zip(results, types, strict=True):
         column = decode(stored(array, type_), type_, columns.interner)
         operands.append(column if nulls is None else pc.if_else(pa.array(~nulls), column, pa.scalar(None, column.type)))
-    found = evaluate_function(expression, operands)
     type_ = type_of(expression, columns.types)
+    found = evaluate_function(expression, operands, type_)
     undefined = found.is_null().to_numpy(zero_copy_only=False) if found.null_count else None
     if type_ is Type.STRING:
         return columns.interner.encode(found.fill_null("")), undefined
