@@ -37,6 +37,16 @@ def test_make_targets_exist(page: str):
     assert named <= targets
 
 
+def test_files_and_folders_exist():
+    """Those that CONTRIBUTING names, from the root or from the package, or by their last name alone."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|txt|toml|lock)))`", text))
+    files = [path for folder in ("src/deltic", "tests") for path in (ROOT / folder).rglob("*")]
+    assert len(named) > 10
+    gone = {n for n in named if not any((base / n).exists() for base in (ROOT, ROOT / "src/deltic"))}
+    assert gone <= {path.name for path in files}
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_links_lead_somewhere(page: str):
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8"))
