@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +13,21 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from tests.differential.circuits import sources_of
 
-ENGINES = {"local": LocalEngine, "reference": ReferenceEngine}
+# The reference, and the local engine under each strategy and refresh policy.
+ENGINES: dict[str, Callable[[Circuit], Engine]] = {
+    "reference": ReferenceEngine,
+    "local": LocalEngine,
+    "local, elastic": partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.INCREMENTAL)),
+    "local, full": partial(LocalEngine, strategy=Strategy.FULL, refresh=Refresh(Policy.INCREMENTAL)),
+    "local, recomputed": partial(LocalEngine, refresh=Refresh(Policy.FULL)),
+    "local, abandoned": partial(LocalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
+}
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]
 
@@ -29,8 +40,8 @@ class Driver:
         self.schemas = {name: source.schema for name, source in sources_of(circuit).items()}
 
     @classmethod
-    def of_program(cls, kind: str, program: str) -> Driver:
-        circuit = lower(check([parse(program)]))
+    def of_program(cls, kind: str, program: str | Circuit) -> Driver:
+        circuit = program if isinstance(program, Circuit) else lower(check([parse(program)]))
         return cls(ENGINES[kind](circuit), circuit)
 
     def batch(self, table: str, pairs: Iterable[tuple[tuple, int]]) -> pa.Table:

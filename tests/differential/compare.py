@@ -6,6 +6,7 @@ so that leaving out an epoch or a row always gives another run.
 
 from __future__ import annotations
 
+import itertools
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.protocol import WEIGHT, Engine, EpochResult
+from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
+from deltic.errors import ChangeError
 from tests.differential.circuits import sources_of
 
 Contents = Mapping[str, frozenset[Row]]
@@ -47,22 +49,30 @@ def changes_between(old: Contents, new: Contents) -> dict[str, Rows]:
 def first_disagreement(
     circuit: Circuit, run: Sequence[Contents], make: MakeEngine = LocalEngine
 ) -> Disagreement | None:
-    """The first difference between an engine and the reference on a run; None when there is none.
+    """The first difference between an engine and the reference on a run; None when there is none."""
+    changes = [changes_between(old, new) for old, new in itertools.pairwise([{}, *run])]
+    return first_disagreement_on(circuit, [(change, "error") for change in changes], make)
 
-    An engine's exception is a disagreement; one of the reference is raised.
+
+def first_disagreement_on(
+    circuit: Circuit, epochs: Sequence[tuple[Mapping[str, Rows], Conflicts]], make: MakeEngine = LocalEngine
+) -> Disagreement | None:
+    """The first difference between an engine and the reference on changes under a policy for conflicts.
+
+    What the reference refuses the engine is to refuse too. Another exception of the engine is a
+    disagreement; one of the reference is raised.
     """
     epoch = -1
     reference = ReferenceEngine(circuit)
-    contents: Contents = {}
     try:
         engine = make(circuit)
-        for epoch, following in enumerate(run):
-            batches = batches_of(circuit, changes_between(contents, following))
-            expected = _by_reference(reference, batches)
-            found = _compare_epoch(circuit, epoch, engine.apply(batches), expected, engine, reference)
-            if found is not None:
-                return found
-            contents = following
+        for epoch, (changes, conflicts) in enumerate(epochs):
+            batches = batches_of(circuit, changes)
+            expected = _by_reference(reference, batches, conflicts)
+            found = _by_engine(engine, batches, conflicts)
+            difference = _compare_epoch(circuit, epoch, found, expected, engine, reference)
+            if difference is not None:
+                return difference
     except ReferenceFailed:
         raise
     except Exception:  # noqa: BLE001
@@ -74,11 +84,23 @@ class ReferenceFailed(Exception):
     """The reference itself could not apply an epoch: the run is at fault."""
 
 
-def _by_reference(reference: ReferenceEngine, batches: Mapping[str, pa.Table]) -> EpochResult:
+def _by_reference(
+    reference: ReferenceEngine, batches: Mapping[str, pa.Table], conflicts: Conflicts
+) -> EpochResult | ChangeError:
     try:
-        return reference.apply(batches)
+        return _by_engine(reference, batches, conflicts)
     except Exception as failure:
         raise ReferenceFailed from failure
+
+
+def _by_engine(engine: Engine, batches: Mapping[str, pa.Table], conflicts: Conflicts) -> EpochResult | ChangeError:
+    """What an engine makes of an epoch; a refused one is tried in two phases, an applied one aborted first."""
+    try:
+        with engine.prepare(batches, conflicts):
+            pass
+        return engine.apply(batches, conflicts)
+    except ChangeError as error:
+        return error
 
 
 def batches_of(circuit: Circuit, changes: Mapping[str, Rows]) -> dict[str, pa.Table]:
@@ -88,7 +110,12 @@ def batches_of(circuit: Circuit, changes: Mapping[str, Rows]) -> dict[str, pa.Ta
 
 
 def _compare_epoch(
-    circuit: Circuit, epoch: int, found: EpochResult, expected: EpochResult, engine: Engine, reference: Engine
+    circuit: Circuit,
+    epoch: int,
+    found: EpochResult | ChangeError,
+    expected: EpochResult | ChangeError,
+    engine: Engine,
+    reference: Engine,
 ) -> Disagreement | None:
     for what, actual, wanted in _observations(circuit, found, expected, engine, reference):
         if actual != wanted:
@@ -97,17 +124,30 @@ def _compare_epoch(
 
 
 def _observations(
-    circuit: Circuit, found: EpochResult, expected: EpochResult, engine: Engine, reference: Engine
+    circuit: Circuit,
+    found: EpochResult | ChangeError,
+    expected: EpochResult | ChangeError,
+    engine: Engine,
+    reference: Engine,
 ) -> Iterator[tuple[str, Any, Any]]:
     """What is to be equal after an epoch: a name, the engine's and the reference's value."""
-    for name in sorted({*found.changes, *expected.changes}):
-        yield f"changes of {name}", _consolidated(found, name), _changes(expected, name)
+    if isinstance(found, ChangeError) or isinstance(expected, ChangeError):
+        yield "refused", _refusal(found), _refusal(expected)
+    else:
+        for name in sorted({*found.changes, *expected.changes}):
+            yield f"changes of {name}", _consolidated(found, name), _changes(expected, name)
+        yield "rows_in", found.rows_in, expected.rows_in
     for name in sorted(circuit.sinks):
         yield f"rows of {name}", _rows(engine.read(name)), _rows(reference.read(name))
+        yield f"weights of {name}", from_arrow(engine.read(name, counted=True)), _rows(reference.read(name))
         yield f"count of {name}", engine.count(name), reference.count(name)
     for name in sorted(sources_of(circuit)):
         yield f"rows of table {name}", _rows(engine.read(name, table=True)), _rows(reference.read(name, table=True))
-    yield "rows_in", found.rows_in, expected.rows_in
+
+
+def _refusal(result: EpochResult | ChangeError) -> str:
+    """Which table's change was refused; engines may name another row of it."""
+    return str(result).split(":")[0] if isinstance(result, ChangeError) else "accepted"
 
 
 def _changes(result: EpochResult, name: str) -> Rows:

@@ -1,8 +1,12 @@
-"""The form of a batch of changes: what every engine may rely on before it looks at a row."""
+"""Batches of changes: handles of rows with weights, and their form, on which every engine may rely.
+
+A batch is a table in memory, or something that can become one, such as a DataFrame: rows move when they are asked for.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from deltic.circuit.types import Schema
 from deltic.engine.protocol import WEIGHT
@@ -10,6 +14,44 @@ from deltic.errors import ChangeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class Batch(Protocol):
+    """A handle of rows with weights."""
+
+    def to_arrow(self) -> pa.Table:
+        """The rows, in memory, with a column WEIGHT."""
+
+    def count(self) -> int:
+        """The number of rows, weights apart."""
+
+
+@dataclass(frozen=True)
+class TableBatch:
+    """Rows in memory that have the form of a batch of a table: `conforming` or its like has seen to it."""
+
+    table: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """The rows, with a column WEIGHT."""
+        return self.table
+
+    def count(self) -> int:
+        """The number of rows, weights apart."""
+        return int(self.table.num_rows)
+
+
+# What an engine takes as the changes of a table: a handle, or rows whose form it is to check.
+Changed: TypeAlias = "Batch | pa.Table"
+
+
+def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
+    """The rows of a batch of a table in the form that `conforming` gives; raises ChangeError where they have not."""
+    import pyarrow as pa
+
+    if isinstance(batch, TableBatch):
+        return batch.table
+    return conforming(table, batch if isinstance(batch, pa.Table) else batch.to_arrow(), schema)
 
 
 def conforming(table: str, batch: pa.Table, schema: Schema) -> pa.Table:

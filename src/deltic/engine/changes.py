@@ -14,19 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ViewChange:
-    """How a view changed: rows that came, rows that went, each as often as it weighs, and both as a table."""
+    """How a view changed, as a batch: rows that came, rows that went, each as often as it weighs.
+
+    A table is made anew by each call, and of the state as it was after the epoch, whatever came later. Until then the
+    change takes the memory that it takes in the engine.
+    """
 
     inserted: int
     deleted: int
-    to_arrow: Callable[[], pa.Table]
+    rows: int
+    decode: Callable[[], pa.Table]
+
+    def to_arrow(self) -> pa.Table:
+        """The rows with their weights."""
+        return self.decode()
+
+    def count(self) -> int:
+        """The number of rows, weights apart."""
+        return self.rows
 
 
 class Changes(Mapping[str, "pa.Table"]):
-    """The change of each view that changed, by its name.
-
-    A table is made anew by each look-up, and of the state as it was after the epoch, whatever came later. Until then
-    the change takes the memory that it takes in the engine, and it is freed with this object.
-    """
+    """The change of each view that changed, by its name, as a table; `batch` gives it as a handle."""
 
     def __init__(self, changes: Mapping[str, ViewChange] | None = None) -> None:
         self._changes = dict(changes or {})
@@ -39,6 +48,10 @@ class Changes(Mapping[str, "pa.Table"]):
 
     def __len__(self) -> int:
         return len(self._changes)
+
+    def batch(self, view: str) -> ViewChange | None:
+        """The change of a view as a handle; None where it did not change."""
+        return self._changes.get(view)
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """How many rows of each view came and went; no table is made."""

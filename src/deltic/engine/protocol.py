@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from deltic.engine.changes import Changes
+from deltic.engine.prepared import Prepared
+from deltic.errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from deltic.circuit.graph import Circuit
+    from deltic.engine.batches import Changed
 
 # The column of int64 weights in a batch of changes: +1 inserts a row, -1 deletes it.
 WEIGHT = "__weight__"
@@ -74,14 +79,26 @@ class EpochResult:
 
 
 class Engine(Protocol):
-    """The engines' one interface. Batches are Arrow tables; changes have an int64 column WEIGHT."""
+    """The engines' one interface. A batch has the columns of its table and an int64 column WEIGHT.
 
-    def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
-        """Apply changes of tables as one epoch and return the changes of the views.
+    An epoch is prepared, then committed or aborted; in between, reads show the state as it will be, and no other epoch
+    can begin. `epoch` is the number of the last committed one, 0 before the first, and `token` what its caller gave it.
+    """
+
+    epoch: int
+    token: str
+
+    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
+        """Compute an epoch from changes of tables.
 
         Raises ChangeError for a change that does not fit, or a batch that has not the table's columns; KeyError
-        for a table that is not there. After any exception the state is as before.
+        for a table that is not there; DelticError while another epoch is prepared. After any exception the state is as
+        before.
         """
+
+    def apply(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> EpochResult:
+        """Prepare an epoch and commit it at once; raises what `prepare` does."""
+        return self.prepare(changes, conflicts, token).commit()
 
     def extend(self, circuit: Circuit) -> EpochResult:
         """Go on with another circuit, as one epoch in which no table changes; the changes are those of its views.
@@ -92,17 +109,26 @@ class Engine(Protocol):
         before, with the circuit of before.
         """
 
-    def read(self, name: str, *, table: bool = False) -> pa.Table:
-        """The rows of a view, or of a table, in no particular order; those of a bag as often as they weigh.
+    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+        """The rows of a view, or of a table, in no particular order: those of positive weight.
 
-        Where a table and a view have one name, the view is meant unless `table` is true.
+        A row of a set is there once, one of a bag as often as it weighs; where `counted`, each stands once, with a
+        column WEIGHT. Where a table and a view have one name, the view is meant unless `table` is true.
         """
 
-    def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
-        """The rows of a table or view with these values in these columns."""
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        """The rows of a table or view with these values in these columns, as `read` gives them."""
 
     def count(self, name: str) -> int:
         """The number of rows of a table or view: those that `read` gives."""
 
     def explain(self, name: str) -> str:
         """How the view is computed and kept: the incremental circuit and what the engine makes of it."""
+
+    def checkpoint(self, directory: Path) -> None:
+        """Write the committed state into a directory, from which `restore` reads it. Raises UnsupportedError."""
+        raise UnsupportedError("this engine cannot write its state to a directory: it lasts as long as the process")
+
+    def restore(self, directory: Path) -> None:
+        """Take the state that `checkpoint` wrote. Raises UnsupportedError."""
+        raise UnsupportedError("this engine cannot read its state from a directory: load the tables instead")

@@ -5,100 +5,126 @@ What depends on the past, such as a window's time, is kept by the interpreter; a
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit import values
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.oracle.pointwise import Row, Rows
-from deltic.circuit.types import Schema, Type
-from deltic.circuit.values import in_order
-from deltic.engine.batches import conforming
+from deltic.circuit.types import Schema
+from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
-from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult, Extension
+from deltic.engine.prepared import Prepared, refuse_second
+from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class ReferenceEngine:
+class ReferenceEngine(Engine):
     """Keeps tables and views as Python Z-sets; an epoch's changes are the differences of two recomputations.
 
-    An epoch with a recursion of more than `iteration_limit` iterations is rejected.
+    Of a table it keeps the sums of weights; the rows of a set are their `distinct`. An epoch with a recursion of more
+    than `iteration_limit` iterations is rejected.
     """
 
     def __init__(self, circuit: Circuit, iteration_limit: int = ITERATION_LIMIT) -> None:
         self.circuit, self._limit = circuit, iteration_limit
+        self.epoch, self.token = 0, ""
         self._interpreter = Interpreter(circuit, limit=iteration_limit)
-        self._schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
-        self._tables: dict[str, Rows] = {name: ZSet() for name in self._schemas}
+        self._sources = {op.name: op for op in circuit.operators if isinstance(op, ops.Source)}
+        self._sums: dict[str, Rows] = {name: ZSet() for name in self._sources}
         self._views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
+        self._prepared: Prepared | None = None
 
-    def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
+    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
-        tables = dict(self._tables)
+        refuse_second(self._prepared)
+        before = self._sums, self._views
+        sums = dict(self._sums)
         for name, batch in changes.items():
-            delta = from_arrow(conforming(name, batch, self._schemas[name]))
-            tables[name] = self._checked(name, tables[name], delta, conflicts)
-        rows_in = sum(len(tables[name] - self._tables[name]) for name in changes)
-        return self._step(tables, started, rows_in)
+            delta = from_arrow(arrow_of(name, batch, self._sources[name].schema))
+            sums[name] = self._checked(name, sums[name], delta, conflicts)
+        rows_in = sum(len(self._rows_of(n, sums[n]) - self._rows_of(n, self._sums[n])) for n in changes)
+        result = self._step(sums, started, rows_in)
+        number = self.epoch + 1
+
+        def commit() -> None:
+            self.epoch, self.token, self._prepared = number, token, None
+
+        def abort() -> None:
+            self._sums, self._views = before
+            self._prepared = None
+            self._interpreter.take_back()
+
+        self._prepared = Prepared(number, token, result, commit, abort)
+        return self._prepared
 
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
+        refuse_second(self._prepared)
         other = ReferenceEngine(circuit, self._limit)
         other._interpreter.adopt(self._interpreter)
-        for name in other._schemas.keys() & self._schemas.keys():
-            if other._schemas[name] == self._schemas[name]:
-                other._tables[name] = self._tables[name]
+        other.epoch, other.token = self.epoch + 1, self.token
+        for name in other._sources.keys() & self._sources.keys():
+            if other._sources[name].schema == self._sources[name].schema:
+                other._sums[name] = self._sums[name]
         for name in other._views.keys() & self._views.keys():
             if other._schema(name) == self._schema(name):
                 other._views[name] = self._views[name]
-        gone = [name for name in (*self._tables, *self._views) if name not in (*other._tables, *other._views)]
-        extension = Extension(built=tuple(other._views), kept=tuple(other._tables), dropped=tuple(gone))
-        result = replace(other._step(other._tables, started, 0), extension=extension)
+        gone = [name for name in (*self._sums, *self._views) if name not in (*other._sums, *other._views)]
+        extension = Extension(built=tuple(other._views), kept=tuple(other._sums), dropped=tuple(gone))
+        result = replace(other._step(other._sums, started, 0), extension=extension)
         self.__dict__ = other.__dict__
         return result
 
-    def _step(self, tables: dict[str, Rows], started: float, rows_in: int) -> EpochResult:
-        """Let the tables be these: the changes of the views."""
+    def _step(self, sums: dict[str, Rows], started: float, rows_in: int) -> EpochResult:
+        """Let these be the sums of the tables' changes: the changes of the views."""
+        tables = {name: self._rows_of(name, rows) for name, rows in sums.items()}
         views = self._interpreter.step(tables)
         deltas = {name: views[name] - self._views[name] for name in views}
         visited = sum(map(len, tables.values())) + sum(map(len, views.values()))
-        self._tables, self._views = tables, views
+        self._sums, self._views = sums, views
         found = {name: self._change(name, delta) for name, delta in deltas.items() if delta}
         return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started)
 
     def _change(self, name: str, delta: Rows) -> ViewChange:
         table = to_arrow(delta, self._schema(name))
-        return ViewChange(*count(table.column(WEIGHT).to_numpy()), lambda: table)
+        return ViewChange(*count(table.column(WEIGHT).to_numpy()), len(delta), lambda: table)
 
-    def _checked(self, name: str, old: Rows, delta: Rows, conflicts: Conflicts) -> Rows:
-        new = old + delta
-        if conflicts == "normalize":
-            return new.distinct()
-        wrong = [(row, weight) for row, weight in delta if new.weight(row) not in (0, 1)]
+    def _rows_of(self, table: str, sums: Rows) -> Rows:
+        return sums.distinct() if self._sources[table].is_set else sums
+
+    def _checked(self, name: str, sums: Rows, delta: Rows, conflicts: Conflicts) -> Rows:
+        """The sums of weights after a change, see `conflicts`."""
+        if conflicts == "trust":
+            return sums + delta
+        most = 1 if self._sources[name].is_set else math.inf
+        old = {row: max(0, min(sums.weight(row), most)) for row, _ in delta}
+        new = {row: max(0, min(old[row] + weight, most)) for row, weight in delta}
+        wrong = [(row, weight) for row, weight in delta if new[row] != old[row] + weight]
         if wrong and conflicts == "error":
-            weight = wrong[0][1]
-            same = [row for row, w in wrong if (w > 0) == (weight > 0)]
-            raise conflict_error(name, weight, same, len(same))
-        return new
+            first, weight = wrong[0]
+            same = [row for row, w in wrong if ((w > 0), old[row] > 0) == ((weight > 0), old[first] > 0)]
+            raise conflict_error(name, int(old[first]), weight, same, len(same))
+        return sums + ZSet({row: int(weight) - sums.weight(row) for row, weight in new.items()})
 
-    def read(self, name: str, *, table: bool = False) -> pa.Table:
-        rows = self._tables[name] if table else self._contents(name)
-        return _repeated(rows, self._schemas[name] if table else self._schema(name))
+    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+        rows = self._rows_of(name, self._sums[name]) if table else self._contents(name)
+        return _shown(rows, self._sources[name].schema if table else self._schema(name), counted)
 
-    def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         schema = self._schema(name)
-        wanted = {schema.index(name): values.of_python(value, schema.types[name]) for name, value in key.items()}
-        rows = self._contents(name).filter(lambda row: all(in_order(row[i]) == in_order(v) for i, v in wanted.items()))
-        return _repeated(rows, schema)
+        wanted = {schema.index(column): value for column, value in key.items()}
+        rows = self._contents(name).filter(lambda row: all(row[i] == v for i, v in wanted.items()))
+        return _shown(rows, schema, counted)
 
     def count(self, name: str) -> int:
         return sum(weight for _, weight in self._contents(name) if weight > 0)
@@ -107,19 +133,21 @@ class ReferenceEngine:
         return f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter:\n{self.circuit}"
 
     def _contents(self, name: str) -> Rows:
-        return self._views[name] if name in self._views else self._tables[name]
+        return self._views[name] if name in self._views else self._rows_of(name, self._sums[name])
 
     def _schema(self, name: str) -> Schema:
         if name in self._views:
             return self.circuit.type_of(self.circuit.sinks[name]).schema
-        return self._schemas[name]
+        return self._sources[name].schema
 
 
-def _repeated(rows: Rows, schema: Schema) -> pa.Table:
-    """The rows without weights, each as often as its weight says."""
+def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
+    """The rows of positive weight: once with their weights when `counted`, else as often as these say."""
     import pyarrow as pa
 
-    table = to_arrow(rows, schema)
+    table = to_arrow(ZSet({row: weight for row, weight in rows if weight > 0}), schema)
+    if counted:
+        return table
     times = table.column(WEIGHT).to_pylist()
     positions = [i for i, weight in enumerate(times) for _ in range(weight)]
     return table.take(pa.array(positions, pa.int64())).drop_columns([WEIGHT])
@@ -127,11 +155,15 @@ def _repeated(rows: Rows, schema: Schema) -> pa.Table:
 
 def from_arrow(batch: pa.Table) -> Rows:
     """The Z-set of a batch with a column WEIGHT."""
-    fields = [field for field in batch.schema if field.name != WEIGHT]
-    columns = [values.from_arrow(batch.column(f.name), Type.of_arrow(f.type)) for f in fields]
+    columns = [list(map(_one_nan, batch.column(n).to_pylist())) for n in batch.column_names if n != WEIGHT]
     weights = batch.column(WEIGHT).to_pylist()
     rows = zip(*columns, strict=True) if columns else [()] * len(weights)
     return ZSet(zip(rows, weights, strict=True))
+
+
+def _one_nan(value: Any) -> Any:
+    """The value, with one object for every NaN: rows that hold it are equal."""
+    return math.nan if value != value else value
 
 
 def to_arrow(rows: Rows, schema: Schema) -> pa.Table:
@@ -139,6 +171,7 @@ def to_arrow(rows: Rows, schema: Schema) -> pa.Table:
     import pyarrow as pa
 
     pairs: list[tuple[Row, int]] = list(rows)
-    columns = [values.to_arrow((row[i] for row, _ in pairs), column.type) for i, column in enumerate(schema)]
+    fields = schema.to_arrow()
+    columns = [pa.array([row[i] for row, _ in pairs], f.type) for i, f in enumerate(fields)]
     weights = pa.array([weight for _, weight in pairs], pa.int64())
-    return pa.table([*columns, weights], schema=schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False)))
+    return pa.table([*columns, weights], schema=fields.append(pa.field(WEIGHT, pa.int64(), nullable=False)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from deltic.engine.batches import Batch
+
 _SHOWN = 10
 
 
 class Rows:
-    """Rows of a table or view as they were when they were read. Iteration gives a tuple for each."""
+    """Rows of a table or view as they were when they were read. Iteration gives a tuple for each.
 
-    def __init__(self, table: pa.Table, spark: SparkSession | None = None) -> None:
-        self._table = table
+    It is a handle: the rows of a change become a table when they are first asked for.
+    """
+
+    def __init__(self, batch: Batch, spark: SparkSession | None = None) -> None:
+        self._batch = batch
         self._spark = spark
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        return self._batch.to_arrow()
+
+    def count(self) -> int:
+        """The number of rows; none of them is moved."""
+        return self._batch.count()
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
@@ -42,7 +56,7 @@ class Rows:
             yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return self.count()
 
     def __repr__(self) -> str:
         lines = [f"  {row}" for row in islice(self, _SHOWN)]

@@ -10,6 +10,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
+from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import CatalogError, DelticError
 from deltic.pipeline.definitions import Definitions, view_definition
@@ -67,7 +68,6 @@ class Pipeline:
         self._definitions = Definitions()
         self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
         self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance)
-        self._has_begun = False
         self._transaction: Transaction | None = None
 
     def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
@@ -128,12 +128,10 @@ class Pipeline:
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
 
-        def commit(batches: Batches) -> EpochResult:
-            result = self._engine.apply(batches, chosen)
-            self._has_begun = True
-            return result
+        def prepare(batches: Batches) -> Prepared:
+            return self._engine.prepare(batches, chosen)
 
-        self._transaction = Transaction(self.tables, self.views, commit, self._close, self.spark)
+        self._transaction = Transaction(self.tables, self.views, prepare, self._close, self.spark)
         return self._transaction
 
     def __getitem__(self, name: str) -> View:
@@ -202,12 +200,16 @@ class Pipeline:
         self._readable(name)
         return self._current_engine()
 
+    @property
+    def _has_begun(self) -> bool:
+        """Whether there was an epoch."""
+        return self._engine.epoch > 0
+
     def _current_engine(self) -> Engine:
         """The engine, to be read from; what facts alone give is derived before the first transaction."""
         if not self._has_begun:
             self._maintenance.check(self.catalog)
             self._engine.apply({})
-            self._has_begun = True
         return self._engine
 
     def _evolve(self, definitions: Definitions) -> Evolution:

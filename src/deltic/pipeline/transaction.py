@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
+from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import WEIGHT, EpochResult
 from deltic.errors import DelticError
 from deltic.pipeline.coerce import to_table
@@ -21,7 +23,7 @@ from deltic.pipeline.report import EpochReport, report_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Batches = Mapping[str, pa.Table]
+Batches = Mapping[str, TableBatch]
 
 
 class _Phase(enum.Enum):
@@ -41,12 +43,12 @@ class Transaction:
         self,
         tables: Mapping[str, Schema],
         views: Mapping[str, Schema],
-        commit: Callable[[Batches], EpochResult],
+        prepare: Callable[[Batches], Prepared],
         close: Callable[[], None],
         spark: SparkSession | None,
     ) -> None:
         self._tables, self._views = tables, views
-        self._commit, self._close = commit, close
+        self._prepare, self._close = prepare, close
         self._spark = spark
         self._batches: dict[str, list[pa.Table]] = {}
         self._phase = _Phase.UNUSED
@@ -76,8 +78,8 @@ class Transaction:
         """How the transaction changed a view; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
         schema = find(view, "view", self._views, dict.fromkeys(self._tables, "it is a table"))
-        changes = self._result.changes.get(view)
-        return Delta(arrow_schema(schema, True).empty_table() if changes is None else changes, self._spark)
+        change = self._result.changes.batch(view)
+        return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
 
     @property
     def report(self) -> EpochReport:
@@ -102,8 +104,9 @@ class Transaction:
         self._phase = _Phase.DISCARDED
         self._close()
         if kind is None:
-            self._result = self._commit({name: pa.concat_tables(parts) for name, parts in batches.items()})
-            self._report = report_of(self._result)
+            with self._prepare({name: TableBatch(pa.concat_tables(parts)) for name, parts in batches.items()}) as epoch:
+                self._report = report_of(epoch.result)
+                self._result = epoch.commit()
             self._phase = _Phase.COMMITTED
 
     def _add(self, table: str, rows: Any, weight: int) -> None:

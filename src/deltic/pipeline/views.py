@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import Engine
 from deltic.errors import DelticError
 from deltic.pipeline.io.values import problem
@@ -27,12 +28,15 @@ class View:
         self._engine = engine
         self._spark = spark
 
-    def rows(self) -> Rows:
-        """All rows, in no particular order."""
-        return Rows(self._engine().read(self.name), self._spark)
+    def rows(self, counted: bool = False) -> Rows:
+        """All rows, in no particular order: those of a bag as often as they weigh.
+
+        With `counted` each row stands once, and its weight in a column `__weight__` behind the others.
+        """
+        return Rows(TableBatch(self._engine().read(self.name, counted=counted)), self._spark)
 
     def lookup(self, **key: Any) -> Rows:
-        """The rows with these values in these columns, at the cost of what is found.
+        """The rows with these values in these columns, as `rows` gives them, at the cost of what is found.
 
         Raises DelticError for a column that there is not, or a value that is not one of its column.
         """
@@ -41,7 +45,7 @@ class View:
             reason = problem(value, find(name, f"column of {self.name}", columns))
             if reason is not None:
                 raise DelticError(f"{self.name}, column {name}: {reason}")
-        return Rows(self._engine().lookup(self.name, key), self._spark)
+        return Rows(TableBatch(self._engine().lookup(self.name, key)), self._spark)
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""

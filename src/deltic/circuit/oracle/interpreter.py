@@ -84,6 +84,10 @@ class Interpreter:
                     self._inner[number] = deepcopy(other._inner[theirs])
         self._steps = other._steps
 
+    def take_back(self) -> None:
+        """Let the last step not have been: the next one takes its time, and puts its own values in their place."""
+        self._steps -= 1
+
     def reset(self, level: int) -> None:
         """Forget what the circuit with `level` others around it, and those inside it, remember."""
         for memory in self._memories.values():

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.calculus.incrementalize import incrementalize
+from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes
 from deltic.engine.local.explain import explain
 from deltic.engine.local.kernels.compiling import announce_compilation
@@ -21,19 +23,20 @@ from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage.arrow import (
     Encoded,
-    decode_rows,
     encode_batch,
     encode_key,
     make_room,
+    shown_rows,
     table_change,
     view_change,
 )
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.lookup import find_rows
-from deltic.engine.local.storage.state import State
+from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change
-from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
+from deltic.engine.prepared import Prepared, refuse_second
+from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult
 from deltic.program.extract import extract
 from deltic.program.program import Kind
 
@@ -41,13 +44,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-def with_ones(rows: pa.Table) -> pa.Table:
-    """The rows, each with the weight one."""
-    weights = pa.array(np.ones(len(rows), np.int64))
-    return rows.append_column("__weight__", weights) if rows.num_columns else pa.table({"__weight__": weights})
-
-
-class LocalEngine:
+class LocalEngine(Engine):
     """Runs a circuit in this process; see `Engine` for the protocol.
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
@@ -66,9 +63,11 @@ class LocalEngine:
         announce_compilation()
         self._choices = (strategy, refresh, iteration_limit, strategies)
         self.circuit = circuit
+        self.epoch, self.token = 0, ""
         self.program = extract(incrementalize(circuit, strict=refresh.strict))
         self.store = Store()
-        self.store.define(self.program, self._value_of)
+        bags = [op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set]
+        self.store.define(self.program, self._value_of, bags)
         self.states = self.store.states
         self._environment = Environment(self.states, self.store.interner, iteration_limit=iteration_limit)
         self.evaluations = [
@@ -79,17 +78,19 @@ class LocalEngine:
         chosen = {sinks[view]: one for view, one in (strategies or {}).items() if view in sinks}
         self._strategies = Strategies(strategy, chosen)
         self._strata = Strata(self.program, self.states, self.evaluations, self._strategies, refresh, self._environment)
-        self._prepared = [*self.evaluations, *self._strata.evaluations]
+        self._bound = [*self.evaluations, *self._strata.evaluations]
         self._components: tuple[ComponentReport, ...] = ()
-        self._constants_pending = True
+        self._constants = [s for s in self.states.values() if s.relation.kind is Kind.CONSTANT and s.relation.rows]
+        self._prepared: Prepared | None = None
 
     def _value_of(self, literal: exp.Expression) -> int:
         return value_of(literal, self.store.interner)
 
     # Epochs
 
-    def apply(self, changes: Mapping[str, pa.Table], conflicts: Conflicts = "error") -> EpochResult:
+    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
+        refuse_second(self._prepared)
         self._environment.visits.rows = 0
         batches = {
             name: encode_batch(name, batch, self.states[self.program.tables[name]], self.store.interner)
@@ -97,26 +98,41 @@ class LocalEngine:
         }
         for name, (columns, _) in batches.items():
             make_room(self.states[self.program.tables[name]], columns)
-        deltas, grown = None, set[Domain]()
-        while deltas is None:
-            deltas = self._try_epoch(batches, conflicts, grown)
+        found, grown = None, set[Domain]()
+        while found is None:
+            found = self._try_epoch(batches, conflicts, grown)
+        before, deltas = found
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self.store.end_epoch()
-        self._constants_pending = False
         seconds = time.perf_counter() - started
-        return EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
+        result = EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
+        number = self.epoch + 1
+
+        def commit() -> None:
+            self.epoch, self.token, self._prepared = number, token, None
+
+        def abort() -> None:
+            self._prepared = None
+            self.store.roll_back(before)
+
+        self._prepared = Prepared(number, token, result, commit, abort)
+        return self._prepared
 
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
+        refuse_second(self._prepared)
         other = LocalEngine(circuit, *self._choices)
-        contents = {name: with_ones(self.read(name, table=True)) for name in self.program.tables}
+        other.epoch = self.epoch
+        contents = {name: self.read(name, table=True, counted=True) for name in self.program.tables}
         rows = {name: table for name, table in contents.items() if name in other.program.tables and len(table)}
-        result = other.apply(rows, "trust")
+        result = other.apply(rows, "trust", self.token)
         self.__dict__ = other.__dict__
         return EpochResult(result.changes, 0, result.rows_visited, time.perf_counter() - started)
 
-    def _try_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grown: set[Domain]) -> Changes | None:
-        """The changes of the views, or None when a domain had to grow and the epoch is to be run again.
+    def _try_epoch(
+        self, batches: Mapping[str, Encoded], conflicts: Conflicts, grown: set[Domain]
+    ) -> tuple[Snapshot, Changes] | None:
+        """The state before and the changes of the views; None when a domain had to grow: the epoch is to be run again.
 
         `grown` are the domains that had to in this epoch: one that has to again is where a recursion counts, so it gets
         room for more. After any exception the state is as before the epoch.
@@ -126,7 +142,7 @@ class LocalEngine:
         try:
             self._change_tables(batches, conflicts)
             self._components = self._strata.run()
-            return self._view_changes()
+            return snapshot, self._view_changes()
         except BaseException as error:
             self.store.roll_back(snapshot)
             if not isinstance(error, DomainOverflow):
@@ -139,15 +155,15 @@ class LocalEngine:
     def _fit(self) -> None:
         """Let all values have their places, and bind the plans to the layouts."""
         if self.store.fit():
-            for evaluation in self._prepared:
+            for evaluation in self._bound:
                 evaluation.prepare(self._value_of)
 
     def _change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
         for name, (columns, weights) in batches.items():
             state = self.states[self.program.tables[name]]
             state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
-        for state in self.states.values() if self._constants_pending else ():
-            if state.relation.kind is Kind.CONSTANT:
+        for state in self._constants:
+            if not state.contents.runs:
                 state.delta = constant_change(state, self.store.interner)
         for state in self.store.changed():
             assert state.delta is not None
@@ -162,24 +178,22 @@ class LocalEngine:
 
     # Reading
 
-    def read(self, name: str, *, table: bool = False) -> pa.Table:
+    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name, table)
-        words, weights = state.rows()
-        if state.relation.kind is Kind.BAG:
-            words = np.repeat(words, np.maximum(weights, 0), axis=1)
-        return decode_rows(state, words, self.store.interner)
+        return shown_rows(state, *state.rows(), self.store.interner, counted)
 
-    def lookup(self, name: str, key: Mapping[str, object]) -> pa.Table:
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name)
         offsets = encode_key(state, key, self.store.interner)
-        words = np.empty((state.layout.words, 0), np.uint64) if offsets is None else find_rows(state, offsets)
-        return decode_rows(state, words, self.store.interner)
+        found = state.no_rows() if offsets is None else find_rows(state, offsets)
+        return shown_rows(state, *found, self.store.interner, counted)
 
     def count(self, name: str) -> int:
-        words, weights = self._state(name).rows()
-        return int(np.maximum(weights, 0).sum()) if self._state(name).relation.kind is Kind.BAG else words.shape[1]
+        state = self._state(name)
+        weights = np.maximum(state.rows()[1], 0)
+        return int(np.count_nonzero(weights) if state.is_set else weights.sum())
 
     def explain(self, name: str) -> str:
         return explain(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)

@@ -45,19 +45,14 @@ class Layout:
         return not self.signed and [column.type for column in self.schema] in ([], [Type.STRING])
 
 
-def phrase(type_: Type) -> str:
-    """How messages call the values of a type."""
-    return _PHRASES.get(type_, f"a value of type {type_}")
-
-
-_PHRASES = {
+# How messages call the values of a type.
+EXPECTED = {
     Type.INT64: "a number",
     Type.UINT64: "an unsigned number",
     Type.FLOAT64: "a float",
     Type.STRING: "a symbol",
     Type.BOOLEAN: "true or false",
     Type.DATE: "a date",
-    Type.BINARY: "bytes",
-    Type.TIMESTAMP: "a timestamp with a time zone",
-    Type.TIMESTAMP_NTZ: "a timestamp without a time zone",
+    Type.TIMESTAMP_NTZ: "a timestamp",
 }
+RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.types import Schema
-from deltic.engine.batches import conforming
+from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.local.storage.codec import Interner, decode, encode
@@ -16,14 +16,15 @@ from deltic.engine.local.storage.layout import Layout, Values
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import WEIGHT, Conflicts
+from deltic.errors import ChangeError
 
 # The columns of a batch as int64 values, and its weights.
 Encoded = tuple[list[Values], Weights]
 
 
-def encode_batch(table: str, batch: pa.Table, state: State, interner: Interner) -> Encoded:
+def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
     """The columns of a table's batch as int64 values, and its weights; ChangeError when it is no batch of the table."""
-    batch = conforming(table, batch, state.relation.schema)
+    batch = arrow_of(table, given, state.relation.schema)
     columns = [encode(batch.column(c.name), c.type, interner) for c in state.relation.schema]
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
 
@@ -38,22 +39,40 @@ def make_room(state: State, columns: Sequence[Values]) -> None:
 def table_change(
     name: str, state: State, columns: list[Values], weights: Weights, conflicts: Conflicts, interner: Interner
 ) -> Run | None:
-    """The change of a table, a set: None when there is none; raises ChangeError for one that does not fit."""
+    """The change of a table: None when there is none; raises ChangeError for one that does not fit, see `conflicts`."""
     raw = [d.encode(v) for d, v in zip(state.domains, columns, strict=True)]
     words, change = consolidate(state.layout.pack(raw, len(weights)), weights)
-    if conflicts != "trust":
-        old = state.contents.weights_of(words)
-        new = old + change
-        wrong = (new < 0) | (new > 1)
-        if conflicts == "error" and wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
-            same = wrong & ((change > 0) == (change[first] > 0))
-            rows = decode_rows(state, words[:, same][:, :3], interner)
-            examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
-            raise conflict_error(name, int(change[first]), examples, int(same.sum()))
-        change = np.clip(new, 0, 1) - old
-    moved = change != 0
-    return Run(words[:, moved], weights=plain(change[moved])) if moved.any() else None
+    if conflicts == "trust":
+        moved = state.trust(words, change)
+    else:
+        old = np.maximum(state.contents.weights_of(words), 0)
+        most = old + change if not state.is_set else np.minimum(old + change, 1)
+        new = np.maximum(most, 0)
+        if conflicts == "error" and (wrong := new != old + change).any():
+            raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
+        moved = state.settle(words, new)
+    kept = moved != 0
+    return Run(words[:, kept], weights=plain(moved[kept])) if kept.any() else None
+
+
+def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:
+    """The error for changes that do not fit, about those that are like the first one."""
+    same = ((change > 0) == (change[0] > 0)) & ((old > 0) == (old[0] > 0))
+    rows = decode_rows(state, words[:, same][:, :3], interner)
+    examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
+    return conflict_error(name, int(old[0]), int(change[0]), examples, int(same.sum()))
+
+
+def shown_rows(state: State, words: Words, weights: Weights, interner: Interner, counted: bool) -> pa.Table:
+    """The rows of positive weight: of a set once, of a bag as often as they weigh or, `counted`, once with WEIGHT."""
+    there = weights > 0
+    if not there.all():
+        words, weights = words[:, there], weights[there]
+    if state.is_set:
+        weights = np.ones(len(weights), np.int64)
+    elif not counted:
+        words = np.repeat(words, weights, axis=1)
+    return decode_rows(state, words, interner, weights.astype(np.int64, copy=False) if counted else None)
 
 
 def decode_rows(state: State, words: Words, interner: Interner, weights: Weights | None = None) -> pa.Table:
@@ -84,7 +103,7 @@ def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
     def to_arrow() -> pa.Table:
         return _decode(schema, layout, run.words, interner, run.all_weights())
 
-    return ViewChange(*(count(run.weights) if run.weights.size else (len(run), 0)), to_arrow)
+    return ViewChange(*(count(run.weights) if run.weights.size else (len(run), 0)), len(run), to_arrow)
 
 
 def encode_key(state: State, key: Mapping[str, object], interner: Interner) -> dict[int, int] | None:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from deltic.engine.local.storage.arrangement import Arrangement, present
-from deltic.engine.local.storage.run import NO_TIMES, Run, Words
+from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
 from deltic.engine.local.storage.state import State
 from deltic.program.program import Kind
 
 
-def find_rows(state: State, key: Mapping[int, int]) -> Words:
-    """The rows, in canonical layout, with these offsets in these columns; those of a bag as often as they weigh.
+def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
+    """The rows, in canonical layout, with these offsets in these columns, and their weights.
 
     An arrangement whose first columns are of the key gives a range by binary search; without one, all
     rows are looked at.
@@ -21,11 +21,9 @@ def find_rows(state: State, key: Mapping[int, int]) -> Words:
     arrangement = max(_candidates(state), key=lambda a: _prefix(a, key))
     runs = [_matching(arrangement, run, key) for run in arrangement.runs]
     if not runs:
-        return np.empty((state.layout.words, 0), np.uint64)
+        return state.no_rows()
     words, weights = present(runs)
-    times = np.maximum(weights, 0) if state.relation.kind is Kind.BAG else (weights > 0).astype(np.int64)
-    words = np.repeat(words, times, axis=1)
-    return state.layout.pack(arrangement.columns(words), words.shape[1])
+    return state.layout.pack(arrangement.columns(words), words.shape[1]), weights
 
 
 def _candidates(state: State) -> list[Arrangement]:

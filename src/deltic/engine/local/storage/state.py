@@ -19,9 +19,9 @@ from deltic.program.program import Kind, Relation
 # Rows of a change from which on its orders are made by several threads.
 _MANY = 1 << 16
 
-# What an arrangement is for a relation: its rows, the derivations of each, what is kept of groups and their values, the
-# change that is due in the next epoch, and the time of a window.
-Role = Literal["rows", "counts", "totals", "values", "delay", "clock"]
+# What an arrangement is for a relation: its rows, the derivations of each, what trusted changes of a set have beside 0
+# and 1, what is kept of groups and their values, the change that is due in the next epoch, and the time of a window.
+Role = Literal["rows", "counts", "surplus", "totals", "values", "delay", "clock"]
 
 
 class Name(NamedTuple):
@@ -37,7 +37,7 @@ class Name(NamedTuple):
 
 @dataclass
 class State:
-    """What the engine keeps of a relation.
+    """What the engine keeps of a relation: of a set, whose rows are there once, or of a bag, whose rows have weights.
 
     `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
     row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a
@@ -47,6 +47,7 @@ class State:
 
     relation: Relation
     domains: tuple[Domain, ...]
+    is_set: bool = True
     counts: Arrangement | None = None
     by_order: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
     delta: Run | None = None
@@ -58,6 +59,8 @@ class State:
             self.counts = Arrangement(self.canonical, self.domains)
         if self.relation.kind is not Kind.SET:
             self.arrangement(self.canonical)
+        if self.relation.kind is Kind.TABLE and self.is_set:
+            self.keep("surplus", self.canonical, self.domains)
 
     @property
     def canonical(self) -> tuple[int, ...]:
@@ -155,15 +158,46 @@ class State:
         assert self.counts is not None
         self.counts.runs = add_runs(self.counts.runs, run)
 
+    def trust(self, words: Words, change: Weights) -> Weights:
+        """What changes of a table's rows mean for its rows when nobody checks them.
+
+        A set keeps beside its rows what the sums of their weights have more or less, so that its rows are their
+        `distinct`, H of [DBSP Prop. 6.12].
+        """
+        if not self.is_set:
+            return change
+        surplus, old = self.auxiliary["surplus", self.canonical], self.contents.weights_of(words)
+        before = surplus.weights_of(words)
+        total = old + before + change
+        moved: Weights = (total > 0) - old
+        self._add_surplus(words, change - moved)
+        return moved
+
+    def settle(self, words: Words, new: Weights) -> Weights:
+        """The change of a table's rows that gives them the weights `new`, whatever they were trusted to have."""
+        if self.is_set and (surplus := self.auxiliary["surplus", self.canonical]).runs:
+            self._add_surplus(words, -surplus.weights_of(words))
+        return new - self.contents.weights_of(words)
+
+    def _add_surplus(self, words: Words, change: Weights) -> None:
+        moved = change != 0
+        if moved.any():
+            surplus = self.auxiliary["surplus", self.canonical]
+            surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=plain(change[moved])))
+
     def rows(self) -> tuple[Words, Weights]:
-        """The present rows in canonical layout, with their weights; those of a set have weight one."""
+        """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
         runs = self.contents.runs
         if not runs:
-            return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
+            return self.no_rows()
         words, weights = present(runs)
         if self.relation.kind is Kind.SET:
             words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
         return words, weights
+
+    def no_rows(self) -> tuple[Words, Weights]:
+        """No rows and no weights, in canonical layout."""
+        return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
 
     def change_set(self, words: Words, change: Weights) -> Run:
         """Add `change` to the counts of a set's rows; the change of the set, H of [DBSP Prop. 6.12]."""

@@ -24,11 +24,10 @@ from deltic.engine.local.storage.codec import Interner
 from deltic.engine.local.storage.domains import Domains, assign_domains
 from deltic.engine.local.storage.layout import Domain
 from deltic.engine.local.storage.state import Name, Snapshot, State
+from deltic.program.program import Kind, Program, Relation
 
 if TYPE_CHECKING:
     from sqlglot import exp
-
-    from deltic.program.program import Program
 
 
 class Store:
@@ -43,19 +42,22 @@ class Store:
 
     # Definitions
 
-    def define(self, program: Program, value_of: Callable[[exp.Expression], int]) -> None:
+    def define(self, program: Program, value_of: Callable[[exp.Expression], int], bags: Collection[str] = ()) -> None:
         """Take in the relations of a program that are not there yet, empty; what is there keeps its rows.
 
-        Columns that the program compares share a domain from then on. `domains.variables` are those of its queries.
+        `bags` are the tables that are bags. Columns that the program compares share a domain from then on;
+        `domains.variables` are those of its queries.
         """
         known = {name: state.domains for name, state in self.states.items() if name in program.relations}
         self.domains, joined = assign_domains(program, value_of, known, self.domains.text)
         self.domains.all.append(self.interner.order.domain)
         for kept, other in joined:
             self.unify(kept, other)
+        held = {program.tables[table] for table in bags}
         for name, relation in program.relations.items():
             if name not in self.states:
-                self.states[name] = State(relation, self.domains.columns[name])
+                is_set = name not in held and _is_set(relation)
+                self.states[name] = State(relation, self.domains.columns[name], is_set)
         self._changed = True
 
     def drop(self, relations: Collection[str]) -> None:
@@ -119,6 +121,7 @@ class Store:
         """Be as at the moment of the snapshot, with no change under way."""
         snapshot.restore()
         self.end_epoch()
+        self._changed = self._changed or any(a.is_stale() for a in self.arrangements().values())
 
     def end_epoch(self) -> None:
         """Forget the changes of the epoch; their runs are in the arrangements."""
@@ -128,3 +131,10 @@ class Store:
     def changed(self) -> Iterator[State]:
         """The relations that the present epoch has changed so far."""
         return (state for state in self.states.values() if state.delta is not None)
+
+
+def _is_set(relation: Relation) -> bool:
+    """Whether a relation that is no table is a set."""
+    if relation.kind is Kind.CONSTANT:
+        return len(set(relation.rows)) == len(relation.rows)
+    return relation.kind not in (Kind.BAG, Kind.TRANSIENT)

@@ -1,0 +1,61 @@
+"""An epoch in two phases: what was prepared is committed or aborted, so that inputs, state and outputs are one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    from deltic.engine.protocol import EpochResult
+
+
+class Prepared:
+    """An epoch that an engine has computed. As a context it is aborted at the end of the block, unless committed.
+
+    `number` is one more than that of the last committed epoch; `token` is what the caller wants to find beside the
+    state: say, the positions of its sources. `result` is what the epoch does; after `abort` nobody may read it.
+    """
+
+    def __init__(
+        self, number: int, token: str, result: EpochResult, commit: Callable[[], None], abort: Callable[[], None]
+    ) -> None:
+        self.number, self.token, self.result = number, token, result
+        self._end: dict[str, Callable[[], None]] | None = {"commit": commit, "abort": abort}
+
+    def commit(self) -> EpochResult:
+        """Let the epoch be part of the state."""
+        self._finish("commit")
+        return self.result
+
+    def abort(self) -> None:
+        """Let the state be what it was before."""
+        self._finish("abort")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the epoch is neither committed nor aborted."""
+        return self._end is not None
+
+    def _finish(self, how: str) -> None:
+        if self._end is None:
+            raise DelticError(f"epoch {self.number} was committed or aborted already")
+        end, self._end = self._end[how], None
+        end()
+
+    def __enter__(self) -> Prepared:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self.is_open:
+            self.abort()
+
+
+def refuse_second(prepared: Prepared | None) -> None:
+    """Raises DelticError where there is an epoch that is neither committed nor aborted."""
+    if prepared is not None:
+        raise DelticError(f"epoch {prepared.number} is prepared: commit or abort it first")
