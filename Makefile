@@ -28,7 +28,7 @@ theory: $(INSTALLED) ## run the suite of the theory: laws, and other meanings of
 
 slow: java $(INSTALLED) ## run the tests that are too long for the default suite
 	@echo "Running the slow tests"
-	@$(PYTEST) -m slow --hypothesis-profile=thorough $(ARGS) tests tests/theory || [ $$? -eq 5 ] # 5: there is none
+	@$(PYTEST) -m slow -o norecursedirs= --hypothesis-profile=thorough $(ARGS) || [ $$? -eq 5 ] # 5: there is none
 
 lint: $(INSTALLED) ## check style and formatting
 	@$(BIN)/ruff check .

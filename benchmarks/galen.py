@@ -58,7 +58,7 @@ def prepare(folder: Path) -> list[str]:
     return rows
 
 
-def run(folder: Path, engine: str, strategy: str) -> None:
+def run(folder: Path, reader: str, strategy: str) -> None:
     """Run the job and report it."""
     command = [
         sys.executable,
@@ -69,7 +69,8 @@ def run(folder: Path, engine: str, strategy: str) -> None:
         "--facts",
         str(folder / "facts"),
     ]
-    command += ["--changes", str(folder / "changes"), "--out", str(folder / "out"), "--engine", engine, "--json"]
+    command += ["--changes", str(folder / "changes"), "--out", str(folder / "out"), "--json"]
+    command += ["--master", "local[*]"] if reader == "spark" else []
     command += ["--format", "parquet", "--strategy", strategy]
     watch = Watch(command)
     result = json.loads(watch.run())
@@ -77,11 +78,11 @@ def run(folder: Path, engine: str, strategy: str) -> None:
     bootstrap = result["epochs"][0]
     sizes = {name: view["inserted"] for name, view in bootstrap["changed"].items()}
     assert sizes == EXPECTED, f"expected {EXPECTED} rows, got {sizes}"
-    notes = f"whole command, files to Parquet files, --engine {engine} --strategy {strategy}: {watch.seconds:.0f} s"
+    notes = f"whole command, files to Parquet files, read and written by {reader}, --strategy {strategy}: {watch.seconds:.0f} s"
     notes += f", {watch.processor:.0f} s of processor time"
     notes += f"; peak resident memory of all its processes: {watch.peak / 2**30:.1f} GiB"
     header = ["epoch", "rows in", "changes", "visited", "seconds"]
-    report(f"galen-{engine}-{strategy}", f"Galen by `deltic run`, {strategy}", header, rows, notes)
+    report(f"galen-{reader}-{strategy}", f"Galen by `deltic run`, {strategy}", header, rows, notes)
 
 
 def _changes(epoch: dict[str, Any]) -> str:
@@ -132,7 +133,7 @@ def views(pipeline: deltic.Pipeline) -> dict[str, pa.Table]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", default="auto", choices=["auto", "local"])
+    parser.add_argument("--reader", default="local", choices=["local", "spark"])
     parser.add_argument("--strategy", default="nested", choices=["nested", "elastic", "full"])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
@@ -141,4 +142,4 @@ if __name__ == "__main__":
         if options.check:
             check(Path(name), removed)
         else:
-            run(Path(name), options.engine, options.strategy)
+            run(Path(name), options.reader, options.strategy)

@@ -140,7 +140,7 @@ def test_the_whole_command_with_a_session_of_its_own(workshop):
 def test_a_session_that_does_not_start_is_told_in_one_line(workshop):
     result = process("run", "reach.dl", "--facts", "facts", "--master", "locl")
     assert result.returncode == 1
-    assert result.stderr.startswith("error: Spark did not start: ")
+    assert result.stderr.startswith("error: Spark did not start with the master locl: ")
     assert "aster" in result.stderr
     assert result.stderr.count("\n") == 1
 

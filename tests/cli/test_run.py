@@ -73,6 +73,46 @@ def test_for_people(workshop, golden):
     golden("data/run.txt", "\n".join(without_measurements(workshop.run("--changes", "changes").out)))
 
 
+def test_all_inputs_of_a_table_are_read(workshop):
+    """Each with its own options; so are changes in files of their names."""
+    program = '.decl p(x: number, y: number)\n.input p\n.input p(filename="more.csv", delimiter=",")\n.output p\n'
+    workshop.write("reach.dl", program + '.input p(filename="more.csv", delimiter=",")')
+    workshop.write("facts/p.facts", "1\t1\n2\t2\n")
+    workshop.write("facts/more.csv", "2,2\n3,3\n")
+    workshop.write("changes/1/p.facts", "+4\t4\n")
+    workshop.write("changes/1/more.csv", "-,2,2\n")
+    workshop.write("changes/2.p.csv", "+,5,5\n")
+    for name in ("2.follows.tsv", "10/follows.csv", "10/age.json"):
+        (workshop.folder / "changes" / name).unlink()
+    (workshop.folder / "changes/10").rmdir()
+    assert workshop.run("--changes", "changes").err == ""
+    assert workshop.read("out/p.csv") == ["1\t1", "3\t3", "4\t4", "5\t5"]
+
+
+def test_every_one_of_several_inputs_must_be_there(workshop):
+    workshop.write("reach.dl", '.decl p(x: number)\n.input p(filename="one.csv")\n.input p(filename="two.csv")')
+    workshop.write("facts/two.csv", "1\n")
+    assert "table p: no file facts/one.csv" in workshop.run().err
+
+
+def test_a_fact_that_stands_twice_is_one_and_a_change_that_does_is_refused(workshop):
+    workshop.write("changes/3.age.csv", "+kim,50\n+kim,50\n")
+    result = workshop.run("--changes", "changes")
+    assert result.status == 1
+    assert "kim" in result.err
+    for policy in ("normalize", "trust"):
+        assert workshop.run("--changes", "changes", "--conflicts", policy).status == 0
+
+
+def test_the_row_of_a_relation_without_columns_may_be_an_empty_line(workshop):
+    """As in Soufflé, where any line of such a file is its row."""
+    workshop.write("reach.dl", ".decl on()\n.input on\n.decl off()\n.input off\n.decl both()\n.input both\n"
+                               ".printsize on, off, both")  # fmt: skip
+    for name, text in (("on", "\n"), ("off", ""), ("both", "()\n\n")):
+        workshop.write(f"facts/{name}.facts", text)
+    assert workshop.run("--json").document["sizes"] == {"on": 1, "off": 0, "both": 1}
+
+
 def test_quiet(workshop):
     result = workshop.run("--quiet")
     assert (result.status, result.out, result.err) == (0, "", "")

@@ -23,6 +23,12 @@ CASES = {
     "the sum of nothing is 0": ("x: number", "r(x) :- x = sum y : { none(y) }.", [(0,)]),
     "there is no least value of nothing": ("x: number", "r(x) :- x = min y : { none(y) }.", []),
     "there is no mean of nothing": ("x: float", "r(x) :- x = mean y : { none(y) }.", []),
+    "the argument of an atom": ("n: symbol", "r(n) :- a(n, count : { a(n, y), y > 2 }).", [("A",)]),
+    "the argument of an atom, of nothing": (
+        "x: number",
+        ".decl z(x: number)\nz(0). z(1).\nr(1) :- z(count : { none(_) }).",
+        [(1,)],
+    ),
     "one group for each value from outside": (
         "n: symbol, x: number",
         "r(n, c) :- a(n, _), c = count : { a(n, x), x > 3 }.",

@@ -5,19 +5,20 @@ What depends on the past, such as a window's time, is kept by the interpreter; a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit import values
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.oracle.pointwise import Row, Rows
-from deltic.circuit.types import Schema
+from deltic.circuit.types import Schema, Type
+from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
@@ -106,15 +107,15 @@ class ReferenceEngine(Engine):
         """The sums of weights after a change, see `conflicts`."""
         if conflicts == "trust":
             return sums + delta
-        most = 1 if self._sources[name].is_set else math.inf
-        old = {row: max(0, min(sums.weight(row), most)) for row, _ in delta}
-        new = {row: max(0, min(old[row] + weight, most)) for row, weight in delta}
+        most = (lambda weight: min(weight, 1)) if self._sources[name].is_set else int
+        old = {row: max(0, most(sums.weight(row))) for row, _ in delta}
+        new = {row: max(0, most(old[row] + weight)) for row, weight in delta}
         wrong = [(row, weight) for row, weight in delta if new[row] != old[row] + weight]
         if wrong and conflicts == "error":
             first, weight = wrong[0]
             same = [row for row, w in wrong if ((w > 0), old[row] > 0) == ((weight > 0), old[first] > 0)]
-            raise conflict_error(name, int(old[first]), weight, same, len(same))
-        return sums + ZSet({row: int(weight) - sums.weight(row) for row, weight in new.items()})
+            raise conflict_error(name, old[first], weight, same, len(same))
+        return sums + ZSet({row: weight - sums.weight(row) for row, weight in new.items()})
 
     def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
         rows = self._rows_of(name, self._sums[name]) if table else self._contents(name)
@@ -122,8 +123,8 @@ class ReferenceEngine(Engine):
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         schema = self._schema(name)
-        wanted = {schema.index(column): value for column, value in key.items()}
-        rows = self._contents(name).filter(lambda row: all(row[i] == v for i, v in wanted.items()))
+        wanted = {schema.index(name): values.of_python(value, schema.types[name]) for name, value in key.items()}
+        rows = self._contents(name).filter(lambda row: all(in_order(row[i]) == in_order(v) for i, v in wanted.items()))
         return _shown(rows, schema, counted)
 
     def count(self, name: str) -> int:
@@ -155,15 +156,11 @@ def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
 
 def from_arrow(batch: pa.Table) -> Rows:
     """The Z-set of a batch with a column WEIGHT."""
-    columns = [list(map(_one_nan, batch.column(n).to_pylist())) for n in batch.column_names if n != WEIGHT]
+    fields = [field for field in batch.schema if field.name != WEIGHT]
+    columns = [values.from_arrow(batch.column(f.name), Type.of_arrow(f.type)) for f in fields]
     weights = batch.column(WEIGHT).to_pylist()
     rows = zip(*columns, strict=True) if columns else [()] * len(weights)
     return ZSet(zip(rows, weights, strict=True))
-
-
-def _one_nan(value: Any) -> Any:
-    """The value, with one object for every NaN: rows that hold it are equal."""
-    return math.nan if value != value else value
 
 
 def to_arrow(rows: Rows, schema: Schema) -> pa.Table:
@@ -171,7 +168,6 @@ def to_arrow(rows: Rows, schema: Schema) -> pa.Table:
     import pyarrow as pa
 
     pairs: list[tuple[Row, int]] = list(rows)
-    fields = schema.to_arrow()
-    columns = [pa.array([row[i] for row, _ in pairs], f.type) for i, f in enumerate(fields)]
+    columns = [values.to_arrow((row[i] for row, _ in pairs), column.type) for i, column in enumerate(schema)]
     weights = pa.array([weight for _, weight in pairs], pa.int64())
-    return pa.table([*columns, weights], schema=fields.append(pa.field(WEIGHT, pa.int64(), nullable=False)))
+    return pa.table([*columns, weights], schema=schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False)))

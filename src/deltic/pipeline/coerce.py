@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltic.circuit.types import Column, Schema
+from deltic.circuit.values import of_python, to_arrow
 from deltic.errors import DataError, Diagnostic, did_you_mean
-from deltic.pipeline.io.columns import check_columns, conform
+from deltic.pipeline.io.columns import check_columns, conform, is_exact
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_object, weight_columns
 from deltic.pipeline.io.parsed import table_of
 from deltic.pipeline.io.values import accepts, problem, whole
 from deltic.pipeline.rows import Rows
-from deltic.pipeline.spark import is_dataframe
+from deltic.pipeline.spark import from_dataframe, is_dataframe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,7 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.T
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
     if is_dataframe(rows):
-        rows = rows.toArrow()
+        rows = from_dataframe(rows)
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])
     if _is_pandas(rows):
@@ -101,10 +102,15 @@ def _values(name: str, number: int, schema: Schema, row: Any) -> Sequence[Any]:
 
 
 def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
-    """The values of one column as an array, checked all at once where Arrow sees one type in them."""
+    """The values of one column as an array, checked all at once where Arrow sees one type in them.
+
+    It does not see the nanoseconds of a timestamp of pandas.
+    """
     try:
         inferred = pa.array(values)
-        if accepts(column.type, inferred.type) and (column.nullable or not inferred.null_count):
+        fits = accepts(column.type, inferred.type) and is_exact(inferred.type, column)
+        fits = fits and not pa.types.is_timestamp(inferred.type)
+        if fits and (column.nullable or not inferred.null_count):
             return inferred.cast(column.type.arrow)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
         pass
@@ -112,7 +118,7 @@ def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
         reason = problem(value, column)
         if reason is not None:
             raise _error(f"{name}, row {number}", f"column {column.name}: {reason}")
-    return pa.array(values, column.type.arrow)
+    return to_arrow([of_python(value, column.type) for value in values], column.type)
 
 
 def _is_pandas(rows: Any) -> bool:

@@ -50,7 +50,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
-    rejects = Rejects(settings.out / "rejects", files.inputs)
+    rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs})
     job = _Job(
         files,
         pipeline,
@@ -77,8 +77,8 @@ def load_program(program: Path, pipeline: Pipeline) -> None:
 
 def _facts(files: Interface, folder: Path) -> list[Files]:
     """The files of the initial rows; raises DataError for tables with `.input` that have none."""
-    found = {name: locate(source, folder) for name, source in files.inputs.items()}
-    absent = [source for name, source in files.inputs.items() if source.required and found[name] is None]
+    found = {source: locate(source, folder) for source in files.inputs}
+    absent = [source for source, located in found.items() if source.required and located is None]
     if absent:
         raise DataError([finding for source in absent for finding in missing(source, folder).diagnostics])
     return [located for located in found.values() if located is not None]
@@ -111,7 +111,7 @@ class _Job:
         self.outcome = Outcome(tuple(name for name in files.watched if name in pipeline.views))
 
     def load(self, initial: Epoch) -> None:
-        """The first epoch: facts are sets, in which a row that stands twice is one row."""
+        """The first epoch: files of facts are sets, in which a row that stands twice is one row."""
         started, rejected = time.perf_counter(), self._rejects.count
         tables = self._read(initial)
         reading = time.perf_counter() - started

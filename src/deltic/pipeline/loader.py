@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.locate import Files
-from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.parsed import Batch, concatenated
 from deltic.pipeline.io.rejects import Rejects
 
 _SHOWN = 10
@@ -50,11 +50,13 @@ class Loader:
     def load(self, files: Sequence[Files]) -> dict[str, pa.Table]:
         """The rows by table; raises DataError with the first findings when some are malformed."""
         limit = None if self._rejects is not None else _SHOWN
-        batches = {found.table: self._reader.read(found, limit) for found in files}
-        findings = _with_hints_once(finding for batch in batches.values() for finding in batch.rejects)
+        batches = [(found.table, self._reader.read(found, limit)) for found in files]
+        findings = _with_hints_once(finding for _, batch in batches for finding in batch.rejects)
         if findings and self._rejects is None:
             raise DataError(findings if len(findings) <= _SHOWN else [*findings[:_SHOWN], _MORE])
-        for table, batch in batches.items():
+        tables: dict[str, list[pa.Table]] = {}
+        for table, batch in batches:
+            tables.setdefault(table, []).append(batch.table)
             if self._rejects is not None:
                 self._rejects.add(table, batch.rejects)
-        return {table: batch.table for table, batch in batches.items()}
+        return {table: concatenated(parts) for table, parts in tables.items()}

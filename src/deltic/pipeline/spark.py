@@ -6,48 +6,51 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.types import Schema, Type
-from deltic.engine.protocol import WEIGHT
+from deltic.circuit.types import Type
+from deltic.circuit.values import from_arrow
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-# Spark has no unsigned integers: they travel as decimals of 20 digits, both ways.
-SQL_TYPES = {
-    Type.INT64: "bigint",
-    Type.UINT64: "decimal(20,0)",
-    Type.FLOAT64: "double",
-    Type.STRING: "string",
-    Type.BOOLEAN: "boolean",
-    Type.DATE: "date",
-    Type.TIMESTAMP_NTZ: "timestamp_ntz",
-}
+
+def to_dataframe(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """An Arrow table as a DataFrame, whose types are what `Type.spark` says."""
+    from pyspark.sql.functions import col, make_ym_interval
+
+    frame = spark.createDataFrame(_for_spark(table))
+    months = {f.name for f in table.schema if Type.of_arrow(f.type) is Type.YEAR_MONTH_INTERVAL}
+    return frame.withColumns({name: make_ym_interval(months=col(quoted(name))) for name in months})
 
 
-def sql_schema(schema: Schema, signed: bool) -> str:
-    """The columns as Spark's DDL; with the weights when `signed`."""
-    columns = [f"{quoted(column.name)} {SQL_TYPES[column.type]}" for column in schema]
-    return ", ".join([*columns, f"{WEIGHT} bigint"] if signed else columns)
+def from_dataframe(frame: DataFrame) -> pa.Table:
+    """A DataFrame as an Arrow table; intervals from years to months are numbers of months there."""
+    from pyspark.sql.functions import col
+    from pyspark.sql.types import YearMonthIntervalType
+
+    months = [f.name for f in frame.schema if isinstance(f.dataType, YearMonthIntervalType)]
+    casts = {name: col(quoted(name)).cast("interval month").cast("int") for name in months}
+    return frame.withColumns(casts).toArrow()
+
+
+def _for_spark(table: pa.Table) -> pa.Table:
+    """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
+    import pyarrow as pa
+
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        type_ = Type.of_arrow(field.type)
+        if type_ is Type.YEAR_MONTH_INTERVAL:
+            columns.append(pa.array(from_arrow(column, type_), pa.int32()))
+        else:
+            columns.append(column.cast(Type.of_spark(type_.spark).arrow))
+    return pa.table(columns, names=table.column_names)
 
 
 def quoted(name: str) -> str:
     """A column's name in Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def with_decimals(table: pa.Table) -> pa.Table:
-    """The table with its unsigned columns as Spark can take them."""
-    import pyarrow as pa
-
-    fields = [f.with_type(pa.decimal128(20, 0)) if pa.types.is_uint64(f.type) else f for f in table.schema]
-    return table.cast(pa.schema(fields))
-
-
-def to_dataframe(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """An Arrow table as a DataFrame."""
-    return spark.createDataFrame(with_decimals(table))
 
 
 def check_session(spark: object) -> None:

@@ -32,7 +32,8 @@ def spark_session(master: str = "local[*]", driver_memory: str | None = None) ->
     require_java()
     _require_master(master)
     with TemporaryDirectory(prefix="deltic-spark-", ignore_cleanup_errors=True) as scratch:
-        spark = _start(master, driver_memory or default_memory(), Path(scratch))
+        with _no_java_left():
+            spark = _start(master, driver_memory or default_memory(), Path(scratch))
         try:
             yield spark
         finally:
@@ -44,6 +45,23 @@ def default_memory() -> str:
     """A quarter of the machine's memory, from 1 to 4 GiB: rows pass through the session, they do not stay in it."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return f"{min(4 * _GIB, max(_GIB, machine // 4)) >> 20}m"
+
+
+@contextmanager
+def _no_java_left() -> Iterator[None]:
+    """Ends the Java process, if it was begun in the block, when a session did not start: it writes to the scratch."""
+    from pyspark import SparkContext
+
+    before = SparkContext._gateway
+    try:
+        yield
+    except BaseException:
+        begun = SparkContext._gateway
+        if before is None and begun is not None:
+            begun.proc.kill()
+            begun.proc.wait()
+            SparkContext._gateway = SparkContext._jvm = None
+        raise
 
 
 def _require_master(master: str) -> None:

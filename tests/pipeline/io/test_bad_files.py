@@ -127,7 +127,7 @@ def test_two_files_for_one_table(here, golden):
 
 
 def test_changes_of_unknown_tables(here, golden):
-    inputs = {name: Input(name, EDGES) for name in ("edge", "node")}
+    inputs = [Input(name, EDGES) for name in ("edge", "node")]
     (here / "changes" / "3").mkdir(parents=True)
     for name in ("1.edge.csv", "2.egde.csv", "3/nodes.csv", "4.csv", "5.edge.xlsx"):
         (here / "changes" / name).write_bytes(b"")

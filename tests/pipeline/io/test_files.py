@@ -191,7 +191,7 @@ def test_epochs_come_in_natural_order_and_their_files_find_their_tables(here):
         path.parent.mkdir(exist_ok=True)
         path.mkdir() if name == "9" else path.touch()
     (changes / "3.node.parquet").mkdir()
-    inputs = {"edge": Input("edge", EDGES), "node": Input("node", EDGES, filename="data/n.txt")}
+    inputs = [Input("edge", EDGES), Input("node", EDGES, filename="data/n.txt")]
     found = epochs(changes, inputs)
     assert [(epoch.name, [files.table for files in epoch.files]) for epoch in found] == [
         ("1.node.json.gz", ["node"]),
@@ -205,7 +205,7 @@ def test_epochs_come_in_natural_order_and_their_files_find_their_tables(here):
 
 def test_with_one_table_any_name_will_do(here):
     (here / "monday.csv").touch()
-    assert [epoch.files[0].table for epoch in epochs(here, {"edge": Input("edge", EDGES)})] == ["edge"]
+    assert [epoch.files[0].table for epoch in epochs(here, [Input("edge", EDGES)])] == ["edge"]
 
 
 def test_two_files_of_one_table_in_one_epoch_are_refused(here):
@@ -213,4 +213,4 @@ def test_two_files_of_one_table_in_one_epoch_are_refused(here):
     for name in ("edge.csv", "edge.json"):
         (here / "1" / name).touch()
     with pytest.raises(DataError, match=r"edge.json: table edge: edge.csv holds changes of it already"):
-        epochs(here, {"edge": Input("edge", EDGES)})
+        epochs(here, [Input("edge", EDGES)])

@@ -15,9 +15,9 @@ from typing import Any
 from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
-from deltic.circuit.oracle.arithmetic import wrap
 from deltic.circuit.types import Schema, Type
 from deltic.circuit.values import in_order
+from deltic.circuit.values.numbers import wrap
 
 Row = tuple[Any, ...]
 Rows = ZSet[Row]

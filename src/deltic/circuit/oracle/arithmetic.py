@@ -1,4 +1,4 @@
-"""Arithmetic on two values of a type, and conversions between numbers; None where there is no result.
+"""Arithmetic on two values; None where there is no result.
 
 Integers wrap around at their width. Floats are IEEE 754's, FLOAT32 rounded from the result in 64 bits. Decimals are
 exact, or rounded half away from zero to the scale of the result's type. Times and intervals beyond the years 1 to 9999
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 import operator
-import struct
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit.types import Kind, Type
+from deltic.circuit.values.numbers import EXACT, round_float, to_decimal, wrap
 
 _INTEGER: dict[type[exp.Expression], Callable[[int, int], int | None]] = {
     exp.Add: operator.add,
@@ -40,11 +40,10 @@ _FLOAT: dict[type[exp.Expression], Callable[[float, float], float | None]] = {
     exp.Mod: lambda a, b: _float_remainder(a, b) if b else None,
     exp.Pow: lambda a, b: _float_power(a, b),
 }
-_EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 _DECIMAL: dict[type[exp.Expression], Callable[[Decimal, Decimal], Decimal]] = {
-    exp.Add: _EXACT.add,
-    exp.Sub: _EXACT.subtract,
-    exp.Mul: _EXACT.multiply,
+    exp.Add: EXACT.add,
+    exp.Sub: EXACT.subtract,
+    exp.Mul: EXACT.multiply,
 }
 _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 _MICROSECOND = timedelta(microseconds=1)
@@ -68,46 +67,6 @@ def negate(value: Any, type_: Type) -> Any:
     if type_.is_integer:
         return wrap(-value, type_)
     return _within(-value, type_) if type_ in _INTERVALS else -value
-
-
-def wrap(value: int, type_: Type) -> int:
-    """An integer reduced to the bits of an integer type."""
-    value &= (1 << type_.bits) - 1
-    return value - (1 << type_.bits) if type_.signed and value >> type_.bits - 1 else value
-
-
-def convert_number(value: Any, source: Type, target: Type) -> Any:
-    """A number as another numeric type: integers keep their low bits, other numbers lose their fraction."""
-    if target.is_float:
-        return round_float(float(value), target)
-    if target.kind is Kind.DECIMAL:
-        return to_decimal(Decimal(repr(value)) if source.is_float else value, target)
-    if source.is_integer:
-        return wrap(value, target)
-    least, greatest = target.range
-    return int(value) if least <= value < greatest + 1 else None
-
-
-def to_decimal(value: Decimal | int, type_: Type) -> Decimal | None:
-    """The nearest decimal of the type, the one further from zero of two; None where it has too many digits."""
-    exact = Decimal(value)
-    if not exact.is_finite() or exact.adjusted() > 2 * type_.precision:
-        return None
-    rounded = _EXACT.add(_EXACT.quantize(exact, Decimal(1).scaleb(-type_.scale)), Decimal(0))
-    return rounded if rounded.adjusted() < type_.precision - type_.scale or not rounded else None
-
-
-def round_float(value: float, type_: Type) -> float:
-    """The nearest float of the type, infinite beyond its range; one object for every NaN."""
-    if math.isnan(value):
-        return math.nan
-    if type_ is Type.FLOAT64:
-        return value
-    try:
-        single: float = struct.unpack("f", struct.pack("f", value))[0]
-        return single
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def _of_integers(kind: type[exp.Expression], a: int, b: int, type_: Type) -> int | None:

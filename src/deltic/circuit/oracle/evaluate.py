@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
-from deltic.circuit.oracle.arithmetic import calculate, convert_number, negate, wrap
+from deltic.circuit.oracle.arithmetic import calculate, negate
 from deltic.circuit.types import Type
 from deltic.circuit.values import from_arrow, in_order, to_arrow
+from deltic.circuit.values.numbers import convert_number, wrap
 
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], bool]] = {
     exp.EQ: operator.eq,

@@ -7,13 +7,13 @@ there is one NaN. Usual are those of Arrow: lists, dicts by field name, lists of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from datetime import UTC
 from decimal import Decimal
 from typing import Any
 
 from deltic.circuit.types import Kind, Type
+from deltic.circuit.values.numbers import round_float
 from deltic.circuit.values.order import in_order
 
 
@@ -27,10 +27,6 @@ def to_python(value: Any, type_: Type) -> Any:
     """The inverse of `of_python`: a value from rows as Arrow would give it."""
     convert = None if value is None else _TO.get(type_.kind)
     return convert(value, type_) if convert else value
-
-
-def _one_nan(value: float, type_: Type) -> float:
-    return math.nan if value != value else value
 
 
 def _map(value: Any, type_: Type) -> tuple[Any, ...]:
@@ -52,8 +48,8 @@ def _interval(months: int) -> Any:
 
 Convert = Callable[[Any, Type], Any]
 _OF: dict[Kind, Convert] = {
-    Kind.FLOAT32: _one_nan,
-    Kind.FLOAT64: _one_nan,
+    Kind.FLOAT32: lambda value, type_: round_float(float(value), type_),
+    Kind.FLOAT64: lambda value, type_: round_float(float(value), type_),
     Kind.TIMESTAMP: lambda value, type_: value.astimezone(UTC),
     Kind.YEAR_MONTH_INTERVAL: lambda value, type_: value if isinstance(value, int) else value.months,
     Kind.DECIMAL: lambda value, type_: Decimal(value),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sqlglot import exp
+
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.types import Column, Schema
@@ -35,10 +37,16 @@ def lower_aggregation(aggregation: Aggregation, rule: Rule, scope: Scope, node: 
         return found
     keys = project(outside, number, groups.keys, [column(key.name) for key in groups.keys])
     missing = builder.add(ops.Antijoin(), node, scope.bring(make_set(outside, keys)))
-    columns = builder.type_of(missing).schema.columns
     result = Column(aggregation.result.name, rule.type_of(aggregation.result))
-    zero = ops.Map((*columns, result), (*(column(c.name) for c in columns), literal(0, result.type)))
-    return builder.add(ops.Plus(), found, builder.add(zero, missing))
+    return builder.add(ops.Plus(), found, builder.add(_zero(result, builder.type_of(missing).schema), missing))
+
+
+def _zero(result: Column, bindings: Schema) -> ops.Operator:
+    """Gives a result of 0 to bindings; of those that have one already, from an atom, it keeps those with 0."""
+    nothing = literal(0, result.type)
+    if result.name in bindings.names:
+        return ops.Filter(exp.EQ(this=column(result.name), expression=nothing))
+    return ops.Map((*bindings.columns, result), (*map(column, bindings.names), nothing))
 
 
 @dataclass

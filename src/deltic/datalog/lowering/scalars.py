@@ -141,11 +141,14 @@ def _is_true(value: Tree, type_: Type) -> Tree:
 
 
 def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
-    """A logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1."""
+    """A logical operator on numbers: 0 is false, all else is true, and the result is 0 or 1.
+
+    It combines bits, since SQL's AND and OR have a value also where an operand has none.
+    """
 
     def apply(arguments: Sequence[Tree], result: Type) -> Tree:
-        left, right = (_is_true(argument, result) for argument in arguments)
-        return cast(combine(this=left, expression=right), result)
+        left, right = (cast(_is_true(argument, result), result) for argument in arguments)
+        return combine(this=left, expression=right)
 
     return apply
 
@@ -179,9 +182,9 @@ _SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
     "max": _greatest,
     "bshru": _shift_unsigned,
     "bnot": lambda arguments, result: exp.BitwiseNot(this=arguments[0]),
-    "land": _logic(exp.And),
-    "lor": _logic(exp.Or),
-    "lxor": _logic(exp.NEQ),
+    "land": _logic(exp.BitwiseAnd),
+    "lor": _logic(exp.BitwiseOr),
+    "lxor": _logic(exp.BitwiseXor),
     "lnot": _logical_not,
     "strlen": lambda arguments, result: exp.Length(this=arguments[0]),
     "substr": _substring,

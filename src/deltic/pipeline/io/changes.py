@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ class Epoch:
     files: tuple[Files, ...]
 
 
-def epochs(folder: Path, inputs: Mapping[str, Input]) -> list[Epoch]:
+def epochs(folder: Path, inputs: Sequence[Input]) -> list[Epoch]:
     """The epochs of a folder: each file and sub-folder is one, in natural order of their names.
 
     Raises DataError with a finding for every file whose table cannot be told.
@@ -36,46 +36,54 @@ def epochs(folder: Path, inputs: Mapping[str, Input]) -> list[Epoch]:
     return found
 
 
-def _epoch(path: Path, inputs: Mapping[str, Input]) -> Epoch:
+def _epoch(path: Path, inputs: Sequence[Input]) -> Epoch:
     if path.is_dir() and not extension(path):
         return Epoch(path.name, tuple(_sub_folder(path, inputs)))
     return Epoch(path.name, (files_at(_of_single(path, inputs), path, signed=True),))
 
 
-def _sub_folder(folder: Path, inputs: Mapping[str, Input]) -> Iterator[Files]:
+def _sub_folder(folder: Path, inputs: Sequence[Input]) -> Iterator[Files]:
     """The files of the tables that one epoch touches; they are named as the tables' own files are."""
-    tables: dict[str, Path] = {}
+    sources: dict[Input, Path] = {}
     for path in _entries(folder):
         source = _named_as_input(path, inputs)
         if source is None:
             raise _unknown(path, path.name, inputs, "name it as the input file of one of the tables")
-        if source.name in tables:
-            raise _error(path, f"table {source.name}: {tables[source.name].name} holds changes of it already")
-        tables[source.name] = path
+        if source in sources:
+            raise _error(path, f"table {source.name}: {sources[source].name} holds changes of it already")
+        sources[source] = path
         yield files_at(source, path, signed=True)
 
 
-def _of_single(path: Path, inputs: Mapping[str, Input]) -> Input:
+def _of_single(path: Path, inputs: Sequence[Input]) -> Input:
     """The table of a file that is an epoch by itself: <order>.<table>.<extension>, or the only table."""
-    stem = _stem(path)
+    stem, tables = _stem(path), _by_name(inputs)
     for name in (stem.partition(".")[2], stem):
-        if name in inputs:
-            return inputs[name]
+        if name in tables:
+            return tables[name]
     named = _named_as_input(path, inputs)
     if named is not None:
         return named
-    if len(inputs) == 1:
-        return next(iter(inputs.values()))
+    if len(tables) == 1:
+        return inputs[0]
     raise _unknown(path, stem.partition(".")[2] or stem, inputs, "name it <order>.<table>.<extension>")
 
 
-def _named_as_input(path: Path, inputs: Mapping[str, Input]) -> Input | None:
+def _named_as_input(path: Path, inputs: Sequence[Input]) -> Input | None:
     """The table whose input file has this name, or whose name this is."""
     bare = path.name.removesuffix(".gz")
-    for source in inputs.values():
+    for source in inputs:
         if source.filename is not None and Path(source.filename).name.removesuffix(".gz") == bare:
             return source
-    return inputs.get(_stem(path))
+    return _by_name(inputs).get(_stem(path))
+
+
+def _by_name(inputs: Sequence[Input]) -> dict[str, Input]:
+    """The tables; one that has several inputs is read as the first says."""
+    tables: dict[str, Input] = {}
+    for source in inputs:
+        tables.setdefault(source.name, source)
+    return tables
 
 
 def _stem(path: Path) -> str:
@@ -87,13 +95,14 @@ def _entries(folder: Path) -> list[Path]:
     return sorted((path for path in folder.iterdir() if not is_hidden(path)), key=lambda path: natural(path.name))
 
 
-def _unknown(path: Path, name: str, inputs: Mapping[str, Input], remedy: str) -> DataError:
-    tables = ", ".join(inputs) or "none"
-    known = f"the extensions are {', '.join(EXTENSIONS)}"
-    hint = did_you_mean(_stem(Path(name)), inputs) or f"{remedy}; {known}"
-    if Path(name).stem in inputs:
+def _unknown(path: Path, name: str, inputs: Sequence[Input], remedy: str) -> DataError:
+    known, tables = f"the extensions are {', '.join(EXTENSIONS)}", _by_name(inputs)
+    hint = did_you_mean(_stem(Path(name)), tables) or f"{remedy}; {known}"
+    if Path(name).stem in tables:
         hint = f"{Path(name).suffix} is not an extension that is read; {known}"
-    return _error(path, f"cannot tell which table these changes are for (the tables: {tables})", hint)
+    return _error(
+        path, f"cannot tell which table these changes are for (the tables: {', '.join(tables) or 'none'})", hint
+    )
 
 
 def _error(path: Path, message: str, hint: str = "") -> DataError:

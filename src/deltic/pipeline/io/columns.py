@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.circuit.types import Column, Type
+from deltic.circuit.types import Column, Kind
+from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.protocol import WEIGHT
-from deltic.pipeline.io.layout import EXPECTED, Layout
+from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import DELETIONS, INSERTIONS, check_names, weight_columns
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
@@ -23,7 +24,7 @@ def check_columns(fields: pa.Schema, layout: Layout) -> None:
     for column in layout.schema:
         found = fields.field(column.name).type
         if not accepts(column.type, found):
-            raise Malformed(f"column {column.name}: expected {EXPECTED[column.type]}, found a column of type {found}")
+            raise Malformed(f"column {column.name}: expected {phrase(column.type)}, found a column of type {found}")
 
 
 def conform(table: pa.Table, layout: Layout) -> Parsed:
@@ -39,12 +40,24 @@ def conform(table: pa.Table, layout: Layout) -> Parsed:
 
 def typed(values: Any, column: Column) -> Any:
     """The values as those of the column, null where they do not fit it."""
-    lossy = column.type in (Type.FLOAT64, Type.TIMESTAMP_NTZ)
-    try:
-        return values.cast(column.type.arrow, safe=not lossy)
-    except pa.ArrowInvalid:
-        fitting = [None if problem(value, column) else value for value in map(whole, values.to_pylist())]
-        return pa.array(fitting, column.type.arrow)
+    if is_exact(values.type, column):
+        try:
+            return values.cast(column.type.arrow)
+        except pa.ArrowInvalid:
+            pass
+    found = [None if problem(value, column) else value for value in map(whole, values.to_pylist())]
+    return to_arrow([of_python(value, column.type) for value in found], column.type)
+
+
+def is_exact(arrow: pa.DataType, column: Column) -> bool:
+    """Whether Arrow's cast to the column's type keeps every value or fails."""
+    if column.type.kind in (Kind.MAP, Kind.YEAR_MONTH_INTERVAL):
+        return False
+    if column.type.is_composite:
+        return bool(arrow == column.type.arrow)
+    if column.type.is_float:
+        return bool(pa.types.is_integer(arrow) or (pa.types.is_floating(arrow) and arrow.bit_width <= column.type.bits))
+    return True
 
 
 def _weights(table: pa.Table, layout: Layout) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deltic.circuit.types import Schema
-from deltic.datalog import CheckedProgram, Directive
+from deltic.datalog import CheckedProgram, Directive, Relation
 from deltic.errors import Diagnostic, ProgramError
 from deltic.pipeline.io.locate import Input
 
@@ -25,9 +25,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Interface:
-    """The files of a program: each table with how it is read, what is written, whose sizes are printed."""
+    """The files of a program: how each table is read, what is written, whose sizes are printed."""
 
-    inputs: dict[str, Input]
+    inputs: tuple[Input, ...]
+    """In the order of the tables; one for each `.input`, all of which are read, or one for a table without."""
     outputs: tuple[Output, ...]
     sizes: tuple[str, ...]
 
@@ -45,12 +46,8 @@ def interface(program: CheckedProgram) -> Interface:
     findings = [finding for directive in program.directives for finding in _unsupported(directive)]
     if findings:
         raise ProgramError(findings)
-    options = {d.relation: d for d in program.directives if d.kind == "input"}
-    inputs = {
-        name: _input(name, relation.schema, options.get(name))
-        for name, relation in program.relations.items()
-        if relation.is_table
-    }
+    tables = (relation for relation in program.relations.values() if relation.is_table)
+    inputs = tuple(dict.fromkeys(source for table in tables for source in _inputs(table, program.directives)))
     outputs = tuple(
         _output(d.relation, program.relations[d.relation].schema, d) for d in program.directives if d.kind == "output"
     )
@@ -60,17 +57,18 @@ def interface(program: CheckedProgram) -> Interface:
     return Interface(inputs, outputs, sizes)
 
 
-def _input(name: str, schema: Schema, directive: Directive | None) -> Input:
-    options = directive.options if directive else {}
-    return Input(
-        name,
-        schema,
-        options.get("filename"),
-        options.get("delimiter"),
-        options.get("headers") == "true",
-        options.get("rfc4180") == "true",
-        required=directive is not None,
-    )
+def _inputs(table: Relation, directives: Sequence[Directive]) -> Iterator[Input]:
+    found = [d.options for d in directives if d.kind == "input" and d.relation == table.name]
+    for options in found or [{}]:
+        yield Input(
+            table.name,
+            table.schema,
+            options.get("filename"),
+            options.get("delimiter"),
+            options.get("headers") == "true",
+            options.get("rfc4180") == "true",
+            required=bool(found),
+        )
 
 
 def _output(name: str, schema: Schema, directive: Directive) -> Output:

@@ -45,14 +45,19 @@ class Layout:
         return not self.signed and [column.type for column in self.schema] in ([], [Type.STRING])
 
 
-# How messages call the values of a type.
-EXPECTED = {
+def phrase(type_: Type) -> str:
+    """How messages call the values of a type."""
+    return _PHRASES.get(type_, f"a value of type {type_}")
+
+
+_PHRASES = {
     Type.INT64: "a number",
     Type.UINT64: "an unsigned number",
     Type.FLOAT64: "a float",
     Type.STRING: "a symbol",
     Type.BOOLEAN: "true or false",
     Type.DATE: "a date",
-    Type.TIMESTAMP_NTZ: "a timestamp",
+    Type.BINARY: "bytes",
+    Type.TIMESTAMP: "a timestamp with a time zone",
+    Type.TIMESTAMP_NTZ: "a timestamp without a time zone",
 }
-RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from deltic.circuit.types import Type
 from deltic.errors import UnsupportedError
-from deltic.pipeline.io.layout import EXPECTED, RANGES, Layout
+from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 
 # Patterns that mean the same to Python and RE2 (Arrow); blanks around a number are let pass.
@@ -127,17 +127,17 @@ def _convert(field: Field, type_: Type) -> Any:
         return field.value
     if not re.fullmatch(PATTERNS[type_], field.value):
         found = f"'{_shortened(field.value)}'" if field.value else "an empty field"
-        raise _malformed(field, f"expected {EXPECTED[type_]}, found {found}", _hint(field, type_))
+        raise _malformed(field, f"expected {phrase(type_)}, found {found}", _hint(field, type_))
     return _float(field) if type_ is Type.FLOAT64 else _integer(field, type_)
 
 
 def _integer(field: Field, type_: Type) -> int:
     value = int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64
-    least, greatest = RANGES[type_]
+    least, greatest = type_.range
     if least <= value <= greatest:
         return value
     shown = _shortened(field.value.strip(BLANKS))
-    raise _malformed(field, f"{shown} is out of range for {EXPECTED[type_]} ({least} to {greatest})")
+    raise _malformed(field, f"{shown} is out of range for {phrase(type_)} ({least} to {greatest})")
 
 
 def _float(field: Field) -> float:

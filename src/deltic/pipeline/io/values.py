@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import numbers
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Column, Type
-from deltic.pipeline.io.layout import EXPECTED, RANGES
+from deltic.circuit.types import Column, Kind, Type, ValueType
+from deltic.circuit.values import in_order, of_python
+from deltic.circuit.values.numbers import round_float, to_decimal
+from deltic.errors import UnsupportedError
+from deltic.pipeline.io.layout import phrase
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -23,59 +29,179 @@ def accepts(type_: Type, arrow: pa.DataType) -> bool:
     if pa.types.is_null(arrow):
         return True
     whole = pa.types.is_integer(arrow) or (pa.types.is_decimal(arrow) and arrow.scale == 0)
-    match type_:
-        case Type.INT64 | Type.UINT64:
-            return bool(whole)
-        case Type.FLOAT64:
-            return bool(whole or pa.types.is_floating(arrow))
-        case Type.STRING:
-            return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or arrow == pa.string_view())
-        case Type.BOOLEAN:
-            return bool(pa.types.is_boolean(arrow))
-        case Type.DATE:
-            return bool(pa.types.is_date(arrow))
-        case Type.TIMESTAMP_NTZ:
-            return bool(pa.types.is_timestamp(arrow))
-        case _:
-            return Type.of_arrow(arrow) is type_
+    if type_.is_integer or type_ is Type.YEAR_MONTH_INTERVAL:
+        return bool(whole or arrow == type_.arrow)
+    if type_.is_float:
+        return bool(whole or pa.types.is_floating(arrow))
+    if type_.kind is Kind.DECIMAL:
+        return bool(whole or pa.types.is_decimal(arrow))
+    return _accepts_parts(type_, arrow) if type_.is_composite else _is_type(arrow, type_)
+
+
+def _accepts_parts(type_: Type, arrow: pa.DataType) -> bool:
+    """Whether the elements, fields, or keys and values of an Arrow type are accepted."""
+    if type_.kind is Kind.MAP:
+        return (
+            pa.types.is_map(arrow) and accepts(type_.key, arrow.key_type) and accepts(type_.value.type, arrow.item_type)
+        )
+    if type_.kind is Kind.STRUCT:
+        found = {field.name: field.type for field in arrow.fields} if pa.types.is_struct(arrow) else None
+        wanted = {column.name: column.type for column in type_.fields}
+        return found is not None and wanted.keys() == found.keys() and all(accepts(wanted[n], found[n]) for n in found)
+    return hasattr(arrow, "value_field") and accepts(type_.element.type, arrow.value_type)
+
+
+def _is_type(arrow: pa.DataType, type_: Type) -> bool:
+    try:
+        return Type.of_arrow(arrow) is type_
+    except UnsupportedError:
+        return False
 
 
 def problem(value: Any, column: Column) -> str | None:
-    """Why `value`, a Python value, is not one of the column; None when it is."""
+    """Why `value`, a Python value, is not one of the column; None when it is.
+
+    Whole numbers stand for floats that are equal to them, and numbers for decimals with as many digits.
+    """
+    return _problem(value, column.value_type)
+
+
+def _problem(value: Any, type_: ValueType) -> str | None:
+    or_null = " or null" if type_.nullable else ""
     if value is None:
-        return None if column.nullable else f"expected {EXPECTED[column.type]}, found null"
-    if not _is_instance(value, column.type):
-        return f"expected {EXPECTED[column.type]}, found {_shown(value)}"
-    if column.type in RANGES:
-        least, greatest = RANGES[column.type]
-        if not least <= value <= greatest:
-            return f"{value} is out of range for {EXPECTED[column.type]} ({least} to {greatest})"
-    if isinstance(value, str) and _SURROGATE.search(value):
-        return f"{value!r} holds half of a surrogate pair, which is not text"
+        return None if type_.nullable else f"expected {phrase(type_.type)}, found null"
+    kind = type_.type.kind
+    if not isinstance(value, _PYTHON[kind]) or (isinstance(value, bool) and kind is not Kind.BOOLEAN):
+        return f"expected {phrase(type_.type)}{or_null}, found {_shown(value)}"
+    check = _CHECKS.get(kind)
+    return check(value, type_.type) if check else None
+
+
+def _integer(value: int, type_: Type) -> str | None:
+    least, greatest = type_.range
+    if least <= value <= greatest:
+        return None
+    return f"{value} is out of range for {phrase(type_)} ({least} to {greatest})"
+
+
+def _float(value: Any, type_: Type) -> str | None:
+    if not isinstance(value, numbers.Integral):
+        infinite = type_ is Type.FLOAT32 and math.isfinite(value) and math.isinf(round_float(float(value), type_))
+        return f"{value!r} is out of range for {phrase(type_)}" if infinite else None
+    try:
+        near = round_float(float(value), type_)
+    except OverflowError:
+        near = math.inf
+    if near == value:
+        return None
+    hint = f"; the nearest is {near!r}" if math.isfinite(near) else ""
+    return f"no float is equal to {value}{hint}"
+
+
+def _decimal(value: Any, type_: Type) -> str | None:
+    exact = decimal.Decimal(int(value) if isinstance(value, numbers.Integral) else value)
+    if exact.is_finite() and to_decimal(exact, type_) == exact:
+        return None
+    return f"{value} has more digits than {phrase(type_)}"
+
+
+def _text(value: str, type_: Type) -> str | None:
+    return f"{value!r} holds half of a surrogate pair, which is not text" if _SURROGATE.search(value) else None
+
+
+def _date(value: datetime.date, type_: Type) -> str | None:
+    if isinstance(value, datetime.datetime):
+        return f"expected {phrase(type_)}, found {_shown(value)}"
     return None
+
+
+def _time(value: datetime.datetime, type_: Type) -> str | None:
+    if (value.tzinfo is None) != (type_ is Type.TIMESTAMP_NTZ):
+        return f"expected {phrase(type_)}, found {_shown(value)}"
+    return f"{value} has nanoseconds; timestamps have microseconds" if getattr(value, "nanosecond", 0) else None
+
+
+def _months(value: Any, type_: Type) -> str | None:
+    months, *rest = (int(value),) if isinstance(value, numbers.Integral) else value
+    return None if not any(rest) and -(2**31) <= months < 2**31 else f"{value!r} is no number of months in 32 bits"
+
+
+def _span(value: datetime.timedelta, type_: Type) -> str | None:
+    microseconds = value // datetime.timedelta(microseconds=1)
+    return None if -(2**63) <= microseconds < 2**63 else f"{value!r} has more microseconds than 64 bits"
+
+
+def _array(value: Any, type_: Type) -> str | None:
+    return _first((f"element {number}", _problem(item, type_.element)) for number, item in enumerate(value, 1))
+
+
+def _struct(value: Any, type_: Type) -> str | None:
+    names = [column.name for column in type_.fields]
+    if isinstance(value, Mapping) and value.keys() != set(names):
+        return f"expected the fields {', '.join(names)}, found {', '.join(map(str, value))}"
+    if len(value) != len(names):
+        return f"expected {len(names)} fields, found {len(value)}: {_shown(value)}"
+    items = [value[name] for name in names] if isinstance(value, Mapping) else value
+    pairs = zip(type_.fields, items, strict=True)
+    return _first((f"field {column.name}", _problem(item, column.value_type)) for column, item in pairs)
+
+
+def _map(value: Any, type_: Type) -> str | None:
+    pairs = list(value.items() if isinstance(value, Mapping) else value)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        return f"expected pairs of a key and its value, found {_shown(value)}"
+    keys = (("key", _problem(key, ValueType(type_.key))) for key, _ in pairs)
+    found = _first([*keys, *((f"value of {key!r}", _problem(item, type_.value)) for key, item in pairs)])
+    if found or len({in_order(of_python(key, type_.key)) for key, _ in pairs}) == len(pairs):
+        return found
+    return f"two values of one key in {_shown(value)}"
+
+
+def _first(found: Iterable[tuple[str, str | None]]) -> str | None:
+    """The first reason among those of the parts of a value, with the part that it is about."""
+    return next((f"{part}: {reason}" for part, reason in found if reason is not None), None)
+
+
+_INTEGERS = [type_.kind for type_ in Type.simple() if type_.is_integer]
+_SEQUENCES = (list, tuple, np.ndarray)
+# The Python classes of values of each kind, and what else must hold of them.
+_PYTHON: dict[Kind, Any] = {
+    **dict.fromkeys(_INTEGERS, numbers.Integral),
+    Kind.BOOLEAN: bool | np.bool_,
+    Kind.FLOAT32: numbers.Real,
+    Kind.FLOAT64: numbers.Real,
+    Kind.STRING: str,
+    Kind.BINARY: bytes | bytearray | memoryview,
+    Kind.DATE: datetime.date,
+    Kind.TIMESTAMP: datetime.datetime,
+    Kind.TIMESTAMP_NTZ: datetime.datetime,
+    Kind.YEAR_MONTH_INTERVAL: (numbers.Integral, pa.MonthDayNano),
+    Kind.DAY_TIME_INTERVAL: datetime.timedelta,
+    Kind.DECIMAL: (numbers.Integral, decimal.Decimal),
+    Kind.ARRAY: _SEQUENCES,
+    Kind.STRUCT: (Mapping, *_SEQUENCES),
+    Kind.MAP: (Mapping, *_SEQUENCES),
+}
+_CHECKS: dict[Kind, Callable[[Any, Type], str | None]] = {
+    **dict.fromkeys(_INTEGERS, _integer),
+    Kind.FLOAT32: _float,
+    Kind.FLOAT64: _float,
+    Kind.STRING: _text,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _time,
+    Kind.TIMESTAMP_NTZ: _time,
+    Kind.YEAR_MONTH_INTERVAL: _months,
+    Kind.DAY_TIME_INTERVAL: _span,
+    Kind.DECIMAL: _decimal,
+    Kind.ARRAY: _array,
+    Kind.STRUCT: _struct,
+    Kind.MAP: _map,
+}
 
 
 def whole(value: Any) -> Any:
     """A decimal without a fraction, as Spark writes unsigned integers, as an integer; other values as they are."""
     return int(value) if isinstance(value, decimal.Decimal) and value == value.to_integral_value() else value
-
-
-def _is_instance(value: Any, type_: Type) -> bool:
-    match type_:
-        case Type.BOOLEAN:
-            return isinstance(value, bool)
-        case Type.INT64 | Type.UINT64:
-            return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        case Type.FLOAT64:
-            return isinstance(value, numbers.Real) and not isinstance(value, bool)
-        case Type.STRING:
-            return isinstance(value, str)
-        case Type.DATE:
-            return isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
-        case Type.TIMESTAMP_NTZ:
-            return isinstance(value, datetime.datetime)
-        case _:
-            raise AssertionError(f"values of type {type_} do not reach this far")
 
 
 def _shown(value: Any) -> str:
