@@ -19,7 +19,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-_CIRCUIT = {"errors", "algebra", "circuit"}
+_CIRCUIT = {"errors", "discovery", "algebra", "circuit"}
 _CALCULUS = _CIRCUIT | {"calculus"}
 _PROGRAM = _CALCULUS | {"program"}
 _ENGINE = _PROGRAM | {"engine"}
@@ -30,6 +30,7 @@ _PIPELINE = _ENGINE | {"catalog", "datalog", "sql", "pipeline"}
 # to the pipeline; its `__version__` is free to all.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "discovery": set(),
     "algebra": {"algebra"},
     "circuit": _CIRCUIT,
     "calculus": _CALCULUS,

@@ -43,10 +43,25 @@ def call(called: Circuit) -> Circuit:
     return builder.build()
 
 
+def changes_of(operator: ops.Operator, *tables: str) -> Circuit:
+    """The change of an operator's value from one step to the next: its inputs are z⁻¹(a) and D(a)."""
+    builder = CircuitBuilder()
+    sources = [builder.add(SOURCES[table]) for table in tables]
+    pairs = [(builder.add(ops.Delay(), n), builder.add(ops.Differentiate(), n)) for n in sources]
+    builder.add(ops.Sink("v"), builder.add(operator, *(number for pair in pairs for number in pair)))
+    return builder.build()
+
+
 STREAM_CASES: dict[type[ops.Operator], list[Circuit]] = {
     ops.Delay: [circuit(ops.Delay(), "x"), circuit(ops.Delay(), "s")],
     ops.Integrate: [circuit(ops.Integrate(), "x")],
     ops.Differentiate: [circuit(ops.Differentiate(), "x")],
+    ops.JoinDelta: [
+        changes_of(ops.JoinDelta(), "x", "y"),
+        changes_of(ops.JoinDelta(), "x", "y", "s"),
+        circuit(ops.JoinDelta(), "x", "x", "y", "y"),
+    ],
+    ops.AntijoinDelta: [changes_of(ops.AntijoinDelta(), "x", "t"), changes_of(ops.AntijoinDelta(), "s", "s")],
     ops.DistinctDelta: [circuit(ops.DistinctDelta(), "x", "x"), circuit(ops.DistinctDelta(), "s", "x")],
     ops.Call: [call(circuit(ops.Delay(), "x")), call(circuit(ops.Join(), "x", "y")), call(back_edge())],
     ops.BackEdge: [back_edge(), back_edge(ops.Negate()), back_edge(ops.Distinct(), is_set=True)],

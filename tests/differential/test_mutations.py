@@ -7,6 +7,7 @@ tests that lets one of the mutations pass would not be worth its time.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from deltic.engine.local.operators import scalar
 from deltic.engine.local.recursion import fixpoint as recursion
 from deltic.engine.local.storage import state as relation
 from deltic.engine.local.storage.run import Run
+from deltic.program.queries import Rule, When
 from tests.calculus.mutations import MUTATIONS
 from tests.conformance.programs import CLOSURE
 from tests.differential import test_circuits
@@ -28,8 +30,12 @@ from tests.differential.compare import Contents, first_disagreement
 
 PROGRAMS, CIRCUITS, GRAPHS = 60, 200, 20
 # The engine keeps the counts of a set and the totals of a group itself and does not read the old value that the
-# derivative names.
-SEEN = [m for m in MUTATIONS if m.name not in ("distinct_of_new", "aggregate_of_new")]
+# derivative names; the terms of a join's change it takes from the rule, whose mistakes are below.
+SEEN = [
+    m
+    for m in MUTATIONS
+    if m.name not in ("distinct_of_new", "aggregate_of_new") and m.operator not in (ops.Join, ops.Antijoin)
+]
 # What the lowering of Datalog uses; the others are for circuits alone.
 DATALOG = [m for m in SEEN if m.operator is not ops.Negate]
 
@@ -64,6 +70,54 @@ def test_random_programs_detect_a_wrong_derivative(mutation, monkeypatch):
 def test_random_circuits_detect_a_wrong_derivative(mutation, monkeypatch):
     monkeypatch.setitem(DERIVATIVES, mutation.operator, mutation.row())
     assert circuits_disagree()
+
+
+def _queries(change):
+    """The delta queries of a rule, each of them changed, or left out where that gives None."""
+
+    def wrong(queries):
+        def of(rule):
+            changed = (change(rule, position, query) for position, query in enumerate(queries(rule)))
+            return iter([query for query in changed if query is not None])
+
+        return of
+
+    return wrong
+
+
+def _in_state(when):
+    """All atoms beside the change in one state."""
+
+    def change(rule, position, query):
+        def moved(atoms):
+            return tuple(a if a.when is When.DELTA else replace(a, when=when) for a in atoms)
+
+        return replace(query, body=replace(query.body, atoms=moved(query.body.atoms), absent=moved(query.body.absent)))
+
+    return change
+
+
+def _negated(rule, position, query):
+    """The last term with the wrong sign."""
+    wrong = position == len(rule.body.atoms) + len(rule.body.absent) - 1
+    return replace(query, body=replace(query.body, sign=-query.body.sign)) if wrong else query
+
+
+RULE_MUTATIONS = {
+    "all old": _in_state(When.OLD),
+    "all new": _in_state(When.NEW),
+    "no last term": lambda rule, position, query: (
+        query if not position or position + 1 < len(rule.body.atoms) else None
+    ),
+    "last term negated": _negated,
+    "changes of the absent ignored": lambda rule, position, query: query if position < len(rule.body.atoms) else None,
+}
+
+
+@pytest.mark.parametrize("name", RULE_MUTATIONS)
+def test_random_programs_detect_a_wrong_delta_query(name, monkeypatch):
+    monkeypatch.setattr(Rule, "queries", _queries(RULE_MUTATIONS[name])(Rule.queries))
+    assert programs_disagree()
 
 
 def _without_counts(state, words, change):

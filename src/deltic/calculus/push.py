@@ -8,7 +8,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 
 # Operators whose value is computed from the values of their inputs, so that only sources and sets are kept.
-_POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join)
+_POINTWISE = (ops.Map, ops.Filter, ops.Plus, ops.Negate, ops.Join, ops.JoinDelta, ops.AntijoinDelta)
 
 
 def push(circuit: Circuit, outer: int = 0) -> Circuit:

@@ -1,40 +1,31 @@
-"""Programs: the relations that an engine keeps, the strata in which they change, and the queries that change them.
-
-A *relation* is what an engine keeps: a table, a constant, a set with its derivation counts, a recursive
-set with its iterations too, a bag, or an aggregate.
-"""
+"""Programs: what every engine reads. Relations, the rules that derive them, and the strata in which they change."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from deltic.circuit.types import Schema
-from deltic.program.computed import Computed
-from deltic.program.queries import Query
-
-
-class Kind(enum.Enum):
-    """What a relation keeps and how its changes come about."""
-
-    TABLE = "table"
-    CONSTANT = "constant"
-    SET = "set"
-    RECURSIVE = "recursive set"
-    BAG = "bag"
-    TRANSIENT = "rows that are passed on, kept for no epoch"
-    AGGREGATE = "aggregate"
+from deltic.program.definitions import Definition, Derived
+from deltic.program.queries import Query, Rule
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation of the program; `rows` are those of a constant."""
+    """A relation under a name that depends on what it is alone, not on what else the program has.
+
+    `fingerprint` tells what it contains: it is made of the definition, the rules and the schema, and of the
+    fingerprints of what they read; for mutually recursive relations of all of them. Equal ones have equal contents.
+    """
 
     name: str
-    kind: Kind
     schema: Schema
-    rows: tuple[tuple[object, ...], ...] = ()
+    definition: Definition
+    fingerprint: str
+
+    def __str__(self) -> str:
+        return f"{self.definition} {self.name}{self.schema}"
 
 
 @dataclass(frozen=True)
@@ -46,32 +37,70 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Grouping:
-    """How an aggregate relation comes from relation `source`, whose first `keys` columns are the groups' keys.
+class Program:
+    """All relations, strata in an order in which they can be brought up to date, and the rules for that.
 
-    `calls` are functions, each with the column of the source that it reads, -1 for none.
+    `sinks` are the relations of the views by the views' names, `tables` those of the sources.
     """
 
-    source: str
-    keys: int
-    calls: tuple[tuple[str, int], ...]
+    relations: Mapping[str, Relation]
+    strata: tuple[Stratum, ...]
+    rules: tuple[Rule, ...]
+    sinks: Mapping[str, str]
+    tables: Mapping[str, str]
 
-    def describe(self, names: Sequence[str]) -> Iterator[str]:
-        """A line for each aggregate, with its state and cost; `names` are those of the aggregate relation's columns."""
-        key = ", ".join(names[: self.keys]) or "nothing"
-        for name, (function, _) in zip(names[self.keys :], self.calls, strict=True):
-            state = "all values in order, and which one it is" if function in ("min", "max") else "a total"
-            yield f"{name} = {function} of {self.source} by {key}: keeps {state}; looks at changed groups alone"
+    @cached_property
+    def queries(self) -> tuple[Query, ...]:
+        """The delta queries of all rules."""
+        return tuple(query for rule in self.rules for query in rule.queries())
 
+    @cached_property
+    def recursive(self) -> frozenset[str]:
+        """The relations of recursive strata."""
+        return frozenset(name for stratum in self.strata if stratum.recursive for name in stratum.relations)
 
-@dataclass
-class Program:
-    """All relations, in an order in which they can be brought up to date, and the queries that do it."""
+    @cached_property
+    def passed(self) -> frozenset[str]:
+        """The sums of which nobody reads more than the changes: rows that are passed on to a definition."""
+        read = {name for rule in self.rules for name in rule.relations} | set(self.sinks.values())
+        followed = {name for relation in self.relations.values() for name in relation.definition.sources}
+        return frozenset(n for n in followed - read if self.relations[n].definition == Derived(distinct=False))
 
-    relations: dict[str, Relation] = field(default_factory=dict)
-    strata: list[Stratum] = field(default_factory=list)
-    queries: list[Query] = field(default_factory=list)
-    sinks: dict[str, str] = field(default_factory=dict)
-    tables: dict[str, str] = field(default_factory=dict)
-    groupings: dict[str, Grouping] = field(default_factory=dict)
-    computed: dict[str, Computed] = field(default_factory=dict)
+    def rules_of(self, name: str) -> tuple[Rule, ...]:
+        """The rules that derive a relation."""
+        return self._rules.get(name, ())
+
+    @cached_property
+    def _rules(self) -> dict[str, tuple[Rule, ...]]:
+        rules: dict[str, tuple[Rule, ...]] = {}
+        for rule in self.rules:
+            rules[rule.head] = (*rules.get(rule.head, ()), rule)
+        return rules
+
+    def below(self, name: str) -> set[str]:
+        """The relation and all that it is computed from."""
+        reached: set[str] = set()
+        pending = [name]
+        while pending:
+            if (name := pending.pop()) not in reached:
+                reached.add(name)
+                pending += self.relations[name].definition.sources
+                pending += (read for rule in self.rules_of(name) for read in rule.relations)
+        return reached
+
+    def fingerprints(self) -> dict[str, str]:
+        """The fingerprint of each relation, by name: what two programs have in common is what agrees in both."""
+        return {name: relation.fingerprint for name, relation in self.relations.items()}
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        for stratum in self.strata:
+            if stratum.recursive:
+                yield "recursive:"
+            for name in stratum.relations:
+                yield "  " * stratum.recursive + str(self.relations[name])
+                yield from (f"    {line}" for line in self.relations[name].definition.describe(()))
+                yield from (f"    {rule}" for rule in self.rules_of(name))
+        yield from (f"view {view}: {name}" for view, name in self.sinks.items())

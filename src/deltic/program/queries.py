@@ -1,13 +1,14 @@
-"""Delta queries: one multilinear term of a derivative, a conjunction of atoms of which exactly one is a change.
+"""Rules, and the delta queries of a rule: one for each of its atoms, in which that atom is a change.
 
-A query adds its derivations to the count of its head relation.
+A rule adds the derivations of a conjunction to the count of its head relation; it is multilinear in its atoms, so its
+change is the sum of its delta queries, inputs before the change in their new state and after it in their old one.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -17,7 +18,7 @@ from deltic.circuit.types import Type
 
 
 class When(enum.Enum):
-    """Which view of a relation an atom reads."""
+    """Which state of a relation an atom reads; the atoms of a rule are all OLD."""
 
     DELTA = "Δ"
     NEW = "'"
@@ -26,6 +27,10 @@ class When(enum.Enum):
 
 # A term is a variable, by its number, or an expression; in an expression variable n is the column ‹n›.
 Term = int | exp.Expression
+
+
+# A variable in a text, quoted, as no plain word, where an expression has it.
+_VARIABLE = '"?‹(\\d+)›"?'
 
 
 def variable_name(variable: int) -> str:
@@ -49,7 +54,7 @@ def with_names(text: str, names: Mapping[int, str]) -> str:
             name += "'"
         return name
 
-    return re.sub('"?‹(\\d+)›"?', shown, text)  # quoted, as no plain word, where an expression has it
+    return re.sub(_VARIABLE, shown, text)
 
 
 def as_expression(term: Term) -> exp.Expression:
@@ -140,18 +145,18 @@ class Body:
         )
 
 
-@dataclass(frozen=True)
-class Query:
-    """One term of the change of `head`: `body` has exactly one atom that is a change."""
+@dataclass(frozen=True, eq=False)
+class Conjunctive:
+    """A head and a body: each derivation of the body counts, with its sign, for a row of the head."""
 
     head: str
     terms: tuple[Term, ...]
     body: Body
 
     @property
-    def delta(self) -> Atom:
-        """The atom whose change the query follows; its weight enters negated if it must be absent."""
-        return next(a for a in self.body.atoms if a.when is When.DELTA)
+    def relations(self) -> tuple[str, ...]:
+        """The relations that it reads, in the order of the body."""
+        return tuple(dict.fromkeys(atom.relation for atom in (*self.body.atoms, *self.body.absent)))
 
     @property
     def computes(self) -> bool:
@@ -159,19 +164,73 @@ class Query:
         new = [t for t in self.terms if not isinstance(t, int) and not is_literal(t)]
         return bool(new or self.body.equations)
 
-    def rule(self) -> str:
-        """The rule that the query is a derivative of, as text."""
-        atoms = tuple(replace(atom, when=When.OLD) for atom in self.body.atoms)
-        absent = tuple(replace(atom, when=When.OLD) for atom in self.body.absent)
-        return str(replace(self, body=replace(self.body, atoms=atoms, absent=absent))).replace(" += ", " :- ", 1)
-
-    def text(self) -> str:
-        """The query as text, its variables by number."""
+    def _text(self, arrow: str) -> str:
+        """The text, its variables by number."""
         parts = [str(a) for a in self.body.atoms] + [f"!{a}" for a in self.body.absent]
         parts += [f"{show_term(v)} = {show(e)}" for v, e in self.body.equations]
         parts += [show(c) for c in self.body.conditions]
-        sign = "+" if self.body.sign > 0 else "−"
-        return f"{self.head}({', '.join(map(show_term, self.terms))}) {sign}= {', '.join(parts)}"
+        return f"{self.head}({', '.join(map(show_term, self.terms))}) {arrow} {', '.join(parts)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule(Conjunctive):
+    """A conjunction over whole relations, all atoms in one state; it is equal to itself alone."""
+
+    def queries(self) -> Iterator[Query]:
+        """Its delta queries by position: the atoms in their order, then those that must be absent.
+
+        In the order of multilinearity the absent ones come first: they are new where an atom changes, and the atoms
+        are old where an absent one does. There the weight of the change enters negated: a ▷ b is a − a ⋈ b.
+        """
+        atoms, absent = self.body.atoms, self.body.absent
+        for i in range(len(atoms)):
+            versions = (*_at(When.NEW, atoms[:i]), replace(atoms[i], when=When.DELTA), *_at(When.OLD, atoms[i + 1 :]))
+            yield self._query(self.body.sign, versions, _at(When.NEW, absent))
+        for i in range(len(absent)):
+            versions = (*_at(When.OLD, atoms), replace(absent[i], when=When.DELTA))
+            others = (*_at(When.OLD, absent[:i]), *_at(When.NEW, absent[i + 1 :]))
+            yield self._query(-self.body.sign, versions, others)
+
+    def _query(self, sign: int, atoms: tuple[Atom, ...], absent: tuple[Atom, ...]) -> Query:
+        return Query(self.head, self.terms, replace(self.body, sign=sign, atoms=atoms, absent=absent), self)
+
+    def renamed(self, names: Mapping[str, str]) -> Rule:
+        """The same rule over relations of other names."""
+
+        def in_atoms(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+            return tuple(replace(a, relation=names[a.relation]) for a in atoms)
+
+        body = replace(self.body, atoms=in_atoms(self.body.atoms), absent=in_atoms(self.body.absent))
+        return Rule(names[self.head], self.terms, body)
+
+    def normalized(self) -> str:
+        """Its text with the variables numbered as they appear, so that equal rules have equal texts."""
+        numbers: dict[str, int] = {}
+        text = f"{self.body.sign} {self._text(':-')}"
+        return re.sub(_VARIABLE, lambda match: f"‹{numbers.setdefault(match[1], len(numbers))}›", text)
+
+    def __str__(self) -> str:
+        return with_names(self._text(":-" if self.body.sign > 0 else ":- −"), self.body.names)
+
+
+@dataclass(frozen=True)
+class Query(Conjunctive):
+    """One term of the change of `rule`: `body` has exactly one atom that is a change."""
+
+    rule: Rule
+
+    @property
+    def delta(self) -> Atom:
+        """The atom whose change the query follows."""
+        return next(a for a in self.body.atoms if a.when is When.DELTA)
+
+    def text(self) -> str:
+        """The query as text, its variables by number."""
+        return self._text("+=" if self.body.sign > 0 else "−=")
 
     def __str__(self) -> str:
         return with_names(self.text(), self.body.names)
+
+
+def _at(when: When, atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    return tuple(replace(atom, when=when) for atom in atoms)

@@ -18,12 +18,11 @@ def refusal(number: int, operator: ops.Operator) -> UnsupportedError:
     return UnsupportedError(f"local engine: %{number} {operator.label} is not supported: {remedy}")
 
 
-def mixed_change(number: int, operator: ops.Operator, changes: int) -> UnsupportedError:
-    """The error about a change that is computed from no change of a relation, or from several at once."""
-    found = "from no change" if not changes else f"from {changes} changes at once"
+def no_change(number: int, operator: ops.Operator) -> UnsupportedError:
+    """The error about a value that is shown where only its change can be."""
     return UnsupportedError(
-        f"local engine: %{number} {operator.label} is computed {found} of the relations, and not from one at a time: "
-        f"leave out the integrate or differentiate before it; {_INTERPRETER}"
+        f"local engine: %{number} {operator.label} is the sum of all changes and not a change: leave it out; "
+        f"{_INTERPRETER}"
     )
 
 

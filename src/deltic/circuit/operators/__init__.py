@@ -6,18 +6,19 @@ from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
 from deltic.circuit.operators.fixpoint import Component, Feedback, Fixpoint, FixpointDelta, Import
 from deltic.circuit.operators.flat_map import FlatMap
-from deltic.circuit.operators.join import Antijoin, Join
+from deltic.circuit.operators.join import Antijoin, AntijoinDelta, Join, JoinDelta
 from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
 from deltic.circuit.operators.nesting import Bracket, Call
 from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
-from deltic.circuit.operators.window import Window
+from deltic.circuit.operators.window import Window, WindowDelta
 
 __all__ = [
     "Aggregate",
     "AggregateCall",
     "AggregateDelta",
     "Antijoin",
+    "AntijoinDelta",
     "BackEdge",
     "Bracket",
     "Call",
@@ -36,6 +37,7 @@ __all__ = [
     "Import",
     "Integrate",
     "Join",
+    "JoinDelta",
     "Map",
     "Negate",
     "Operator",
@@ -43,4 +45,5 @@ __all__ = [
     "Sink",
     "Source",
     "Window",
+    "WindowDelta",
 ]

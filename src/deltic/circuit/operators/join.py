@@ -1,4 +1,4 @@
-"""The multilinear operators: the natural join and its complement."""
+"""The multilinear operators: the natural join and its complement, and their changes."""
 
 from __future__ import annotations
 
@@ -44,3 +44,42 @@ class Antijoin(Operator):
             if left.schema.types.get(column.name) != column.type:
                 self.refuse(f"column {column} of the second input is not in the first", inputs)
         return left
+
+
+@dataclass(frozen=True)
+class JoinDelta(Operator):
+    """(a₁ + Δa₁) ⋈ … ⋈ (aₙ + Δaₙ) − a₁ ⋈ … ⋈ aₙ as a sum with one change in each term [DBSP Thm 4.5].
+
+    Its inputs are a₁, Δa₁, …, aₙ, Δaₙ.
+    """
+
+    keyword: ClassVar[str] = "join_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return change_of(Join().output(changes(self, inputs), depth))
+
+
+@dataclass(frozen=True)
+class AntijoinDelta(Operator):
+    """(a + Δa) ▷ (b + Δb) − a ▷ b as Δa ▷ (b + Δb) − a ⋈ Δb, for sets b and b + Δb; its inputs are a, Δa, b, Δb."""
+
+    keyword: ClassVar[str] = "antijoin_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        left, right = changes(self, self.zsets(inputs, 4))
+        return change_of(Antijoin().output((left, replace(right, is_set=True)), depth))
+
+
+def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
+    """The types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are no such pairs."""
+    zsets = operator.zsets(inputs)
+    pairs = list(zip(zsets[::2], zsets[1::2], strict=False))
+    if 2 * len(pairs) != len(zsets) or any(old.schema != delta.schema for old, delta in pairs):
+        operator.refuse("takes pairs of a value and its change, of one schema each", inputs)
+    return [delta for _, delta in pairs]
+
+
+def change_of(type_: EdgeType) -> ZSetType:
+    """The type of a change of what has this type."""
+    assert isinstance(type_, ZSetType)
+    return replace(type_, is_set=False)

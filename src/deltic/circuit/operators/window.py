@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import EdgeType, Type
+from deltic.circuit.types import EdgeType, Type, ZSetType
 from deltic.circuit.words import word
 
 TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP_NTZ)
@@ -45,3 +45,23 @@ class Window(Operator):
 
     def arguments(self) -> str:
         return f"[{word(self.column)}, {self.length}]"
+
+
+@dataclass(frozen=True)
+class WindowDelta(Operator):
+    """The change of W(v, θ) from the changes Δv and Δθ: it keeps what is in the window, and the time [DBSP §8.5].
+
+    That is D(α) with α = W(Δv + z⁻¹(α), Δθ): time never goes back, so what left the window is never in it again, and
+    the greatest value that the clock's changes have had is the greatest that the clock has had.
+    """
+
+    keyword: ClassVar[str] = "window_delta"
+    window: Window
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        type_ = self.window.output(inputs, depth)
+        assert isinstance(type_, ZSetType)
+        return replace(type_, is_set=False)
+
+    def arguments(self) -> str:
+        return self.window.arguments()

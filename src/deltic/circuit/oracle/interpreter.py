@@ -220,6 +220,15 @@ def _window(op: ops.Window, inputs: Inputs, types: Sequence[ZSetType], state: Ro
     return recent(op, rows, now, types[0].schema), now
 
 
+def _window_delta(
+    op: ops.WindowDelta, inputs: Inputs, types: Sequence[ZSetType], state: tuple[Rows, Rows] | None
+) -> tuple[Rows, tuple[Rows, Rows]]:
+    """D(α), α = W(Δv + z⁻¹(α), Δθ)."""
+    before, then = state or (ZSet(), ZSet())
+    content, now = _window(op.window, [inputs[0] + before, inputs[1]], types, then)
+    return content - before, (content, now)
+
+
 LEAVES: dict[type[ops.Operator], Callable[[Any, _Environment], Rows]] = {
     ops.Source: lambda op, env: env.sources.get(op.name, ZSet()),
     ops.Constant: lambda op, env: ZSet.of(op.rows),
@@ -232,5 +241,6 @@ STATEFUL: dict[type[ops.Operator], Callable[[Any, Inputs, Any, Any], tuple[Value
     ops.Delay: lambda op, inputs, types, state: (state or ZSet(), inputs[0]),
     ops.BackEdge: lambda op, inputs, types, state: (state or ZSet(), state),
     ops.Window: _window,
+    ops.WindowDelta: _window_delta,
     ops.FixpointDelta: _fixpoint_delta,
 }

@@ -62,6 +62,16 @@ def _join(op: ops.Join, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     return result
 
 
+def _join_delta(op: ops.JoinDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """Σᵢ (a₁ + Δa₁) ⋈ … ⋈ Δaᵢ ⋈ … ⋈ aₙ."""
+    olds, deltas = inputs[::2], inputs[1::2]
+    news = [old + delta for old, delta in zip(olds, deltas, strict=True)]
+    total: Rows = ZSet()
+    for i, delta in enumerate(deltas):
+        total = total + _join(ops.Join(), [*news[:i], delta, *olds[i + 1 :]], types[1::2])
+    return total
+
+
 Names = tuple[str, ...]
 
 
@@ -88,6 +98,13 @@ def _antijoin(op: ops.Antijoin, inputs: Inputs, types: Sequence[ZSetType]) -> Ro
     return result
 
 
+def _antijoin_delta(op: ops.AntijoinDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """Δa ▷ (b + Δb) − a ⋈ Δb."""
+    left, left_delta, right, right_delta = inputs
+    kept = _antijoin(ops.Antijoin(), [left_delta, right + right_delta], types[1::2])
+    return kept - _join(ops.Join(), [left, right_delta], types[1::2])
+
+
 def _distinct_delta(op: ops.DistinctDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     old, delta = inputs
     result: Rows = (old + delta).distinct() - old.distinct()
@@ -111,7 +128,9 @@ POINTWISE: dict[type[ops.Operator], Callable[[Any, Inputs, Any], Value]] = {
     ops.FlatMap: _flat_map,
     ops.Filter: _filter,
     ops.Join: _join,
+    ops.JoinDelta: _join_delta,
     ops.Antijoin: _antijoin,
+    ops.AntijoinDelta: _antijoin_delta,
     ops.Plus: _plus,
     ops.Negate: lambda op, inputs, types: -inputs[0],
     ops.Distinct: lambda op, inputs, types: inputs[0].distinct(),

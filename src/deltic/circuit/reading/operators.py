@@ -111,6 +111,7 @@ READERS: dict[str, Reader] = {
     "map": _map,
     "flat_map": _flat_map,
     "window": _window,
+    "window_delta": lambda line: ops.WindowDelta(_window(line)),
     "aggregate": _aggregate(ops.Aggregate),
     "aggregate_delta": _aggregate(ops.AggregateDelta),
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
@@ -130,7 +131,7 @@ READERS: dict[str, Reader] = {
         kind.keyword: _plain(kind)
         for kind in (
             *(ops.Plus, ops.Negate, ops.Join, ops.Antijoin, ops.Distinct),
-            ops.DistinctDelta,
+            *(ops.JoinDelta, ops.AntijoinDelta, ops.DistinctDelta),
         )
     },
 }

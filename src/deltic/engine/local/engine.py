@@ -34,11 +34,10 @@ from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.lookup import find_rows
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.strata import Strata, constant_change
+from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult
 from deltic.program.extract import extract
-from deltic.program.program import Kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -71,8 +70,9 @@ class LocalEngine(Engine):
         self.states = self.store.states
         self._environment = Environment(self.states, self.store.interner, iteration_limit=iteration_limit)
         self.evaluations = [
-            Evaluation(plan(query), variables, self._environment)
-            for query, variables in zip(self.program.queries, self.store.domains.variables, strict=True)
+            Evaluation(plan(query), self.store.domains.variables[rule], self._environment)
+            for rule in self.program.rules
+            for query in rule.queries()
         ]
         sinks = self.program.sinks
         chosen = {sinks[view]: one for view, one in (strategies or {}).items() if view in sinks}
@@ -80,7 +80,7 @@ class LocalEngine(Engine):
         self._strata = Strata(self.program, self.states, self.evaluations, self._strategies, refresh, self._environment)
         self._bound = [*self.evaluations, *self._strata.evaluations]
         self._components: tuple[ComponentReport, ...] = ()
-        self._constants = [s for s in self.states.values() if s.relation.kind is Kind.CONSTANT and s.relation.rows]
+        self._constants = [s for s in self.states.values() if is_constant(s)]
         self._prepared: Prepared | None = None
 
     def _value_of(self, literal: exp.Expression) -> int:

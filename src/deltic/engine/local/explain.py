@@ -11,18 +11,9 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State
-from deltic.program.program import Kind, Program
-
-_KEEPS = {
-    Kind.TABLE: "table",
-    Kind.CONSTANT: "constant",
-    Kind.SET: "set, by the number of derivations of each row",
-    Kind.BAG: "Z-set, by the weight of each row",
-    Kind.TRANSIENT: "rows that are passed on, of which nothing is kept",
-    Kind.AGGREGATE: "aggregate, by the totals of each group",
-}
-
+from deltic.program.program import Program
 
 _KEEPS_RECURSIVE = {
     Strategy.NESTED: "recursive set, by the number of derivations of each row at each iteration",
@@ -73,17 +64,14 @@ def _relations(
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
 ) -> Iterator[str]:
-    needed, views = _dependencies(name, program, evaluations), set(program.sinks.values())
+    needed, views = program.below(name), set(program.sinks.values())
     for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.by_order)
         kept = _keeps(state, strategies.of(stratum.relations))
         yield f"{relation}: {kept}" + (f"; sorted {orders}" if orders else "")
-        if relation in program.groupings:
-            yield from (f"  {line}" for line in program.groupings[relation].describe(columns))
-        if relation in program.computed:
-            yield f"  {program.computed[relation].describe(columns)}"
+        yield from (f"  {line}" for line in state.relation.definition.describe(columns))
         queries = [evaluation for evaluation in evaluations if evaluation.query.head == relation]
         if relation in views and relation != name:
             yield f"  {len(queries)} delta queries: explain {relation}"
@@ -93,8 +81,7 @@ def _relations(
 
 
 def _keeps(state: State, strategy: Strategy) -> str:
-    kind = state.relation.kind
-    return _KEEPS_RECURSIVE[strategy] if kind is Kind.RECURSIVE else _KEEPS[kind]
+    return _KEEPS_RECURSIVE[strategy] if state.kind is Kind.RECURSIVE else state.kind.value
 
 
 def _plans(evaluation: Evaluation) -> Iterator[str]:
@@ -112,22 +99,3 @@ def _plans(evaluation: Evaluation) -> Iterator[str]:
     if grouped is not None:
         yield "  a large change, by groups of its rows:"
         yield from grouped.plan.describe().splitlines()[1:]
-
-
-def _dependencies(name: str, program: Program, evaluations: Sequence[Evaluation]) -> set[str]:
-    """The relation and all that it is derived from."""
-    needed = {name}
-    pending = [name]
-    while pending:
-        head = pending.pop()
-        if head in program.groupings:
-            needed.add(program.groupings[head].source)
-            pending.append(program.groupings[head].source)
-        if head in program.computed:
-            needed.update(program.computed[head].sources)
-            pending.extend(program.computed[head].sources)
-        for body in (e.query.body for e in evaluations if e.query.head == head):
-            fresh = {a.relation for a in (*body.atoms, *body.absent)} - needed
-            needed |= fresh
-            pending.extend(fresh)
-    return needed

@@ -7,21 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from deltic.engine.local.operators.aggregate import Aggregates
-from deltic.engine.local.operators.delay import Delaying
-from deltic.engine.local.operators.flat_map import Expansion
+from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation
-from deltic.engine.local.operators.window import Windowing
 from deltic.engine.local.recursion.component import component_of
 from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import Interner, encode
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import ComponentReport
-from deltic.program.computed import Computed, Delayed, Expanded
-from deltic.program.program import Grouping, Kind, Program
+from deltic.program.definitions import Constant, Definition, Derived
+from deltic.program.program import Program
 
 
 class Strata:
@@ -39,20 +37,19 @@ class Strata:
         by_head: dict[str, list[Evaluation]] = defaultdict(list)
         for evaluation in evaluations:
             by_head[evaluation.query.head].append(evaluation)
-        derived = [s for s in program.strata if states[s.relations[0]].relation.kind not in (Kind.TABLE, Kind.CONSTANT)]
-        self._steps: list[_Derived | _Aggregated | _Computed | Recursive] = []
-        for stratum in derived:
+        self._steps: list[_Derived | _Defined | Recursive] = []
+        for stratum in program.strata:
             found = [e for name in stratum.relations for e in by_head.get(name, ())]
             name = stratum.relations[0]
-            if name in program.groupings:
-                self._steps.append(_Aggregated(name, program.groupings[name], states, environment))
-            elif name in program.computed:
-                self._steps.append(_Computed(name, program.computed[name], states, environment))
-            elif stratum.recursive:
-                strategy = strategies.of(stratum.relations)
-                self._steps.append(Recursive(component_of(stratum.relations, states, found, strategy), states, refresh))
-            else:
+            definition = program.relations[name].definition
+            if stratum.recursive:
+                component = component_of(stratum.relations, states, found, strategies.of(stratum.relations))
+                self._steps.append(Recursive(component, states, refresh))
+            elif isinstance(definition, Derived):
                 self._steps.append(_Derived(name, states, found))
+            elif type(definition) in KERNELS:
+                kernel = KERNELS[type(definition)](definition, states, states[name], environment)
+                self._steps.append(_Defined(name, definition, states[name], kernel))
         self._states = states
 
     @property
@@ -68,7 +65,7 @@ class Strata:
         changed = {name for name, state in self._states.items() if state.delta is not None}
         reports = []
         for step in self._steps:
-            if not step.follows.isdisjoint(changed) or (isinstance(step, _Computed) and step.is_due):
+            if not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
                 report = step.run()
                 changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:
@@ -99,64 +96,40 @@ class _Derived:
         total = batch.total()
         if total is None:
             return
-        weighted = state.relation.kind in (Kind.BAG, Kind.TRANSIENT)
+        weighted = state.kind in (Kind.BAG, Kind.TRANSIENT)
         change = Run(total[0], weights=plain(total[1])) if weighted else state.change_set(*total)
         if len(change):
             state.delta = change
-            if state.relation.kind is not Kind.TRANSIENT:
+            if state.kind is not Kind.TRANSIENT:
                 state.append(change)
 
 
-class _Aggregated:
-    """An aggregate relation; it follows the rows that it groups."""
+class _Defined:
+    """A relation with a kernel; it follows what its definition reads."""
 
-    def __init__(self, name: str, grouping: Grouping, states: Mapping[str, State], environment: Environment) -> None:
+    def __init__(self, name: str, definition: Definition, state: State, kernel: Kernel) -> None:
         self.relations = (name,)
-        self.follows = frozenset([grouping.source])
-        self.source, self.target = states[grouping.source], states[name]
-        self.aggregates = Aggregates(grouping, self.source, self.target, environment)
-
-    def run(self) -> None:
-        """Replace the rows of the groups that changed."""
-        assert self.source.delta is not None
-        change = self.aggregates.change(self.source.delta)
-        if len(change):
-            self.target.delta = change
-            self.target.append(change)
-
-
-class _Computed:
-    """A flatmap, a window or a delay; it follows the rows that are passed on to it, and the clock."""
-
-    def __init__(self, name: str, computed: Computed, states: Mapping[str, State], environment: Environment) -> None:
-        self.relations = (name,)
-        self.follows = frozenset(computed.sources)
-        self.target = states[name]
-        self.kernel: Expansion | Windowing | Delaying
-        if isinstance(computed, Expanded):
-            self.kernel = Expansion(computed.operator, states[computed.source], self.target, environment)
-        elif isinstance(computed, Delayed):
-            self.kernel = Delaying(states[computed.source], self.target, environment.visits)
-        else:
-            rows, clock = states[computed.rows], states[computed.clock]
-            self.kernel = Windowing(computed, rows, clock, self.target, environment.visits)
-
-    @property
-    def is_due(self) -> bool:
-        """Whether it changes in the coming epoch even if nothing that it follows does."""
-        return isinstance(self.kernel, Delaying) and self.kernel.is_due
+        self.follows = frozenset(definition.sources)
+        self.state, self.kernel = state, kernel
 
     def run(self) -> None:
         """The change of the relation from those of its sources."""
         change = self.kernel.change()
         if change is not None and len(change):
-            self.target.delta = change
-            self.target.append(change)
+            self.state.delta = change
+            self.state.append(change)
+
+
+def is_constant(state: State) -> bool:
+    """Whether the relation is a constant that has rows."""
+    return isinstance(state.relation.definition, Constant) and bool(state.relation.definition.rows)
 
 
 def constant_change(state: State, interner: Interner) -> Run | None:
     """The rows of a constant as its change; DomainOverflow where a value has no place yet."""
-    rows, schema = state.relation.rows, state.relation.schema
+    definition, schema = state.relation.definition, state.relation.schema
+    assert isinstance(definition, Constant)
+    rows = definition.rows
     columns = [
         encode(pa.array([row[i] for row in rows], column.type.arrow), column.type, interner)
         for i, column in enumerate(schema)

@@ -105,6 +105,9 @@ def _node(circuit: Circuit, node: Node, inputs: list[Value], scope: Scope) -> Va
         return scope.raised(STREAM_OPERATORS[type(op)], scope.clock - op.outer)(*inputs)
     if isinstance(op, ops.Window):
         return _window(op, circuit.type_of(node.inputs[0]).schema, *inputs)
+    if isinstance(op, ops.WindowDelta):
+        rows, clock = inputs
+        return difference(_window(op.window, circuit.type_of(node.inputs[0]).schema, integral(rows), clock))
     if type(op) in LEAVES:
         return LEAVES[type(op)](op, scope)
     if type(op) not in POINTWISE:

@@ -19,7 +19,7 @@ from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.errors import IterationLimitError
-from deltic.program.queries import Atom, Body, Query, When
+from deltic.program.queries import Atom, Body, Query, Rule, When
 from tests.conformance.engines import Driver
 from tests.differential.compare import Contents, first_disagreement
 
@@ -65,7 +65,7 @@ def test_a_second_equation_of_a_variable_is_a_condition() -> None:
     sum_, product = (parse_one(text, dialect="duckdb") for text in ('"‹0›" + 1', '"‹0›" * 2'))
     atoms = (Atom("a", When.DELTA, (x,)), Atom("b", When.NEW, (y,)))
     body = Body(atoms=atoms, equations=((y, sum_), (y, product)), types={x: Type.INT64, y: Type.INT64})
-    lines = plan(Query("v", (x,), body)).describe().splitlines()[1:]
+    lines = plan(Query("v", (x,), body, Rule("v", (x,), body))).describe().splitlines()[1:]
     assert [line.strip() for line in lines[1:4]] == ["let _1 = _0 + 1", "if _1 = _0 * 2", "seek b[0] at _1"]
 
 

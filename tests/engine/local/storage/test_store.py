@@ -12,21 +12,25 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import present
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import Run, consolidate, plain
 from deltic.engine.local.storage.state import Name, State
 from deltic.engine.local.storage.store import Store
-from deltic.program.program import Kind, Program, Relation
+from deltic.program.definitions import Derived, Table
+from deltic.program.program import Program, Relation
 from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
 
 Rows = dict[tuple[int, int], int]
+DEFINED = {Kind.TABLE: Table("t"), Kind.BAG: Derived(distinct=False), Kind.SET: Derived(distinct=True)}
 
 
 def two_relations(kind: Kind) -> Store:
     """Relations r and s of two columns each, of which no query compares any."""
     schema = Schema((Column("x", Type.INT64), Column("y", Type.INT64)))
     store = Store()
-    store.define(Program(relations={name: Relation(name, kind, schema) for name in "rs"}), lambda literal: 0)
+    relations = {name: Relation(name, schema, DEFINED[kind], name) for name in "rs"}
+    store.define(Program(relations, (), (), {name: name for name in "rs"}, {}), lambda literal: 0)
     return store
 
 
@@ -39,7 +43,7 @@ def change(store: Store, name: str, rows: Rows) -> None:
     store.fit()
     raw = [domain.encode(column) for domain, column in zip(state.domains, columns, strict=True)]
     words, weights = consolidate(state.layout.pack(raw, len(rows)), np.array(list(rows.values())))
-    is_set = state.relation.kind is Kind.SET
+    is_set = state.kind is Kind.SET
     run = state.change_set(words, weights) if is_set else Run(words, weights=plain(weights))
     state.append(run)
     state.compact()

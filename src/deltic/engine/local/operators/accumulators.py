@@ -12,7 +12,7 @@ from deltic.circuit.types import Schema, Type
 from deltic.engine.local.operators import exact_sums as exact
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.storage.layout import Values
-from deltic.program.program import Grouping
+from deltic.program.operators.aggregate import Grouped
 
 ROWS = 0
 """The slot of the number of rows."""
@@ -28,7 +28,7 @@ class Slots:
     `results` compute the aggregates, in their order, from totals int64[groups, width].
     """
 
-    def __init__(self, grouping: Grouping, schema: Schema) -> None:
+    def __init__(self, grouping: Grouped, schema: Schema) -> None:
         self.width = ROWS + 1
         self.sums: dict[int, int] = {}
         self.digits: dict[int, int] = {}

@@ -8,7 +8,7 @@ next is found by a walk from where it stood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -22,12 +22,13 @@ from deltic.engine.local.operators import exact_sums as exact
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.accumulators import ROWS, Slots
 from deltic.engine.local.operators.extremes import Changed, last_column
+from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.layout import Domain, Raw, Values
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, merge_runs, plain
 from deltic.engine.local.storage.state import State
-from deltic.program.program import Grouping
+from deltic.program.operators.aggregate import Grouped
 
 Positions = npt.NDArray[np.int64]
 Totals = npt.NDArray[np.int64]  # [groups, slots]
@@ -36,12 +37,14 @@ _AT_ONCE = 1 << 14  # groups whose totals are looked at together
 _PATIENCE = 4  # a walk may have met that part of all values before they are swept
 
 
-class Aggregates:
+@kernel_of(Grouped)
+class Aggregates(Kernel):
     """The groups of one aggregate relation, kept beside its rows."""
 
-    def __init__(self, grouping: Grouping, source: State, target: State, environment: Environment) -> None:
+    def __init__(self, grouping: Grouped, states: Mapping[str, State], target: State, environment: Environment) -> None:
         self.keys = grouping.keys
-        self.source, self.target = source, target
+        source = self.source = states[grouping.source]
+        self.target = target
         self.visits, self.interner = environment.visits, environment.interner
         self.slots = Slots(grouping, source.relation.schema)
         keys, order = source.domains[: self.keys], tuple(range(self.keys))
@@ -50,8 +53,10 @@ class Aggregates:
         self.values = {c: target.keep("values", (*order, c), (*keys, self._ordered(c))) for c in self.slots.present}
         self._walked = dict.fromkeys(self.values, 0)
 
-    def change(self, delta: Run) -> Run:
+    def change(self) -> Run:
         """The change of the groups' rows from that of the rows to be grouped; brings the totals up to date."""
+        delta = self.source.delta
+        assert delta is not None
         columns = self.source.layout.unpack(delta.words)
         weights = delta.all_weights()
         starts = _starts(columns[: self.keys], len(delta))

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from deltic.engine.local.operators.search import Visits
+from collections.abc import Mapping
+
+from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.state import State
+from deltic.program.operators.delay import Delayed
 
 
-class Delaying:
+@kernel_of(Delayed)
+class Delaying(Kernel):
     """One delay. Beside the target stands the change that is due in the next epoch."""
 
-    def __init__(self, source: State, target: State, visits: Visits) -> None:
-        self.source, self.target, self.visits = source, target, visits
+    def __init__(self, delayed: Delayed, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        self.source, self.target, self.visits = states[delayed.source], target, environment.visits
         self.pending = target.keep("delay", target.canonical, target.domains)
 
     @property
     def is_due(self) -> bool:
-        """Whether there is a change for the coming epoch, even if nothing else changes in it."""
+        """Whether there is a change for the coming epoch."""
         return bool(self.pending.runs)
 
     def change(self) -> Run | None:

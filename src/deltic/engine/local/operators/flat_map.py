@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,24 +11,29 @@ import pyarrow as pa
 
 from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
-from deltic.circuit.operators import FlatMap
 from deltic.circuit.types import Type
 from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.codec import Interner, decode, encode
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.run import Run, consolidate, plain
 from deltic.engine.local.storage.state import State
+from deltic.program.operators.flat_map import Expanded
 
 Rows = npt.NDArray[np.int64]  # for each value that is generated, the number of the row
 Argument = tuple[np.ndarray[Any, Any], Type]
 
 
-class Expansion:
+@kernel_of(Expanded)
+class Expansion(Kernel):
     """One flatmap between the states of two relations; the last column of `target` holds the generated values."""
 
-    def __init__(self, flat_map: FlatMap, source: State, target: State, environment: Environment) -> None:
-        self.flat_map, self.source, self.target, self.environment = flat_map, source, target, environment
+    def __init__(
+        self, expanded: Expanded, states: Mapping[str, State], target: State, environment: Environment
+    ) -> None:
+        self.flat_map, self.source = expanded.operator, states[expanded.source]
+        self.target, self.environment = target, environment
 
     def change(self) -> Run:
         """The change of the target from that of the source; DomainOverflow where a value has no place yet."""

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from deltic.engine.local.operators.search import Visits
+from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import Raw
 from deltic.engine.local.storage.run import Run, Weights, consolidate
 from deltic.engine.local.storage.state import State
-from deltic.program.computed import Windowed
+from deltic.program.operators.window import Windowed
 
 _LEAST = -(1 << 63)
 
 
-class Windowing:
+@kernel_of(Windowed)
+class Windowing(Kernel):
     """One window. The target holds its rows, sorted by time too, so that those that leave are a range.
 
     Beside it stands the time: an arrangement of one row, none before the clock has had a value.
     """
 
-    def __init__(self, window: Windowed, rows: State, clock: State, target: State, visits: Visits) -> None:
-        self.window, self.rows, self.clock, self.target, self.visits = window, rows, clock, target, visits
+    def __init__(self, window: Windowed, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        self.window, self.target, self.visits = window, target, environment.visits
+        self.rows, self.clock = states[window.rows], states[window.clock]
         others = (c for c in target.canonical if c != window.column)
         self.by_time = target.arrangement((window.column, *others))
-        self.time = target.keep("clock", (0,), clock.domains)
+        self.time = target.keep("clock", (0,), self.clock.domains)
 
     def change(self) -> Run | None:
         """The change of the window: what enters it, less what leaves it; None for none. Brings the time up to date."""

@@ -65,7 +65,7 @@ class Component:
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows; without one, every recursion has an end."""
         queries = [e.query for found in self.inner.values() for e in found]
-        return list(dict.fromkeys(query.rule() for query in queries if query.computes))
+        return list(dict.fromkeys(str(query.rule) for query in queries if query.computes))
 
 
 def update(component: Component, lower: Mapping[str, State], check: Callable[[], None]) -> None:

@@ -1,8 +1,4 @@
-"""Queries for whole rules, made from their delta queries: to search for given heads, and to begin from nothing.
-
-Of the delta queries of one rule exactly one has its change at the first atom. With every atom in one version it is
-the rule itself.
-"""
+"""Queries for whole rules: to search for given heads, and to begin from nothing."""
 
 from __future__ import annotations
 
@@ -14,39 +10,34 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
 from deltic.engine.local.storage.layout import Domain
-from deltic.program.queries import Atom, Query, Term, When
+from deltic.program.queries import Atom, Query, Rule, Term, When
 
-# The domain of each variable of a query.
+# The domain of each variable of a rule.
 Variables = dict[int, Domain]
 
 
-def is_rule(query: Query) -> bool:
-    """Whether the query stands for its rule: its change is at the first atom."""
-    return query.body.atoms[0].when is When.DELTA
-
-
-def base_of(query: Query, recursive: Container[str]) -> Query | None:
+def base_of(rule: Rule, recursive: Container[str]) -> Query | None:
     """The query for all derivations of a rule that reads no recursive relation, from all rows of its first atom."""
-    if any(atom.relation in recursive for atom in query.body.atoms):
+    if any(atom.relation in recursive for atom in rule.body.atoms):
         return None
-    first, *others = query.body.atoms
-    atoms = (first, *(replace(a, when=When.NEW) for a in others))
-    absent = tuple(replace(a, when=When.NEW) for a in query.body.absent)
-    return replace(query, body=replace(query.body, atoms=atoms, absent=absent))
+    first, *others = rule.body.atoms
+    atoms = (replace(first, when=When.DELTA), *(replace(a, when=When.NEW) for a in others))
+    absent = tuple(replace(a, when=When.NEW) for a in rule.body.absent)
+    return Query(rule.head, rule.terms, replace(rule.body, atoms=atoms, absent=absent), rule)
 
 
-def search_of(query: Query, variables: Variables, head: tuple[Domain, ...]) -> tuple[Query, Variables]:
+def search_of(rule: Rule, variables: Variables, head: tuple[Domain, ...]) -> tuple[Query, Variables]:
     """The query for all derivations of given rows of the head, by the rule as it was before the epoch.
 
     A computed column of the head becomes a condition on the given one.
     """
-    body = query.body
+    body = rule.body
     domains = dict(variables)
     fresh = itertools.count(max(domains, default=0) + 1)
     terms: list[Term] = []
     equations = list(body.equations)
     types = dict(body.types)
-    for term, domain in zip(query.terms, head, strict=True):
+    for term, domain in zip(rule.terms, head, strict=True):
         if isinstance(term, exp.Expression) and not is_literal(term):
             variable = next(fresh)
             domains[variable], types[variable] = domain, domain.type
@@ -54,8 +45,6 @@ def search_of(query: Query, variables: Variables, head: tuple[Domain, ...]) -> t
             terms.append(variable)
         else:
             terms.append(term)
-    atoms = tuple(replace(a, when=When.OLD) for a in body.atoms)
-    absent = tuple(replace(a, when=When.OLD) for a in body.absent)
-    guard = Atom(query.head, When.DELTA, tuple(terms))
-    guarded = replace(body, atoms=(guard, *atoms), absent=absent, equations=tuple(equations), types=types)
-    return Query(query.head, tuple(terms), guarded), domains
+    guard = Atom(rule.head, When.DELTA, tuple(terms))
+    guarded = replace(body, atoms=(guard, *body.atoms), equations=tuple(equations), types=types)
+    return Query(rule.head, tuple(terms), guarded, rule), domains

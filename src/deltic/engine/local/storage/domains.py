@@ -11,9 +11,9 @@ from sqlglot import exp
 from deltic.circuit.types import Type
 from deltic.engine.local.storage.layout import Domain
 from deltic.program.program import Program
-from deltic.program.queries import Atom, Term, When
+from deltic.program.queries import Atom, Rule, Term, When
 
-# What stands for a column, (relation, index), or a variable, (query number, variable).
+# What stands for a column, (relation, index), or a variable, (rule, variable).
 Item = tuple[Any, int]
 
 
@@ -22,7 +22,7 @@ class Domains:
     """The domains of a program; all text shares one, whose bits follow the number of interned texts."""
 
     columns: dict[str, tuple[Domain, ...]] = field(default_factory=dict)
-    variables: list[dict[int, Domain]] = field(default_factory=list)
+    variables: dict[Rule, dict[int, Domain]] = field(default_factory=dict)
     text: Domain = field(default_factory=lambda: Domain(Type.STRING, 0, 1, empty=False))
     all: list[Domain] = field(default_factory=list)
 
@@ -55,10 +55,10 @@ def assign_domains(
     for name, relation in program.relations.items():
         made_for = [_domain(domains, made, union.find((name, i)), c.type) for i, c in enumerate(relation.schema)]
         domains.columns[name] = tuple(made_for)
-    for number, query in enumerate(program.queries):
-        types = query.body.types
-        found = {v: _variable_domain(domains, made, union.find((number, v)), t) for v, t in types.items()}
-        domains.variables.append(found)
+    for rule in program.rules:
+        types = rule.body.types
+        found = {v: _variable_domain(domains, made, union.find((rule, v)), t) for v, t in types.items()}
+        domains.variables[rule] = found
     for relation_name, index, literal in _literals(program):
         value = value_of(literal)
         domain = domains.columns[relation_name][index]
@@ -69,16 +69,13 @@ def assign_domains(
 
 def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
     """Columns and variables that hold the same values."""
-    for number, query in enumerate(program.queries):
-        for atom in (*query.body.atoms, *query.body.absent, _head(query.head, query.terms)):
+    for rule in program.rules:
+        for atom in (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms)):
             for index, term in enumerate(atom.terms):
                 if isinstance(term, int):
-                    yield (atom.relation, index), (number, term)
-    for name, grouping in program.groupings.items():
-        shared = [*range(grouping.keys), *(c if f in ("min", "max") else -1 for f, c in grouping.calls)]
-        yield from (((name, index), (grouping.source, column)) for index, column in enumerate(shared) if column >= 0)
-    for name, computed in program.computed.items():
-        for index, source, column in computed.shared(len(program.relations[name].schema)):
+                    yield (atom.relation, index), (rule, term)
+    for name, relation in program.relations.items():
+        for index, source, column in relation.definition.shared(len(relation.schema)):
             yield (name, index), (source, column)
 
 
@@ -101,8 +98,8 @@ def _variable_domain(domains: Domains, made: dict[Item, Domain], root: Item, typ
 
 def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:
     """The literals that stand for a column's value, with the column."""
-    for query in program.queries:
-        atoms: Iterable[Atom] = (*query.body.atoms, *query.body.absent, _head(query.head, query.terms))
+    for rule in program.rules:
+        atoms: Iterable[Atom] = (*rule.body.atoms, *rule.body.absent, _head(rule.head, rule.terms))
         for atom in atoms:
             for index, term in enumerate(atom.terms):
                 if isinstance(term, exp.Expression) and not any(term.find_all(exp.Column)):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from deltic.engine.local.storage.arrangement import Arrangement, present
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
 from deltic.engine.local.storage.state import State
-from deltic.program.program import Kind
 
 
 def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
@@ -28,7 +28,7 @@ def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
 
 def _candidates(state: State) -> list[Arrangement]:
     """The arrangements that hold exactly the present rows, or their counts."""
-    if state.relation.kind is Kind.SET:
+    if state.kind is Kind.SET:
         return [state.contents, *state.by_order.values()]
     return [state.contents, *(s for s in state.by_order.values() if s is not state.contents)]
 

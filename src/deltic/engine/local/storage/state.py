@@ -12,9 +12,10 @@ import numpy as np
 from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.parallel import run_all
 from deltic.engine.local.storage.arrangement import Arrangement, present
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Domain, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, plain
-from deltic.program.program import Kind, Relation
+from deltic.program.program import Relation
 
 # Rows of a change from which on its orders are made by several threads.
 _MANY = 1 << 16
@@ -46,6 +47,7 @@ class State:
     """
 
     relation: Relation
+    kind: Kind
     domains: tuple[Domain, ...]
     is_set: bool = True
     counts: Arrangement | None = None
@@ -55,11 +57,11 @@ class State:
     _appended: Run | None = None
 
     def __post_init__(self) -> None:
-        if self.relation.kind in (Kind.SET, Kind.RECURSIVE):
+        if self.kind in (Kind.SET, Kind.RECURSIVE):
             self.counts = Arrangement(self.canonical, self.domains)
-        if self.relation.kind is not Kind.SET:
+        if self.kind is not Kind.SET:
             self.arrangement(self.canonical)
-        if self.relation.kind is Kind.TABLE and self.is_set:
+        if self.kind is Kind.TABLE and self.is_set:
             self.keep("surplus", self.canonical, self.domains)
 
     @property
@@ -75,7 +77,7 @@ class State:
     @property
     def contents(self) -> Arrangement:
         """The arrangement, canonical, whose rows of positive weight are the relation's."""
-        if self.relation.kind is Kind.SET:
+        if self.kind is Kind.SET:
             assert self.counts is not None
             return self.counts
         return self.by_order[self.canonical]
@@ -88,12 +90,12 @@ class State:
 
     def _arranged_anew(self, order: tuple[int, ...]) -> Arrangement:
         new = Arrangement(order, self.domains)
-        if order == self.canonical and self.relation.kind is not Kind.SET:
+        if order == self.canonical and self.kind is not Kind.SET:
             return new
         if self.contents.is_stale():
             self.contents.relayout()
         runs = self.contents.runs
-        if self.relation.kind is Kind.SET and runs:
+        if self.kind is Kind.SET and runs:
             runs = (Run(self.rows()[0]),)
         new.runs = new.before = tuple(new.arrange(self.layout, run) for run in runs if len(run))
         return new
@@ -191,7 +193,7 @@ class State:
         if not runs:
             return self.no_rows()
         words, weights = present(runs)
-        if self.relation.kind is Kind.SET:
+        if self.kind is Kind.SET:
             words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
         return words, weights
 

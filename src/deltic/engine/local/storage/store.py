@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.codec import Interner
 from deltic.engine.local.storage.domains import Domains, assign_domains
+from deltic.engine.local.storage.kinds import kind_of
 from deltic.engine.local.storage.layout import Domain
 from deltic.engine.local.storage.state import Name, Snapshot, State
-from deltic.program.program import Kind, Program, Relation
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from deltic.program.program import Program
 
 
 class Store:
@@ -56,8 +58,8 @@ class Store:
         held = {program.tables[table] for table in bags}
         for name, relation in program.relations.items():
             if name not in self.states:
-                is_set = name not in held and _is_set(relation)
-                self.states[name] = State(relation, self.domains.columns[name], is_set)
+                is_set = name not in held and relation.definition.is_set
+                self.states[name] = State(relation, kind_of(program, name), self.domains.columns[name], is_set)
         self._changed = True
 
     def drop(self, relations: Collection[str]) -> None:
@@ -131,10 +133,3 @@ class Store:
     def changed(self) -> Iterator[State]:
         """The relations that the present epoch has changed so far."""
         return (state for state in self.states.values() if state.delta is not None)
-
-
-def _is_set(relation: Relation) -> bool:
-    """Whether a relation that is no table is a set."""
-    if relation.kind is Kind.CONSTANT:
-        return len(set(relation.rows)) == len(relation.rows)
-    return relation.kind not in (Kind.BAG, Kind.TRANSIENT)

@@ -143,6 +143,15 @@ def _window(op: ops.Window, inputs: list[Machine], types: Sequence[ZSetType], si
     return site.function(lambda content, time: recent(op, content, time, types[0].schema), rows, now)
 
 
+def _window_delta(op: ops.WindowDelta, inputs: list[Machine], types: Sequence[ZSetType], site: Site) -> Machine:
+    """D(α), α = W(Δv + z⁻¹(α), Δθ)."""
+    rows, clock = inputs
+    before = site.put(Delay(site.queue, site.clock))
+    content = _window(op.window, [site.function(operator.add, rows, before), clock], types, site)
+    content.connect(before, 0)
+    return site.function(operator.sub, content, before)
+
+
 NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Site], Machine]] = {
     ops.Source: _source,
     ops.Constant: lambda op, inputs, types, site: site.function(lambda: ZSet.of(op.rows)),
@@ -156,6 +165,7 @@ NODES: dict[type[ops.Operator], Callable[[Any, list[Machine], Any, Site], Machin
     ops.Bracket: _bracket,
     ops.Call: _call,
     ops.Window: _window,
+    ops.WindowDelta: _window_delta,
     ops.Fixpoint: _loop,
     ops.FixpointDelta: _loop,
 }

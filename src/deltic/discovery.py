@@ -1,0 +1,12 @@
+"""Folders whose files are found by being there: each enters what it defines into a table."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+
+def import_files(package: str, path: list[str]) -> None:
+    """Import every module of a package, given its `__name__` and `__path__`, in the order of their names."""
+    for module in sorted(iter_modules(path), key=lambda found: found.name):
+        import_module(f"{package}.{module.name}")

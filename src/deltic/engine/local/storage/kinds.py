@@ -1,0 +1,34 @@
+"""What the engine keeps of a relation, as its definition and its place in the program ask for."""
+
+from __future__ import annotations
+
+import enum
+
+from deltic.program.definitions import Constant, Derived, Table
+from deltic.program.operators.aggregate import Grouped
+from deltic.program.program import Program
+
+
+class Kind(enum.Enum):
+    """What is kept of a relation; for a reader."""
+
+    TABLE = "table"
+    CONSTANT = "constant"
+    SET = "set, by the number of derivations of each row"
+    RECURSIVE = "recursive set"
+    BAG = "Z-set, by the weight of each row"
+    TRANSIENT = "rows that are passed on, of which nothing is kept"
+    AGGREGATE = "aggregate, by the totals of each group"
+
+
+_DEFINED = {Table: Kind.TABLE, Constant: Kind.CONSTANT, Grouped: Kind.AGGREGATE}
+
+
+def kind_of(program: Program, name: str) -> Kind:
+    """The kind of a relation of the program."""
+    definition = program.relations[name].definition
+    if definition == Derived(distinct=True):
+        return Kind.RECURSIVE if name in program.recursive else Kind.SET
+    if name in program.passed:
+        return Kind.TRANSIENT
+    return _DEFINED.get(type(definition), Kind.BAG)

@@ -1,0 +1,73 @@
+"""Conjunctions under conditions and equalities, and two of them together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.program.queries import Body, Term, as_expression, variable_of
+
+
+def is_plain(body: Body) -> bool:
+    """Whether the body is an atom of distinct variables, each of them one result, and nothing else."""
+    shown = [t for t in body.out.values() if isinstance(t, int)]
+    restricted = body.absent or body.conditions or body.equations or len(set(shown)) != len(body.out)
+    return not restricted and set(shown) == body.atoms[0].variables()
+
+
+def result_names(body: Body) -> dict[int, str]:
+    """The names of the body's results that are variables."""
+    return {t: name for name, t in body.out.items() if isinstance(t, int) and not name.startswith("\0")}
+
+
+def restrict(body: Body, condition: Term) -> list[Body]:
+    """The body with one more condition; nothing when it can never hold."""
+    predicate = as_expression(condition)
+    if not any(predicate.find_all(exp.Column)):
+        return [body] if evaluate(predicate, {}, {}) is True else []
+    if isinstance(predicate, exp.EQ):
+        left, right = (_term_of(side) for side in (predicate.this, predicate.expression))
+        return _equate(body, left, right)
+    return [replace(body, conditions=(*body.conditions, predicate))]
+
+
+def _term_of(expression: exp.Expression) -> Term:
+    return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
+
+
+def _equate(body: Body, left: Term, right: Term) -> list[Body]:
+    """The body under the condition that two terms are equal."""
+    if left == right and (isinstance(left, int) or is_literal(left)):
+        return [body]
+    if not isinstance(left, int):
+        left, right = right, left
+    if isinstance(left, int) and (isinstance(right, int) or is_literal(right)):
+        return [body.substitute(left, right)]
+    if isinstance(left, int):
+        return [replace(body, equations=(*body.equations, (left, as_expression(right))))]
+    if is_literal(left) and is_literal(as_expression(right)):
+        return [body] if show(left) == show(as_expression(right)) else []
+    condition = exp.EQ(this=left.copy(), expression=as_expression(right).copy())
+    return [replace(body, conditions=(*body.conditions, condition))]
+
+
+def conjoin(a: Body, b: Body) -> list[Body]:
+    """The natural join of two bodies."""
+    shared = [name for name in a.out if name in b.out]
+    joined = Body(
+        a.sign * b.sign,
+        a.atoms + b.atoms,
+        a.absent + b.absent,
+        a.conditions + b.conditions,
+        a.equations + b.equations,
+        {**b.out, **a.out, **{f"\0{name}": b.out[name] for name in shared}},
+        {**a.types, **b.types},
+        {**result_names(b), **result_names(a), **b.names, **a.names},
+    )
+    bodies = [joined]
+    for name in shared:
+        bodies = [r for body in bodies for r in _equate(body, body.out[name], body.out[f"\0{name}"])]
+    return [replace(body, out={n: t for n, t in body.out.items() if not n.startswith("\0")}) for body in bodies]

@@ -1,0 +1,46 @@
+"""An antijoin is a conjunction with an atom that must be absent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import is_literal
+from deltic.circuit.graph import Node
+from deltic.program.conjunctions import is_plain
+from deltic.program.queries import Atom, Body, Term
+from deltic.program.scope import Scope, bodies_of
+
+
+@bodies_of(ops.AntijoinDelta)
+def antijoin_delta(scope: Scope, op: ops.AntijoinDelta, node: Node) -> list[Body]:
+    """The conjunctions of the first input without the rows of the second."""
+    _, left, _, right = node.inputs
+    probed = _probed(scope, right)
+    return [_without(scope, body, probed) for body in scope.bodies(left)]
+
+
+def _probed(scope: Scope, number: int) -> Body:
+    """The atom of a relation whose change is that of node `number`: one that is there, or a new one."""
+    bodies = scope.bodies(number)
+    if len(bodies) == 1 and len(bodies[0].atoms) == 1 and is_plain(bodies[0]):
+        return bodies[0]
+    return scope.atom(scope.relation(number), number)
+
+
+def _without(scope: Scope, body: Body, probed: Body) -> Body:
+    """The body with an atom that must be absent, its columns taken from the body's results."""
+    (atom,) = probed.atoms
+    wanted = {variable: body.out[name] for name, variable in probed.out.items() if isinstance(variable, int)}
+    equations, types = list(body.equations), dict(body.types)
+    terms: list[Term] = []
+    for term in atom.terms:
+        actual = wanted[term] if isinstance(term, int) else term
+        if isinstance(term, int) and not isinstance(actual, int) and not is_literal(actual):
+            variable = next(scope.drafts.variables)
+            types[variable] = probed.types[term]
+            equations.append((variable, actual))
+            actual = variable
+        terms.append(actual)
+    absent = Atom(atom.relation, atom.when, tuple(terms))
+    return replace(body, absent=(*body.absent, absent), equations=tuple(equations), types=types)

@@ -1,0 +1,12 @@
+"""The change of a constant, D(c), is that of a relation whose rows all come in the first epoch."""
+
+from __future__ import annotations
+
+from deltic.circuit import operators as ops
+from deltic.program.definitions import Constant
+from deltic.program.scope import Scope
+
+
+def constant(scope: Scope, op: ops.Constant, number: int, wanted: str) -> str:
+    """The relation of the constant's rows; `number` is its D."""
+    return scope.defined(wanted, number, Constant(op.rows))

@@ -1,0 +1,40 @@
+"""A flatmap is a relation of its own; the rows from which it generates others are passed on to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Node
+from deltic.program.definitions import Definition
+from deltic.program.scope import Scope, relation_of
+from deltic.program.unsupported import in_recursion
+
+
+@dataclass(frozen=True)
+class Expanded(Definition):
+    """The rows of relation `source`, each once for every value that the flatmap generates for it."""
+
+    reads: ClassVar[tuple[str, ...]] = ("source",)
+    source: str
+    operator: ops.FlatMap
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        return ((i, self.source, i) for i in range(columns - 1))
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        yield f"{self.operator.arguments()} of each row of {self.source}; looks at changed rows alone"
+
+    def __str__(self) -> str:
+        return f"{self.operator.label} of {self.source}"
+
+
+@relation_of(ops.FlatMap)
+def flat_map(scope: Scope, op: ops.FlatMap, node: Node, number: int, wanted: str) -> str:
+    """What the flatmap generates for the rows of the change."""
+    if scope.component is not None and scope.is_recursive(number):
+        raise in_recursion(number, op)
+    (change,) = node.inputs
+    return scope.defined(wanted, number, Expanded(scope.passed("rows", change), op))

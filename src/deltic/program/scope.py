@@ -1,0 +1,173 @@
+"""Lowering: from the nodes of an incremental circuit to the relations and rules of a program.
+
+Every node of an incremental circuit carries a change. Sums distribute over products, so each change is a sum of changes
+of conjunctions over relations: `Scope.bodies` finds the conjunctions. What is no such sum is a relation itself:
+`Scope.relation` makes it. Each operator enters one of the two ways in which it is lowered into a table here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.types import Schema
+from deltic.program.definitions import Definition, Derived
+from deltic.program.program import Stratum
+from deltic.program.queries import Atom, Body, Rule, When
+from deltic.program.unsupported import refusal
+
+# The conjunctions whose changes sum up to the value of a node.
+Bodies = Callable[["Scope", Any, Node], list[Body]]
+# The relation whose change a node carries, with the number of the node and the name that is wanted for it.
+Maker = Callable[["Scope", Any, Node, int, str], str]
+Entered = TypeVar("Entered", Bodies, Maker)
+
+BODIES: dict[type[ops.Operator], Bodies] = {}
+RELATIONS: dict[type[ops.Operator], Maker] = {}
+
+
+def bodies_of(operator: type[ops.Operator]) -> Callable[[Bodies], Bodies]:
+    """Enter how an operator becomes conjunctions."""
+    return lambda lower: BODIES.setdefault(operator, lower)
+
+
+def relation_of(operator: type[ops.Operator]) -> Callable[[Maker], Maker]:
+    """Enter how an operator becomes a relation."""
+    return lambda lower: RELATIONS.setdefault(operator, lower)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A relation without its name: what it would like to be called, or its role for the one that it is passed on to."""
+
+    wanted: str
+    schema: Schema
+    definition: Definition
+    role: str = ""
+
+
+@dataclass
+class Drafts:
+    """A program in the making, whose relations have numbers for names."""
+
+    relations: dict[str, Draft] = field(default_factory=dict)
+    strata: list[Stratum] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    sinks: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    variables: Iterator[int] = field(default_factory=itertools.count)
+
+    def declare(self, draft: Draft) -> str:
+        """Add a relation; the result stands for its name."""
+        name = f"#{len(self.relations)}"
+        self.relations[name] = draft
+        return name
+
+
+class Scope:
+    """Lowering of one circuit: the whole one, or the derivative of a fixpoint's body inside it.
+
+    `component` collects the relations of the recursion in which the circuit stands, `names` the names that views want
+    for the relations of nodes.
+    """
+
+    def __init__(
+        self, drafts: Drafts, circuit: Circuit, imports: Sequence[str] = (), component: list[str] | None = None
+    ) -> None:
+        self.drafts, self.circuit, self.imports, self.component = drafts, circuit, imports, component
+        self.made: dict[int, str] = {}
+        self.feedback: dict[str, str] = {}
+        self.bundles: dict[int, dict[str, str]] = {}
+        self.delayed: dict[int, str] = {}
+        self.wanted = {number: view for view, number in sorted(circuit.sinks.items(), reverse=True)}
+
+    def bodies(self, number: int) -> list[Body]:
+        """The conjunctions whose changes sum up to the value of node `number`."""
+        node = self.circuit.nodes[number]
+        if lower := BODIES.get(type(node.operator)):
+            return lower(self, node.operator, node)
+        if type(node.operator) not in RELATIONS:
+            raise refusal(number, node.operator)
+        return [self.atom(self.relation(number), number)]
+
+    def relation(self, number: int) -> str:
+        """The relation whose change node `number` carries, made when it is new; a sum where it is no other."""
+        if number not in self.made:
+            node = self.circuit.nodes[number]
+            wanted = self.wanted.get(number, "")
+            if make := RELATIONS.get(type(node.operator)):
+                self.made[number] = make(self, node.operator, node, number, wanted)
+            else:
+                self.made[number] = self.derived(number, wanted, distinct=False)
+        return self.made[number]
+
+    def atom(self, relation: str, number: int) -> Body:
+        """The conjunction of one relation alone, whose columns are those of node `number`."""
+        schema = self.circuit.type_of(number).schema
+        variables = [next(self.drafts.variables) for _ in schema]
+        return Body(
+            atoms=(Atom(relation, When.OLD, tuple(variables)),),
+            out=dict(zip(schema.names, variables, strict=True)),
+            types=dict(zip(variables, (c.type for c in schema), strict=True)),
+        )
+
+    def declare(self, wanted: str, number: int, definition: Definition) -> str:
+        """A new relation with the columns of node `number`."""
+        return self.drafts.declare(Draft(wanted, self.circuit.type_of(number).schema, definition))
+
+    def place(self, name: str) -> None:
+        """Let the relation be brought up to date after all that were placed before it."""
+        self.drafts.strata.append(Stratum((name,), recursive=False))
+
+    def derived(self, number: int, wanted: str, *, distinct: bool) -> str:
+        """A relation whose rows' derivations change by node `number`.
+
+        In the body of a fixpoint, what depends on no feedback is the same at every iteration: it is a relation of a
+        lower stratum, complete before the recursion starts, and so may be negated in it.
+        """
+        bodies = self.bodies(number)
+        name = self.declare(wanted, number, Derived(distinct))
+        self.enter(name, number, bodies)
+        if self.component is not None and self.is_recursive(number):
+            self.component.append(name)
+        else:
+            self.place(name)
+        return name
+
+    def passed(self, role: str, number: int, columns: Sequence[str] = ()) -> str:
+        """A relation of some or all columns of a change, which is passed on to the next relation that is defined."""
+        schema = self.circuit.type_of(number).schema
+        columns = columns or schema.names
+        chosen = Schema(tuple(schema.columns[schema.index(c)] for c in columns))
+        bodies = self.bodies(number)
+        name = self.drafts.declare(Draft("", chosen, Derived(distinct=False), role))
+        self.enter(name, number, bodies, columns)
+        self.place(name)
+        return name
+
+    def defined(self, wanted: str, number: int, definition: Definition) -> str:
+        """A relation with the columns of node `number` and a definition of its own."""
+        name = self.declare(wanted, number, definition)
+        self.place(name)
+        return name
+
+    def enter(self, name: str, number: int, bodies: list[Body], columns: Sequence[str] = ()) -> None:
+        """The rules that derive a relation from `bodies`, whose changes sum up to node `number`, or some columns."""
+        for body in bodies:
+            terms = tuple(body.out[n] for n in columns or self.circuit.type_of(number).schema.names)
+            named = replace(body, names={**self._column_names(body), **body.names})
+            self.drafts.rules.append(Rule(name, terms, named))
+
+    def _column_names(self, body: Body) -> dict[int, str]:
+        """The columns' names for the variables of atoms."""
+        schemas = {atom: self.drafts.relations[atom.relation].schema for atom in body.atoms}
+        columns = [(t, c.name) for a in body.atoms for t, c in zip(a.terms, schemas[a], strict=True)]
+        return {term: name for term, name in columns if isinstance(term, int)}
+
+    def is_recursive(self, number: int) -> bool:
+        """Whether the node depends on a relation of the fixpoint."""
+        return any(isinstance(self.circuit.nodes[n].operator, ops.Feedback) for n in self.circuit.ancestors([number]))
