@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.operators.aggregate import FUNCTIONS
 from deltic.circuit.oracle.aggregation import aggregate
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Schema, Type
@@ -31,7 +31,11 @@ NULLABLE = Schema(
         Column("s", Type.STRING, nullable=True),
     )
 )
-OF = {"n": FUNCTIONS, "f": FUNCTIONS, "s": ("count", "min", "max")}
+OF = {
+    column: tuple(name for name, function in ACCUMULATORS.items() if function.takes(type_))
+    for column, type_ in NULLABLE.types.items()
+    if column != "k"
+}
 CALLS = (
     ops.AggregateCall("count", "", "rows"),
     *(ops.AggregateCall(f, column, f"{f}_{column}") for column, functions in OF.items() for f in functions),

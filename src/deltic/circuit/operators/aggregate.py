@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.types import Column, EdgeType, Schema, Type, ZSetType
+from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
 from deltic.circuit.words import word
-
-FUNCTIONS = ("count", "sum", "min", "max", "mean")
 
 
 @dataclass(frozen=True)
@@ -33,10 +32,8 @@ class Aggregate(Operator):
     """GROUP BY: for each group of rows with the same values of `keys`, these values and the aggregates [DBSP §8.1].
 
     A group is there when the weights of its rows add up to more than zero; without keys there is one group at most,
-    none for no rows. A row counts as often as it weighs. `sum` of whole numbers wraps around at 64 bits; `sum` of
-    floats and every `mean` are the exact values, rounded once; `min` and `max` are of the values whose weights add up
-    to more than zero, in the order of comparisons. NULLs are passed over: only what has nothing else is NULL, and
-    `count` of it 0. `oracle.aggregation` says all this in code.
+    none for no rows. A row counts as often as it weighs. NULLs are passed over: only what has nothing else is NULL, and
+    a count of it 0. What each function is, its file in `circuit.accumulators` says in code.
     """
 
     keyword: ClassVar[str] = "aggregate"
@@ -54,16 +51,15 @@ class Aggregate(Operator):
         return ZSetType(Schema(tuple(columns)), True, source.depth)
 
     def _result(self, call: AggregateCall, source: ZSetType) -> Column:
-        if call.function not in FUNCTIONS:
-            self.refuse(f"there is no aggregate {call.function}; there are {', '.join(FUNCTIONS)}", [source])
-        if call.function == "count":
-            return Column(call.name, Type.INT64)
-        if not call.column:
+        accumulator = ACCUMULATORS.get(call.function)
+        if accumulator is None:
+            self.refuse(f"there is no aggregate {call.function}; there are {', '.join(ACCUMULATORS)}", [source])
+        if not call.column and accumulator.needs_column:
             self.refuse(f"{call.function} needs a column", [source])
-        column = _column(source.schema, call.column)
-        if call.function in ("sum", "mean") and not column.type.is_numeric:
+        column = _column(source.schema, call.column) if call.column else None
+        if column is not None and not accumulator.takes(column.type):
             self.refuse(f"{call.function} of a {column.type}", [source])
-        return Column(call.name, Type.FLOAT64 if call.function == "mean" else column.type, column.nullable)
+        return accumulator.column(call.name, column)
 
     def arguments(self) -> str:
         return "[" + ", ".join((*map(word, self.keys), *map(str, self.calls))) + "]"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
 from deltic.circuit.types import Type
 from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, Types
 
@@ -88,13 +89,17 @@ CONVERSIONS: Mapping[Type, str] = {
     Type.STRING: "to_string",
 }
 
-# Aggregates, which take their target.
-AGGREGATES: Mapping[str, Profile] = {
-    "count": Profile((), _NUMBER),
-    "sum": Profile((SAME,), SAME, NUMERIC),
-    **{function: Profile((SAME,), SAME, ANY) for function in ("min", "max")},
-    "mean": Profile((SAME,), _FLOAT, NUMERIC),
-}
+
+def _profile(accumulator: Accumulator) -> Profile:
+    """An aggregate, which takes its target: the type of its result is that of the target, or one for all."""
+    if not accumulator.needs_column:
+        return Profile((), _only(accumulator.result(Type.INT64)))
+    taken = frozenset(type_ for type_ in ANY if accumulator.takes(type_))
+    results = {accumulator.result(type_) for type_ in taken}
+    return Profile((SAME,), SAME if results == taken else frozenset(results), taken)
+
+
+AGGREGATES: Mapping[str, Profile] = {name: _profile(found) for name, found in ACCUMULATORS.items()}
 
 # Conditions with a name; they have no result.
 TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import Node
 from deltic.program.definitions import Definition
 from deltic.program.scope import Scope, relation_of
@@ -30,14 +31,14 @@ class Grouped(Definition):
         return True
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        shared = [*range(self.keys), *(c if f in ("min", "max") else -1 for f, c in self.calls)]
+        shared = [*range(self.keys), *(c if ACCUMULATORS[f].picks else -1 for f, c in self.calls)]
         return ((index, self.source, column) for index, column in enumerate(shared) if column >= 0)
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         key = ", ".join(names[: self.keys]) or "nothing"
         for name, (function, _) in zip(names[self.keys :], self.calls, strict=False):
-            state = "all values in order, and which one it is" if function in ("min", "max") else "a total"
-            yield f"{name} = {function} of {self.source} by {key}: keeps {state}; looks at changed groups alone"
+            kept = ACCUMULATORS[function].keeps
+            yield f"{name} = {function} of {self.source} by {key}: keeps {kept}; looks at changed groups alone"
 
     def __str__(self) -> str:
         calls = ", ".join(f"{f}({column if column >= 0 else '*'})" for f, column in self.calls)

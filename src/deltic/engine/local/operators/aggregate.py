@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.types import Type
+from deltic.engine.local.accumulators.slots import ROWS, Slots, Totals
 from deltic.engine.local.kernels.groups import read_totals
 from deltic.engine.local.kernels.settle import crossings
-from deltic.engine.local.operators import exact_sums as exact
 from deltic.engine.local.operators import scalar
-from deltic.engine.local.operators.accumulators import ROWS, Slots
 from deltic.engine.local.operators.extremes import Changed, last_column
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
@@ -31,7 +30,6 @@ from deltic.engine.local.storage.state import State
 from deltic.program.operators.aggregate import Grouped
 
 Positions = npt.NDArray[np.int64]
-Totals = npt.NDArray[np.int64]  # [groups, slots]
 
 _AT_ONCE = 1 << 14  # groups whose totals are looked at together
 _PATIENCE = 4  # a walk may have met that part of all values before they are swept
@@ -46,7 +44,7 @@ class Aggregates(Kernel):
         source = self.source = states[grouping.source]
         self.target = target
         self.visits, self.interner = environment.visits, environment.interner
-        self.slots = Slots(grouping, source.relation.schema)
+        self.slots = Slots(grouping.calls, source.relation.schema)
         keys, order = source.domains[: self.keys], tuple(range(self.keys))
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
         self.totals = target.keep("totals", order, (*keys, slot))
@@ -93,13 +91,14 @@ class Aggregates(Kernel):
         """What the changed rows add to the linear slots."""
         change = np.zeros((len(starts), self.slots.width), np.int64)
         change[:, ROWS] = np.add.reduceat(weights, starts)
-        for column, slot in self.slots.sums.items():
-            change[:, slot] = np.add.reduceat(self._natural(column, columns).view(np.int64) * weights, starts)
         groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(weights)))
-        for column, slot in self.slots.digits.items():
-            places, found = exact.digits(self._natural(column, columns), self._type(column))
-            for place, digit in zip(places, found, strict=True):
-                np.add.at(change, (groups, slot + place), digit * weights)
+        for (column, linear), slot in self.slots.linear.items():
+            values = self._natural(column, columns)
+            for place, amounts in linear.contribute(values, self._type(column)):
+                if isinstance(place, int):
+                    change[:, slot + place] += np.add.reduceat(amounts * weights, starts)
+                else:
+                    np.add.at(change, (groups, slot + place), amounts * weights)
         return change
 
     def _order(self, column: int, columns: Sequence[Raw], weights: Weights, old: Totals, change: Totals) -> None:

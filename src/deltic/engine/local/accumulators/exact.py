@@ -7,12 +7,16 @@ Sums of digits are linear: they do not depend on any order, and changes can be t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.types import Type
+from deltic.engine.local.accumulators.slots import ROWS, Linear, Result, Slots, Totals
+from deltic.engine.local.operators import scalar
+from deltic.engine.local.storage.layout import Values
 
 Digits = npt.NDArray[np.int64]
 Natural = np.ndarray[Any, Any]
@@ -35,6 +39,22 @@ def digits(values: Natural, type_: Type) -> tuple[Digits, Digits]:
     magnitude = np.where(negative, np.zeros_like(values) - values, values).view(np.uint64)
     first = np.full(len(values), _POINT // WIDTH, np.int64)
     return _cut(magnitude, np.zeros(len(values), np.uint64), first, negative)
+
+
+DIGITS = Linear(SLOTS, lambda values, type_: list(zip(*digits(values, type_), strict=True)))
+
+
+def rounded_by(slots: Slots, column: int, divisors: Callable[[Totals], Digits]) -> Result:
+    """An exact sum as the nearest float, each divided by its divisor."""
+    slot = slots.sum(column, DIGITS)
+
+    def result(totals: Totals) -> Values:
+        there = totals[:, ROWS] > 0
+        found = np.zeros(len(totals), np.float64)
+        found[there] = rounded(totals[there, slot : slot + SLOTS], divisors(totals)[there])
+        return scalar.stored(found, Type.FLOAT64)
+
+    return result
 
 
 def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:

@@ -1,0 +1,23 @@
+"""The greatest value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
+from deltic.circuit.accumulators.min import plain, present
+from deltic.circuit.types import Type
+from deltic.circuit.values import in_order
+
+
+@accumulator
+class Max(Accumulator):
+    """The greatest of the values whose weights add up to more than zero, in the order of comparisons."""
+
+    name = "max"
+    picks = True
+    keeps = "all values in order, and which one it is"
+
+    def value(self, totals: Totals, type_: Type) -> Any:
+        there = present(totals)
+        return plain(max(there, key=in_order)) if there else None
