@@ -78,7 +78,7 @@ def run(folder: Path, reader: str, strategy: str) -> None:
     bootstrap = result["epochs"][0]
     sizes = {name: view["inserted"] for name, view in bootstrap["changed"].items()}
     assert sizes == EXPECTED, f"expected {EXPECTED} rows, got {sizes}"
-    notes = f"whole command, files to Parquet files, read and written by {reader}, --strategy {strategy}: {watch.seconds:.0f} s"
+    notes = f"whole command, files to Parquet files, by {reader}, --strategy {strategy}: {watch.seconds:.0f} s"
     notes += f", {watch.processor:.0f} s of processor time"
     notes += f"; peak resident memory of all its processes: {watch.peak / 2**30:.1f} GiB"
     header = ["epoch", "rows in", "changes", "visited", "seconds"]

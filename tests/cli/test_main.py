@@ -50,7 +50,9 @@ def test_help_loads_nothing_heavy():
 @pytest.mark.parametrize("view", [["reaches"], []])
 def test_explain(workshop, view):
     result = command("explain", "reach.dl", *view)
-    assert result.status == 0
+    assert (result.status, "circuit:" in result.out, len(result.out.splitlines()) <= 40) == (0, False, True)
+    result = command("explain", "reach.dl", *view, "--full")
+    assert (result.status, "incremental circuit:" in result.out) == (0, True)
     assert "follows" in result.out
     assert ("adult" in result.out) == (not view)
 

@@ -55,6 +55,14 @@ def test_a_count_is_not_torn_from_its_view():
     assert sum(f"view{n} +1,{n:03} −2,{n:03}" in line for n in range(20) for line in lines) == 20
 
 
+def test_an_epoch_without_changes_has_no_ratio():
+    """The update did nothing, so that it was no update that was faster."""
+    nothing = Epoch(1, "edit a comment", 1, Counts(0, 0), {}, 0.0005, 5.0)
+    assert nothing.ratio is None
+    assert "×" not in "".join(printed(118, [nothing]))
+    assert medians_of_small_edits([*EPOCHS, nothing]) == medians_of_small_edits(EPOCHS)
+
+
 def test_medians_are_those_of_measured_edits_of_one_file():
     medians = medians_of_small_edits(EPOCHS)
     assert (medians.edits, medians.update, medians.recomputation, medians.ratio) == (3, 0.02, 5.0, 250.0)

@@ -37,6 +37,19 @@ def operator_lines(circuit: Circuit) -> Iterator[str]:
     yield f"computed anew from whole inputs: {'; '.join(fallen) or 'none'}"
 
 
+def cost_lines(circuit: Circuit) -> Iterator[str]:
+    """A line for each cost and state that operators of the circuit have, and a last one for what falls back."""
+    kinds = dict.fromkeys(type(operator) for operator in operators_inside(circuit))
+    together: dict[tuple[str, str], list[str]] = {}
+    for kind in kinds:
+        row = derivative_of(kind)
+        together.setdefault((row.cost.value, row.keeps), []).append(kind.keyword)
+    for (cost, keeps), names in together.items():
+        yield f"{', '.join(names)}: {cost}; keeps {keeps}"
+    fallen = ", ".join(kind.keyword for kind in kinds if derivative_of(kind).is_fallback)
+    yield f"computed anew from whole inputs: {fallen or 'none'}"
+
+
 def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:
     """The kinds of operators that have the same derivative."""
     rows: dict[Derivative, list[type[ops.Operator]]] = {}

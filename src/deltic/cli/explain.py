@@ -19,8 +19,8 @@ from deltic.pipeline.session import Pipeline
 _DRAWINGS = {ExplainFormat.dot: to_dot, ExplainFormat.mermaid: to_mermaid, ExplainFormat.svg: to_svg}
 
 
-def explain_command(program: Path, view: str | None, form: ExplainFormat) -> int:
-    """Print how one view, or each of them, is computed; the exit status.
+def explain_command(program: Path, view: str | None, form: ExplainFormat, full: bool) -> int:
+    """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
 
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
@@ -28,7 +28,7 @@ def explain_command(program: Path, view: str | None, form: ExplainFormat) -> int
     pipeline = Pipeline()
     try:
         load_program(program, pipeline)
-        explained = _text(pipeline, view) if form is ExplainFormat.text else _drawing(pipeline, view, form)
+        explained = _text(pipeline, view, full) if form is ExplainFormat.text else _drawing(pipeline, view, form)
     except DelticError as error:
         print_error(error)
         return 1
@@ -36,8 +36,8 @@ def explain_command(program: Path, view: str | None, form: ExplainFormat) -> int
     return 0
 
 
-def _text(pipeline: Pipeline, view: str | None) -> str:
-    return "\n\n".join(pipeline.explain(name) for name in ([view] if view else pipeline.views))
+def _text(pipeline: Pipeline, view: str | None, full: bool) -> str:
+    return "\n\n".join(pipeline.explain(name, full) for name in ([view] if view else pipeline.views))
 
 
 def _drawing(pipeline: Pipeline, view: str | None, form: ExplainFormat) -> str:

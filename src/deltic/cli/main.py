@@ -158,11 +158,14 @@ def explain(
     output_format: Annotated[
         ExplainFormat, typer.Option("--format", help="Text, or a drawing: for Graphviz, for Mermaid, or SVG.")
     ] = ExplainFormat.text,
+    full: Annotated[
+        bool, typer.Option("--full", help="As text: also the circuits, why they are right, and all plans.")
+    ] = False,
 ) -> None:
-    """Show how views are computed and kept fresh."""
+    """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view, output_format))
+    raise typer.Exit(explain_command(program, view, output_format, full))
 
 
 @app.command()

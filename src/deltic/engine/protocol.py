@@ -122,8 +122,8 @@ class Engine(Protocol):
     def count(self, name: str) -> int:
         """The number of rows of a table or view: those that `read` gives."""
 
-    def explain(self, name: str) -> str:
-        """How the view is computed and kept: the incremental circuit and what the engine makes of it."""
+    def explain(self, name: str, full: bool = False) -> str:
+        """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""
 
     def checkpoint(self, directory: Path) -> None:
         """Write the committed state into a directory, from which `restore` reads it. Raises UnsupportedError."""

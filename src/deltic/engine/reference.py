@@ -130,8 +130,9 @@ class ReferenceEngine(Engine):
     def count(self, name: str) -> int:
         return sum(weight for _, weight in self._contents(name) if weight > 0)
 
-    def explain(self, name: str) -> str:
-        return f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter:\n{self.circuit}"
+    def explain(self, name: str, full: bool = False) -> str:
+        told = f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter"
+        return f"{told}:\n{self.circuit}" if full else told
 
     def _contents(self, name: str) -> Rows:
         return self._views[name] if name in self._views else self._rows_of(name, self._sums[name])

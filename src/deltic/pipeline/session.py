@@ -150,10 +150,13 @@ class Pipeline:
         """How many tables and views there are."""
         return len(self._schemas)
 
-    def explain(self, name: str) -> str:
-        """How a view is computed and kept: its circuit, incremental, and what the engine makes of it."""
+    def explain(self, name: str, full: bool = False) -> str:
+        """How a view is kept fresh: what its parts cost and keep, and its delta queries.
+
+        `full`: also its circuit before and after, why that is right, and the plan of each delta query.
+        """
         self._check_view(name)
-        return self._engine.explain(name)
+        return self._engine.explain(name, full)
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""

@@ -19,10 +19,20 @@ PROGRAM = """
 
 
 def test_explain(golden: Callable[[str, str], None]) -> None:
-    golden("plans/explain.txt", LocalEngine(lower(check([parse(PROGRAM)]))).explain("visible"))
+    golden("plans/explain.txt", LocalEngine(lower(check([parse(PROGRAM)]))).explain("visible", full=True))
+
+
+def test_the_short_form(golden: Callable[[str, str], None]) -> None:
+    golden("plans/explain-short.txt", LocalEngine(lower(check([parse(PROGRAM)]))).explain("visible"))
+
+
+def test_the_short_form_of_a_long_program_fits_a_screen() -> None:
+    rules = "\n".join(f".decl v{i}(x: symbol)\nv{i}(x) :- reaches(x, y), v{i - 1}(y)." for i in range(1, 20))
+    program = f"{PROGRAM}\n.decl v0(x: symbol)\nv0(x) :- follows(x, _).\n{rules}"
+    assert len(LocalEngine(lower(check([parse(program)]))).explain("v19").splitlines()) <= 40
 
 
 def test_explain_leaves_other_views_out() -> None:
-    explained = LocalEngine(lower(check([parse(PROGRAM)]))).explain("reaches")
+    explained = LocalEngine(lower(check([parse(PROGRAM)]))).explain("reaches", full=True)
     assert "visible" not in explained
     assert "blocked" not in explained

@@ -15,7 +15,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes
-from deltic.engine.local.explain import explain
+from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.compiling import announce_compilation
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
@@ -195,8 +195,9 @@ class LocalEngine(Engine):
         weights = np.maximum(state.rows()[1], 0)
         return int(np.count_nonzero(weights) if state.is_set else weights.sum())
 
-    def explain(self, name: str) -> str:
-        return explain(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
+    def explain(self, name: str, full: bool = False) -> str:
+        tell = explain if full else summary
+        return tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
 
     def _state(self, name: str, table: bool = False) -> State:
         sinks, tables = self.program.sinks, self.program.tables

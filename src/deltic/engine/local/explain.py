@@ -1,4 +1,4 @@
-"""What a user reads about a view: its circuit before and after, why it is incremental, and how it is kept fresh."""
+"""What a user reads about a view: how it is kept fresh, in short; and its circuits, and why they are right."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from deltic.calculus import incrementalize
 from deltic.calculus.passes import optimize
-from deltic.calculus.report import bounded, operator_lines, recursion_lines, step_lines
+from deltic.calculus.report import bounded, cost_lines, operator_lines, recursion_lines, step_lines
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.engine.local.operators.query import Evaluation
@@ -16,11 +16,34 @@ from deltic.engine.local.storage.state import State
 from deltic.program.program import Program
 
 _KEEPS_RECURSIVE = {
-    Strategy.NESTED: "recursive set, by the number of derivations of each row at each iteration",
-    Strategy.ELASTIC: "recursive set, by the first iteration of each row and the number of its derivations there",
-    Strategy.FULL: "recursive set, computed anew when anything below it changes",
+    Strategy.NESTED: "by the number of derivations of each row at each iteration",
+    Strategy.ELASTIC: "by the first iteration of each row and the number of its derivations there",
+    Strategy.FULL: "computed anew when anything below it changes",
 }
-_LINES = 80
+_LINES, _FEW = 80, 24
+_QUERIES = (
+    "kept relations, the column orders in which they are sorted, and their delta queries "
+    "(Δr: the change of r, r': r after it)"
+)
+
+
+def summary(
+    circuit: Circuit,
+    program: Program,
+    states: Mapping[str, State],
+    evaluations: Sequence[Evaluation],
+    strategies: Strategies,
+) -> str:
+    """How the one view of `circuit` is kept fresh, on one screen: what its parts cost and keep; its delta queries."""
+    ((view, number),) = circuit.sinks.items()
+    relations = _relations(program.sinks[view], program, states, evaluations, strategies, plans=False)
+    sections = {
+        f"{view}: {circuit.type_of(number)}; its operators, how their work grows and what they keep": list(
+            cost_lines(optimize(inline(circuit)))
+        ),
+        _QUERIES: bounded(list(relations), _FEW),
+    }
+    return f"{_text(sections)}\n\nwith circuits, derivatives and plans: --full on the command line, full=True in Python"
 
 
 def explain(
@@ -47,11 +70,12 @@ def explain(
         ),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
-        "kept relations, the column orders in which they are sorted, and their delta queries "
-        "(Δr: the change of r, r': r after it)": list(
-            _relations(program.sinks[view], program, states, evaluations, strategies)
-        ),
+        _QUERIES: list(_relations(program.sinks[view], program, states, evaluations, strategies, plans=True)),
     }
+    return _text(sections)
+
+
+def _text(sections: Mapping[str, Sequence[str]]) -> str:
     return "\n\n".join(
         "\n".join([f"{title}:", *(f"  {line}" for line in lines)]) for title, lines in sections.items() if lines
     )
@@ -63,7 +87,9 @@ def _relations(
     states: Mapping[str, State],
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
+    plans: bool,
 ) -> Iterator[str]:
+    """What is kept of a relation and of all that it is derived from; their delta queries, with `plans` or without."""
     needed, views = program.below(name), set(program.sinks.values())
     for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
         state = states[relation]
@@ -77,11 +103,13 @@ def _relations(
             yield f"  {len(queries)} delta queries: explain {relation}"
             continue
         for evaluation in queries:
-            yield from (f"  {line}" for line in _plans(evaluation))
+            lines = _plans(evaluation) if plans else evaluation.plan.describe().splitlines()[:1]
+            yield from (f"  {line}" for line in lines)
 
 
 def _keeps(state: State, strategy: Strategy) -> str:
-    return _KEEPS_RECURSIVE[strategy] if state.kind is Kind.RECURSIVE else state.kind.value
+    recursive = f"recursive set, {strategy.value}: {_KEEPS_RECURSIVE[strategy]}"
+    return recursive if state.kind is Kind.RECURSIVE else state.kind.value
 
 
 def _plans(evaluation: Evaluation) -> Iterator[str]:

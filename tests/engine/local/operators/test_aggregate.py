@@ -217,7 +217,7 @@ def test_explain(golden):
         .decl best(shop: symbol, amount: float)
         best(s, a) :- sale(s, _, _), a = max x : { sale(s, _, x) }, 2 < count : { sale(s, _, _) }.
     """
-    explained = LocalEngine(lower(check([parse(program)]))).explain("best")
+    explained = LocalEngine(lower(check([parse(program)]))).explain("best", full=True)
     golden("plans/aggregate.txt", explained[explained.index("kept relations") :])
 
 

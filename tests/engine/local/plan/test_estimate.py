@@ -61,8 +61,8 @@ def test_compiled_iterations_count_as_vectorised_ones_do(monkeypatch):
 def test_explain_tells_both():
     circuit = lower(check([parse(TABLES + JOIN)]))
     engine = LocalEngine(circuit)
-    assert "so far" not in engine.explain("v")
+    assert "so far" not in engine.explain("v", full=True)
     engine.apply(batches_of(circuit, changes_between({}, {"a": {(1, 2)}, "b": {(2, 3), (2, 4)}})))
-    explained = engine.explain("v")
+    explained = engine.explain("v", full=True)
     assert "so far, for 1 changed rows" in explained
     assert "2 derivations" in explained
