@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
@@ -37,7 +36,7 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult
-from deltic.program.extract import extract
+from deltic.program.extract import program_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -63,7 +62,7 @@ class LocalEngine(Engine):
         self._choices = (strategy, refresh, iteration_limit, strategies)
         self.circuit = circuit
         self.epoch, self.token = 0, ""
-        self.program = extract(incrementalize(circuit, strict=refresh.strict))
+        self.program = program_of(circuit, strict=refresh.strict)
         self.store = Store()
         bags = [op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set]
         self.store.define(self.program, self._value_of, bags)
