@@ -14,8 +14,10 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes
+from deltic.engine.local.critical_section import CriticalSection, exclusive
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.compiling import announce_compilation
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
@@ -47,7 +49,8 @@ class LocalEngine(Engine):
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
     chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
-    recursion of more than `iteration_limit` iterations is rejected.
+    recursion of more than `iteration_limit` iterations is rejected. A second thread that uses it at the same time gets
+    a DelticError.
     """
 
     def __init__(
@@ -57,9 +60,10 @@ class LocalEngine(Engine):
         refresh: Refresh = AUTO,
         iteration_limit: int = ITERATION_LIMIT,
         strategies: Mapping[str, Strategy] | None = None,
+        thresholds: Thresholds = DEFAULTS,
     ) -> None:
         announce_compilation()
-        self._choices = (strategy, refresh, iteration_limit, strategies)
+        self._choices = (strategy, refresh, iteration_limit, strategies, thresholds)
         self.circuit = circuit
         self.epoch, self.token = 0, ""
         self.program = program_of(circuit, strict=refresh.strict)
@@ -67,7 +71,9 @@ class LocalEngine(Engine):
         bags = [op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set]
         self.store.define(self.program, self._value_of, bags)
         self.states = self.store.states
-        self._environment = Environment(self.states, self.store.interner, iteration_limit=iteration_limit)
+        self._environment = Environment(
+            self.states, self.store.interner, iteration_limit=iteration_limit, thresholds=thresholds
+        )
         self.evaluations = [
             Evaluation(plan(query), self.store.domains.variables[rule], self._environment)
             for rule in self.program.rules
@@ -82,11 +88,17 @@ class LocalEngine(Engine):
         self._constants = [s for s in self.states.values() if is_constant(s)]
         self._prepared: Prepared | None = None
 
+    @property
+    def section(self) -> CriticalSection:
+        """What keeps other threads and interrupts from the state while a method works on it."""
+        return self._environment.section
+
     def _value_of(self, literal: exp.Expression) -> int:
         return value_of(literal, self.store.interner)
 
     # Epochs
 
+    @exclusive
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
         refuse_second(self._prepared)
@@ -117,6 +129,7 @@ class LocalEngine(Engine):
         self._prepared = Prepared(number, token, result, commit, abort)
         return self._prepared
 
+    @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
@@ -141,7 +154,9 @@ class LocalEngine(Engine):
         try:
             self._change_tables(batches, conflicts)
             self._components = self._strata.run()
-            return snapshot, self._view_changes()
+            changes = self._view_changes()
+            self.section.check()
+            return snapshot, changes
         except BaseException as error:
             self.store.roll_back(snapshot)
             if not isinstance(error, DomainOverflow):
@@ -177,11 +192,13 @@ class LocalEngine(Engine):
 
     # Reading
 
+    @exclusive
     def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name, table)
         return shown_rows(state, *state.rows(), self.store.interner, counted)
 
+    @exclusive
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name)
@@ -189,11 +206,13 @@ class LocalEngine(Engine):
         found = state.no_rows() if offsets is None else find_rows(state, offsets)
         return shown_rows(state, *found, self.store.interner, counted)
 
+    @exclusive
     def count(self, name: str) -> int:
         state = self._state(name)
         weights = np.maximum(state.rows()[1], 0)
         return int(np.count_nonzero(weights) if state.is_set else weights.sum())
 
+    @exclusive
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
         return tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)

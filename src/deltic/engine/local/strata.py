@@ -51,6 +51,7 @@ class Strata:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
                 self._steps.append(_Defined(name, definition, states[name], kernel))
         self._states = states
+        self._section = environment.section
 
     @property
     def evaluations(self) -> Iterator[Evaluation]:
@@ -66,6 +67,7 @@ class Strata:
         reports = []
         for step in self._steps:
             if not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
+                self._section.check()
                 report = step.run()
                 changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:
