@@ -201,7 +201,7 @@ class Catalog:
 
 
 def _taken(name: str, what: str) -> CatalogError:
-    return CatalogError(f"{name} is {what} already; choose another name, or replace or drop that one")
+    return CatalogError(f"{name} is already {what}; choose another name, or replace or drop that one")
 
 
 def _told(kind: str, front: str, place: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltic.catalog import Difference
 from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import EpochResult
 from deltic.pipeline.delta import Delta
 from deltic.pipeline.io.parsed import arrow_schema
@@ -53,8 +54,8 @@ class Evolution:
     def of(self, view: str) -> Delta:
         """How the rows of a view changed; those of a new one all came."""
         schema = find(view, "view", self._views)
-        changes = self._result.changes.get(view)
-        return Delta(arrow_schema(schema, True).empty_table() if changes is None else changes, self._spark)
+        change = self._result.changes.batch(view)
+        return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
 
     def __repr__(self) -> str:
         return str(self._difference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deltic.engine.protocol import ComponentReport, EpochResult
+from deltic.engine.protocol import ComponentReport, EpochResult, Extension
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,18 @@ class EpochReport:
     """Rows and index entries that the engine looked at: what the cost is made of."""
     components: tuple[ComponentReport, ...] = ()
     """What was done to each recursion that the epoch concerned, and why."""
+    extension: Extension | None = None
+    """What was built, kept and dropped, where the epoch was a change of definitions."""
 
     def __str__(self) -> str:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
         numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
-        return f"{views} ({numbers})"
+        extension = f"; {self.extension}" if self.extension else ""
+        return f"{views} ({numbers}){extension}"
 
 
 def report_of(result: EpochResult) -> EpochReport:
     """The numbers of an engine's result."""
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
-    return EpochReport(result.rows_in, changed, result.seconds, result.rows_visited, result.components)
+    numbers = result.rows_in, changed, result.seconds, result.rows_visited
+    return EpochReport(*numbers, result.components, result.extension)

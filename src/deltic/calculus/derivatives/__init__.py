@@ -1,8 +1,20 @@
-"""The derivative table, one module for each operator, and one for those that are their own change."""
+"""The derivative table, one module for each kind of operator."""
 
+from deltic.calculus.derivatives import aggregate, distinct, fixpoint, joins, leaves, linear, streams, windows
 from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
-from deltic.discovery import import_files
 
-import_files(__name__, __path__)
-
-__all__ = ["DERIVATIVES", "Derivative", "Rule", "Views", "derivative_of"]
+__all__ = [
+    "DERIVATIVES",
+    "Derivative",
+    "Rule",
+    "Views",
+    "aggregate",
+    "derivative_of",
+    "distinct",
+    "fixpoint",
+    "joins",
+    "leaves",
+    "linear",
+    "streams",
+    "windows",
+]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
-from deltic.engine.changes import Changes
-from deltic.engine.local.critical_section import CriticalSection, exclusive
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.local.evolution import difference, kept_relations
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.compiling import announce_compilation
-from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
@@ -37,8 +40,9 @@ from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.prepared import Prepared, refuse_second
-from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult
-from deltic.program.extract import program_of
+from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension
+from deltic.program.extract import extract
+from deltic.program.program import Program
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -49,8 +53,7 @@ class LocalEngine(Engine):
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
     chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
-    recursion of more than `iteration_limit` iterations is rejected. A second thread that uses it at the same time gets
-    a DelticError.
+    recursion of more than `iteration_limit` iterations is rejected.
     """
 
     def __init__(
@@ -60,45 +63,47 @@ class LocalEngine(Engine):
         refresh: Refresh = AUTO,
         iteration_limit: int = ITERATION_LIMIT,
         strategies: Mapping[str, Strategy] | None = None,
-        thresholds: Thresholds = DEFAULTS,
     ) -> None:
         announce_compilation()
-        self._choices = (strategy, refresh, iteration_limit, strategies, thresholds)
-        self.circuit = circuit
+        self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
+        self._iteration_limit = iteration_limit
+        self._components: tuple[ComponentReport, ...] = ()
         self.epoch, self.token = 0, ""
-        self.program = program_of(circuit, strict=refresh.strict)
-        self.store = Store()
+        self._prepared: Prepared | None = None
+        self._set_up(circuit, self._program(circuit), Store())
+
+    def _program(self, circuit: Circuit) -> Program:
+        return extract(incrementalize(circuit, strict=self._refresh.strict))
+
+    def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
+        """Be ready to run a program over the relations of a store, and those that are new."""
+        self.circuit, self.program, self.store = circuit, program, store
         bags = [op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set]
-        self.store.define(self.program, self._value_of, bags)
-        self.states = self.store.states
-        self._environment = Environment(
-            self.states, self.store.interner, iteration_limit=iteration_limit, thresholds=thresholds
-        )
+        store.define(program, self._value_of, bags)
+        self.states = store.states
+        self._environment = Environment(self.states, store.interner, iteration_limit=self._iteration_limit)
         self.evaluations = [
-            Evaluation(plan(query), self.store.domains.variables[rule], self._environment)
-            for rule in self.program.rules
+            Evaluation(plan(query), store.domains.variables[rule], self._environment)
+            for rule in program.rules
             for query in rule.queries()
         ]
-        sinks = self.program.sinks
-        chosen = {sinks[view]: one for view, one in (strategies or {}).items() if view in sinks}
-        self._strategies = Strategies(strategy, chosen)
-        self._strata = Strata(self.program, self.states, self.evaluations, self._strategies, refresh, self._environment)
+        self._strategies = self._strategies_of(program)
+        self._strata = Strata(
+            program, self.states, self.evaluations, self._strategies, self._refresh, self._environment
+        )
         self._bound = [*self.evaluations, *self._strata.evaluations]
-        self._components: tuple[ComponentReport, ...] = ()
         self._constants = [s for s in self.states.values() if is_constant(s)]
-        self._prepared: Prepared | None = None
 
-    @property
-    def section(self) -> CriticalSection:
-        """What keeps other threads and interrupts from the state while a method works on it."""
-        return self._environment.section
+    def _strategies_of(self, program: Program) -> Strategies:
+        """How the recursions of a program are maintained."""
+        sinks = program.sinks
+        return Strategies(self._strategy, {sinks[view]: s for view, s in self._chosen.items() if view in sinks})
 
     def _value_of(self, literal: exp.Expression) -> int:
         return value_of(literal, self.store.interner)
 
     # Epochs
 
-    @exclusive
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
         refuse_second(self._prepared)
@@ -111,7 +116,7 @@ class LocalEngine(Engine):
             make_room(self.states[self.program.tables[name]], columns)
         found, grown = None, set[Domain]()
         while found is None:
-            found = self._try_epoch(batches, conflicts, grown)
+            found = self._try_epoch(partial(self._epoch, batches, conflicts), grown)
         before, deltas = found
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self.store.end_epoch()
@@ -129,21 +134,56 @@ class LocalEngine(Engine):
         self._prepared = Prepared(number, token, result, commit, abort)
         return self._prepared
 
-    @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        other = LocalEngine(circuit, *self._choices)
-        other.epoch = self.epoch
-        contents = {name: self.read(name, table=True, counted=True) for name in self.program.tables}
-        rows = {name: table for name, table in contents.items() if name in other.program.tables and len(table)}
-        result = other.apply(rows, "trust", self.token)
+        program = self._program(circuit)
+        other = copy(self)
+        kept = other._evolve(self, circuit, program)
+        new = tuple(name for name in program.relations if name not in kept)
+        found, grown = None, set[Domain]()
+        while found is None:
+            found = other._try_epoch(partial(other._begin, self, new, kept), grown)
+            self._fit()
+        other.store.end_epoch()
+        other.epoch += 1
+        dropped = tuple(name for name in self.program.relations if name not in kept.values())
+        extension = Extension(new, tuple(kept), dropped)
         self.__dict__ = other.__dict__
-        return EpochResult(result.changes, 0, result.rows_visited, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return EpochResult(found[1], 0, self._environment.visits.rows, seconds, self._components, extension)
 
-    def _try_epoch(
-        self, batches: Mapping[str, Encoded], conflicts: Conflicts, grown: set[Domain]
-    ) -> tuple[Snapshot, Changes] | None:
+    def _evolve(self, old: LocalEngine, circuit: Circuit, program: Program) -> dict[str, str]:
+        """Be what goes on with another program, apart from the old engine: the relations that are kept."""
+        strategies = self._strategies_of(program)
+        kept = kept_relations(old.program, program, lambda new, was: strategies.of(new) is old._strategies.of(was))
+        self._set_up(circuit, program, old.store.evolved((program.relations[new], was) for new, was in kept.items()))
+        self.store.end_evolution()
+        self._strata.adopt(old._strata, kept)
+        for new, was in kept.items():
+            made = self.states[new].by_order.keys() - old.states[was].by_order.keys()
+            self._environment.visits.rows += sum(len(self.states[new].by_order[order]) for order in made)
+        return kept
+
+    def _begin(self, old: LocalEngine, new: Collection[str], kept: Mapping[str, str]) -> Changes:
+        """The epoch in which new relations begin; the changes of the views from what they were in the old engine."""
+        self._change_tables({}, "error")
+        self._components = self._strata.run(new)
+        found: dict[str, ViewChange] = {}
+        for view, name in self.program.sinks.items():
+            state, before = self.states[name], old._view(view, self.states[name].relation.schema)
+            is_kept = before is not None and kept.get(name) == before.relation.name
+            change = state.delta if is_kept else difference(before, state)
+            if change is not None:
+                found[view] = view_change(state, change, self.store.interner)
+        return Changes(found)
+
+    def _view(self, view: str, schema: Schema) -> State | None:
+        """The state of a view, if there is one of that name with these columns."""
+        name = self.program.sinks.get(view)
+        return self.states[name] if name is not None and self.program.relations[name].schema == schema else None
+
+    def _try_epoch(self, epoch: Callable[[], Changes], grown: set[Domain]) -> tuple[Snapshot, Changes] | None:
         """The state before and the changes of the views; None when a domain had to grow: the epoch is to be run again.
 
         `grown` are the domains that had to in this epoch: one that has to again is where a recursion counts, so it gets
@@ -152,11 +192,7 @@ class LocalEngine(Engine):
         self._fit()
         snapshot = self.store.snapshot()
         try:
-            self._change_tables(batches, conflicts)
-            self._components = self._strata.run()
-            changes = self._view_changes()
-            self.section.check()
-            return snapshot, changes
+            return snapshot, epoch()
         except BaseException as error:
             self.store.roll_back(snapshot)
             if not isinstance(error, DomainOverflow):
@@ -171,6 +207,11 @@ class LocalEngine(Engine):
         if self.store.fit():
             for evaluation in self._bound:
                 evaluation.prepare(self._value_of)
+
+    def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> Changes:
+        self._change_tables(batches, conflicts)
+        self._components = self._strata.run()
+        return self._view_changes()
 
     def _change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:
         for name, (columns, weights) in batches.items():
@@ -192,13 +233,11 @@ class LocalEngine(Engine):
 
     # Reading
 
-    @exclusive
     def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name, table)
         return shown_rows(state, *state.rows(), self.store.interner, counted)
 
-    @exclusive
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name)
@@ -206,13 +245,11 @@ class LocalEngine(Engine):
         found = state.no_rows() if offsets is None else find_rows(state, offsets)
         return shown_rows(state, *found, self.store.interner, counted)
 
-    @exclusive
     def count(self, name: str) -> int:
         state = self._state(name)
         weights = np.maximum(state.rows()[1], 0)
         return int(np.count_nonzero(weights) if state.is_set else weights.sum())
 
-    @exclusive
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
         return tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.recursion.component import component_of
 from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
+from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import Interner, encode
 from deltic.engine.local.storage.kinds import Kind
@@ -20,6 +21,7 @@ from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import ComponentReport
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Program
+from deltic.program.queries import Rule
 
 
 class Strata:
@@ -49,9 +51,8 @@ class Strata:
                 self._steps.append(_Derived(name, states, found))
             elif type(definition) in KERNELS:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
-                self._steps.append(_Defined(name, definition, states[name], kernel))
+                self._steps.append(_Defined(name, definition, states, kernel))
         self._states = states
-        self._section = environment.section
 
     @property
     def evaluations(self) -> Iterator[Evaluation]:
@@ -61,14 +62,24 @@ class Strata:
                 yield from step.component.bases
                 yield from (e for found in step.component.searches.values() for e in found)
 
-    def run(self) -> tuple[ComponentReport, ...]:
-        """One epoch; the deltas of derived relations say what changed. Ends with all changes merged."""
+    def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
+        """Let recursions that are kept, each relation with its name in the other strata, go by what they learned."""
+        learned = {frozenset(step.relations): step for step in other._steps if isinstance(step, Recursive)}
+        for step in self._steps:
+            if isinstance(step, Recursive) and step.relations[0] in kept:
+                step.adopt(learned[frozenset(kept[name] for name in step.relations)])
+
+    def run(self, new: Container[str] = ()) -> tuple[ComponentReport, ...]:
+        """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
+
+        Relations that are `new` begin, empty as they are, from all that they read.
+        """
         changed = {name for name, state in self._states.items() if state.delta is not None}
         reports = []
         for step in self._steps:
-            if not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
-                self._section.check()
-                report = step.run()
+            begins = step.relations[0] in new
+            if begins or not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
+                report = step.begin() if begins else step.run()
                 changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:
                     reports.append(report)
@@ -88,13 +99,30 @@ class _Derived:
 
     def run(self) -> None:
         """The change of the set or bag from the changes below it."""
-        state = self.states[self.relations[0]]
         batch = Batch()
         for evaluation in self.evaluations:
             delta = self.states[evaluation.query.delta.relation].delta
             if delta is not None:
                 for derived in evaluation.run(delta):
                     batch.add(derived.words, derived.weights)
+        self._add(batch)
+
+    def begin(self) -> None:
+        """All rows: each rule once, from all rows of its smallest atom."""
+        batch = Batch()
+        by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
+        for evaluation in self.evaluations:
+            if len(evaluation.query.body.absent) == len(evaluation.query.rule.body.absent):
+                by_rule[evaluation.query.rule].append(evaluation)
+        for evaluations in by_rule.values():
+            first = min(evaluations, key=lambda e: len(self.states[e.query.delta.relation].contents))
+            for derived in first.run(self.states[first.query.delta.relation].whole(), version=_present):
+                batch.add(derived.words, derived.weights)
+        self._add(batch)
+
+    def _add(self, batch: Batch) -> None:
+        """Add derivations to the counts."""
+        state = self.states[self.relations[0]]
         total = batch.total()
         if total is None:
             return
@@ -109,10 +137,11 @@ class _Derived:
 class _Defined:
     """A relation with a kernel; it follows what its definition reads."""
 
-    def __init__(self, name: str, definition: Definition, state: State, kernel: Kernel) -> None:
+    def __init__(self, name: str, definition: Definition, states: Mapping[str, State], kernel: Kernel) -> None:
         self.relations = (name,)
         self.follows = frozenset(definition.sources)
-        self.state, self.kernel = state, kernel
+        self.state, self.kernel = states[name], kernel
+        self.sources = [states[name] for name in definition.sources]
 
     def run(self) -> None:
         """The change of the relation from those of its sources."""
@@ -120,6 +149,22 @@ class _Defined:
         if change is not None and len(change):
             self.state.delta = change
             self.state.append(change)
+
+    def begin(self) -> None:
+        """All rows: all that its sources have is a change to it. Sources that keep no rows have begun before."""
+        deltas = [source.delta for source in self.sources]
+        for source in self.sources:
+            if source.kind is not Kind.TRANSIENT:
+                source.delta = source.whole()
+        if any(source.delta for source in self.sources):
+            self.run()
+        for source, delta in zip(self.sources, deltas, strict=True):
+            source.delta = delta
+
+
+def _present(arrangement: Arrangement) -> tuple[Run, ...]:
+    """The version of an arrangement that is there now."""
+    return arrangement.runs
 
 
 def is_constant(state: State) -> bool:

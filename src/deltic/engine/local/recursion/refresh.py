@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -124,12 +124,30 @@ class Recursive:
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
         self._history = _History(refresh.switch)
 
+    def adopt(self, other: Recursive) -> None:
+        """Go by what another one, of the same relations, has learned of costs."""
+        self._history = other._history
+
     def run(self) -> ComponentReport:
         """Bring the component up to date; the `delta` of its relations says what changed."""
+        return self._reported(lambda: (changes := self._changes(), *self._act(changes)))
+
+    def begin(self) -> ComponentReport | None:
+        """Compute the component from all that is below it; nothing where there is nothing below."""
+        if not self.follows:
+            return None
+
+        def act() -> tuple[Changes, str, str]:
+            whole = {(name, 1): len(self.lower[name].contents) for name in sorted(self.follows)}
+            return whole, self._bootstrap(), "it is new"
+
+        return self._reported(act)
+
+    def _reported(self, act: Callable[[], tuple[Changes, str, str]]) -> ComponentReport:
+        """What was done; `act` gives the changes from which, the action and the reason."""
         visits = next(iter(self.component.outer)).environment.visits
         visited, started = visits.rows, time.perf_counter()
-        changes = self._changes()
-        action, reason = self._act(changes)
+        changes, action, reason = act()
         states = self.component.states.values()
         return ComponentReport(
             self.relations,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple
@@ -55,6 +56,7 @@ class State:
     delta: Run | None = None
     auxiliary: dict[tuple[Role, tuple[int, ...]], Arrangement] = field(default_factory=dict)
     _appended: Run | None = None
+    _spare: dict[tuple[int, ...], Arrangement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind in (Kind.SET, Kind.RECURSIVE):
@@ -85,8 +87,27 @@ class State:
     def arrangement(self, order: tuple[int, ...]) -> Arrangement:
         """The arrangement in this order, made from the contents when it is new."""
         if order not in self.by_order:
-            self.by_order[order] = self._arranged_anew(order)
+            self.by_order[order] = self._spare.pop(order) if order in self._spare else self._arranged_anew(order)
         return self.by_order[order]
+
+    def evolved(self, relation: Relation) -> State:
+        """The same state for a relation of another program, apart from this one, whose runs it shares.
+
+        Column orders are taken over when they are asked for, until `end_evolution`.
+        """
+        other = copy(self)
+        other.relation, other.delta, other._appended = relation, None, None
+        other.counts = copy(self.counts)
+        other.auxiliary = {key: copy(arrangement) for key, arrangement in self.auxiliary.items()}
+        other._spare = {order: copy(arrangement) for order, arrangement in self.by_order.items()}
+        other.by_order = {}
+        if self.kind is not Kind.SET:
+            other.arrangement(self.canonical)
+        return other
+
+    def end_evolution(self) -> None:
+        """Forget the column orders that nobody asked for."""
+        self._spare = {}
 
     def _arranged_anew(self, order: tuple[int, ...]) -> Arrangement:
         new = Arrangement(order, self.domains)
@@ -128,7 +149,7 @@ class State:
             return tuple(new if domain is old else domain for domain in domains)
 
         self.domains = replaced(self.domains)
-        for arrangement in self.arrangements():
+        for arrangement in (*self.arrangements(), *self._spare.values()):
             arrangement.domains = replaced(arrangement.domains)
 
     def append(self, run: Run) -> None:
@@ -200,6 +221,11 @@ class State:
     def no_rows(self) -> tuple[Words, Weights]:
         """No rows and no weights, in canonical layout."""
         return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
+
+    def whole(self) -> Run:
+        """The present rows with their weights, as a change from nothing."""
+        words, weights = self.rows()
+        return Run(words, weights=plain(weights))
 
     def change_set(self, words: Words, change: Weights) -> Run:
         """Add `change` to the counts of a set's rows; the change of the set, H of [DBSP Prop. 6.12]."""

@@ -16,7 +16,7 @@ What holds between epochs:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from deltic.engine.local.storage.arrangement import Arrangement
@@ -29,7 +29,7 @@ from deltic.engine.local.storage.state import Name, Snapshot, State
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from deltic.program.program import Program
+    from deltic.program.program import Program, Relation
 
 
 class Store:
@@ -61,6 +61,22 @@ class Store:
                 is_set = name not in held and relation.definition.is_set
                 self.states[name] = State(relation, kind_of(program, name), self.domains.columns[name], is_set)
         self._changed = True
+
+    def evolved(self, kept: Iterable[tuple[Relation, str]]) -> Store:
+        """Another store, apart from this one but for the runs, texts and domains that they share.
+
+        It has the relations that are `kept`, each with its name here. Column orders are taken over when they are asked
+        for, until `end_evolution`.
+        """
+        other = Store()
+        other.interner, other.domains = self.interner, Domains(text=self.domains.text)
+        other.states = {relation.name: self.states[name].evolved(relation) for relation, name in kept}
+        return other
+
+    def end_evolution(self) -> None:
+        """Forget the column orders that nobody asked for."""
+        for state in self.states.values():
+            state.end_evolution()
 
     def drop(self, relations: Collection[str]) -> None:
         """Forget these relations and all that is kept of them."""

@@ -1,0 +1,68 @@
+"""Going on with another program: which relations stay, and how the views change by it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.kinds import Kind, kind_of
+from deltic.engine.local.storage.run import Run
+from deltic.engine.local.storage.state import State
+from deltic.program.program import Program, Stratum
+
+# Whether a recursion of the new program, given the names of its relations in both, is maintained as in the old one.
+Same = Callable[[tuple[str, ...], tuple[str, ...]], bool]
+
+
+def kept_relations(old: Program, new: Program, is_maintained_alike: Same) -> dict[str, str]:
+    """The relations of the new program that the old one has, by name, with their names there.
+
+    They have the same fingerprint, so the same contents, and the engine keeps the same of them. A relation whose rows
+    are passed on, and not kept, has to pass all of them on when the one that it is passed on to is new.
+    """
+    named = defaultdict[str, list[str]](list)
+    for name, relation in old.relations.items():
+        named[relation.fingerprint].append(name)
+    kept: dict[str, str] = {}
+    for stratum in new.strata:
+        found = _counterparts(stratum, old, new, named)
+        if found and (not stratum.recursive or is_maintained_alike(stratum.relations, tuple(found.values()))):
+            kept |= found
+            for name in found.values():
+                named[old.relations[name].fingerprint].remove(name)
+    for name in new.relations.keys() - kept.keys():
+        for source in new.relations[name].definition.sources:
+            if kind_of(new, source) is Kind.TRANSIENT:
+                kept.pop(source, None)
+    return kept
+
+
+def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str, list[str]]) -> dict[str, str]:
+    """The relations of the old program that those of a stratum are; none unless all are there."""
+    found: dict[str, str] = {}
+    for name in stratum.relations:
+        candidates = [
+            other
+            for other in named.get(new.relations[name].fingerprint, ())
+            if kind_of(old, other) is kind_of(new, name) and other not in found.values()
+        ]
+        if not candidates:
+            return {}
+        found[name] = name if name in candidates else candidates[0]
+    return found
+
+
+def difference(old: State | None, new: State) -> Run | None:
+    """The change from the rows of one relation to those of another of the same columns; from nothing for None.
+
+    Raises DomainOverflow where a row of the old one has no place in the layout of the new one.
+    """
+    batch = Batch()
+    batch.add(*new.rows())
+    if old is not None:
+        words, weights = old.rows()
+        values = old.layout.values(words)
+        raw = [domain.place(column) for domain, column in zip(new.domains, values, strict=True)]
+        batch.add(new.layout.pack(raw, len(weights)), -weights)
+    return batch.run()

@@ -1,0 +1,119 @@
+"""Engines that go on with another circuit, against the reference that does the same, and against a fresh one.
+
+Catches state that is kept although what it is computed from changed, or thrown away although it did not; views whose
+change is not the difference; columns that share a domain only after an extension; orders that are made of old rows.
+Circuits are drawn from one pool of nodes, so that they share parts, under other names or the same.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.text import to_text
+from deltic.circuit.types import ZSetType
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.reference import ReferenceEngine, from_arrow
+from tests.conformance.engines import Driver
+from tests.differential.circuits import Shape, random_circuit, random_row
+from tests.differential.test_windows import delay, difference, flat_map, window, with_windows
+
+SHAPE = Shape(operators=10, bags=False, fixpoints=1, plain_bodies=True)
+ENGINES = {
+    **{strategy.value: (strategy, Refresh()) for strategy in Strategy},
+    "always anew": (Strategy.NESTED, Refresh(Policy.FULL)),
+}
+
+
+def variant(rng: random.Random, pool: Circuit) -> Circuit:
+    """A circuit of some nodes of the pool: some of its sinks, and others, under a few names."""
+    ends = [n for n, node in enumerate(pool.nodes) if isinstance(node.type, ZSetType) and not _is_sink(node)]
+    old = pool.sinks
+    wanted = {f"v{i}": old.get(f"v{i}", ends[-1]) if rng.random() < 0.6 else rng.choice(ends) for i in range(4)}
+    sinks = {name: n for name, n in wanted.items() if rng.random() < 0.7}
+    sources = [n for n, node in enumerate(pool.nodes) if isinstance(node.operator, ops.Source) and rng.random() < 0.8]
+    kept = sorted(pool.ancestors([*sinks.values(), *sources]))
+    numbers = {number: i for i, number in enumerate(kept)}
+    nodes = [replace(pool.nodes[n], inputs=tuple(numbers[i] for i in pool.nodes[n].inputs)) for n in kept]
+    ended = [Node(ops.Sink(name), (numbers[n],), pool.nodes[n].type) for name, n in sinks.items()]
+    return Circuit((*nodes, *ended))
+
+
+def _is_sink(node: Node) -> bool:
+    return isinstance(node.operator, ops.Sink)
+
+
+def changes(rng: random.Random, driver: Driver) -> dict[str, list[tuple[tuple, int]]]:
+    """Rows of some tables that come, where they are absent, or go."""
+    found = {}
+    for name, schema in driver.schemas.items():
+        present = driver.rows(name, table=True)
+        drawn = {random_row(rng, schema) for _ in range(rng.choice((0, 1, 3)))}
+        found[name] = [(row, -1 if row in present else 1) for row in sorted(drawn)]
+    return found
+
+
+def shown(result) -> dict[str, dict]:
+    return {name: dict(from_arrow(table)) for name, table in result.changes.items()}
+
+
+def check(rng: random.Random, draw: Callable[[], Circuit], strategy: Strategy, refresh: Refresh) -> None:
+    """A run of six epochs, some of which are changes of the circuit."""
+    pool = draw()
+    circuit = variant(rng, pool)
+    local = Driver(LocalEngine(circuit, strategy, refresh), circuit)
+    reference = Driver(ReferenceEngine(circuit), circuit)
+    for _ in range(6):
+        if rng.random() < 0.4:
+            pool = pool if rng.random() < 0.8 else draw()
+            circuit = variant(rng, pool)
+            note(to_text(circuit))
+            results = [driver.engine.extend(circuit) for driver in (local, reference)]
+            local, reference = Driver(local.engine, circuit), Driver(reference.engine, circuit)
+        else:
+            drawn = changes(rng, reference)
+            note(repr(drawn))
+            results = [driver.apply(drawn) for driver in (local, reference)]
+        assert shown(results[0]) == shown(results[1])
+        assert local.everything() == reference.everything()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@given(seed=st.integers(0, 2**32))
+def test_extending_is_as_in_the_reference(name, seed):
+    rng = random.Random(seed)
+    check(rng, lambda: random_circuit(rng, SHAPE), *ENGINES[name])
+
+
+@given(seed=st.integers(0, 2**32))
+def test_windows_delays_and_flatmaps_keep_what_they_remember(seed):
+    rng = random.Random(seed)
+    shape = replace(SHAPE, operators=6)
+    choices = (window, window, flat_map, delay, difference)
+    check(rng, lambda: with_windows(rng, random_circuit(rng, shape), choices), Strategy.NESTED, Refresh())
+
+
+@given(seed=st.integers(0, 2**32))
+def test_the_reference_goes_on_as_a_fresh_one(seed):
+    """Without windows and delays, what an engine has depends on the present rows of the tables alone."""
+    rng = random.Random(seed)
+    pool = random_circuit(rng, SHAPE)
+    circuit = variant(rng, pool)
+    driver = Driver(ReferenceEngine(circuit), circuit)
+    for _ in range(3):
+        driver.apply(changes(rng, driver))
+        circuit = variant(rng, pool)
+        driver.engine.extend(circuit)
+        driver = Driver(driver.engine, circuit)
+        fresh = Driver(ReferenceEngine(circuit), circuit)
+        fresh.insert(**{table: driver.rows(table, table=True) for table in driver.schemas})
+        assert fresh.everything() == driver.everything()

@@ -1,0 +1,202 @@
+"""What a change of definitions costs, and what it leaves behind: nothing for what stays, nothing when it fails.
+
+Catches a relation that is computed anew although nothing that it reads changed, column orders that are kept for nobody,
+and an engine that is neither the old one nor the new one after a failure.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from deltic.catalog import Catalog
+from deltic.datalog import check, define, lower, parse
+from deltic.engine.local import engine as engine_module
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.operators import query as evaluate
+from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.recursion import refresh
+from deltic.engine.local.storage import state as relation
+from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.errors import IterationLimitError, UnsupportedError
+from tests.conformance.engines import Driver
+from tests.differential.cases import Case
+from tests.differential.compare import batches_of, changes_between
+from tests.differential.test_evolution import shown, variant
+from tests.engine.test_atomicity import Failing, Injected
+
+CLOSURE = """
+    .decl edge(x: number, y: number)
+    .decl path(x: number, y: number)
+    .decl color(x: number, c: symbol)
+    path(x, y) :- edge(x, y).
+    path(x, z) :- path(x, y), edge(y, z).
+"""
+ADDED = {
+    "beside": ('.decl red(x: number) red(x) :- color(x, "red").', 10),
+    "joined by the first column": (".decl far(c: symbol, y: number) far(c, y) :- color(x, c), path(x, y).", 1_000),
+    "an aggregate of a small table": (
+        ".decl n(c: symbol, n: number) n(c, n) :- color(_, c), n = count : { color(_, c) }.",
+        100,
+    ),
+    "a table": (".decl late(x: number)", 0),
+    "a name for what is there": (".decl same(x: number, y: number) same(x, y) :- path(x, y).", 125_000),
+}
+
+
+def circuit_of(*texts: str):
+    return lower(check([parse(text) for text in texts]))
+
+
+def large_closure() -> Driver:
+    """350 × 350 / 2 paths, and ten colors."""
+    circuit = circuit_of(CLOSURE)
+    driver = Driver(LocalEngine(circuit), circuit)
+    driver.insert(
+        edge=[(i, i + 1) for i in range(350)], color=[(i, "red" if i % 2 else "blue") for i in range(340, 350)]
+    )
+    assert driver.engine.count("path") == 350 * 351 // 2
+    return driver
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_a_view_that_is_added_costs_what_it_reads(name):
+    text, most = ADDED[name]
+    engine = large_closure().engine
+    runs = engine.states["path"].contents.runs
+    result = engine.extend(circuit_of(CLOSURE, text))
+    assert result.rows_visited <= most, result.rows_visited
+    assert {"edge", "path", "color"} <= set(result.extension.kept)
+    assert engine.states["path"].contents.runs is runs
+    assert result.components == ()
+
+
+def test_a_view_that_is_dropped_costs_nothing_and_takes_its_orders_with_it():
+    driver = large_closure()
+    engine = driver.engine
+    before = {name: arrangement.nbytes for name, arrangement in engine.store.arrangements().items()}
+    engine.extend(
+        circuit_of(CLOSURE, ".decl back(y: number, c: symbol) back(y, c) :- path(x, y), color(x, c), edge(y, _).")
+    )
+    assert len(engine.store.arrangements()) > len(before)
+    result = engine.extend(circuit_of(CLOSURE))
+    assert result.rows_visited == 0
+    assert len(result.changes) == 0
+    assert {name: arrangement.nbytes for name, arrangement in engine.store.arrangements().items()} == before
+    assert "back" in result.extension.dropped
+
+
+def test_what_reads_a_replaced_view_is_computed_and_nothing_else():
+    below = ".decl a(x: number) a(x) :- color(x, _)."
+    above = ".decl b(x: number) b(x) :- a(x), edge(x, _). .decl c(x: number) c(x) :- path(0, x), !b(x)."
+    beside = ".decl d(x: symbol) d(x) :- color(_, x)."
+    circuit = circuit_of(CLOSURE, below, above, beside)
+    engine = LocalEngine(circuit)
+    driver = Driver(engine, circuit)
+    driver.insert(edge=[(i, i + 1) for i in range(50)], color=[(i, "red") for i in range(0, 50, 2)])
+    result = engine.extend(circuit_of(CLOSURE, below.replace("(x, _)", '(x, "red"), x > 10'), above, beside))
+    assert {"a", "b", "c"} <= set(result.extension.built)
+    assert {"edge", "path", "color", "d"} <= set(result.extension.kept)
+    assert {name: sum(w for _, w in from_arrow(table)) for name, table in result.changes.items()} == {
+        "a": -6,
+        "b": -6,
+        "c": 5,
+    }
+
+
+def test_a_recursion_that_stays_remembers_what_updates_cost():
+    driver = large_closure()
+    driver.apply({"edge": [((10, 11), -1)]})
+    (learned,) = [step._history for step in driver.engine._strata._steps if hasattr(step, "_history")]
+    driver.engine.extend(circuit_of(CLOSURE, ADDED["beside"][0]))
+    assert [s._history for s in driver.engine._strata._steps if hasattr(s, "_history")] == [learned]
+
+
+PLACES = {
+    "a search": (evaluate, "search"),
+    "settling an iteration": (recursion, "settle"),
+    "adding rows to a relation": (relation.State, "append"),
+    "adding counts": (relation.State, "count"),
+    "a fixpoint": (refresh, "bootstrap"),
+    "a plan": (engine_module, "plan"),
+    "taking over a relation": (relation.State, "evolved"),
+    "the change of a view": (engine_module, "difference"),
+    "the changes of views": (engine_module, "view_change"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_failure_leaves_the_engine_as_it_was(place, monkeypatch):
+    owner, name = PLACES[place]
+    original = getattr(owner, name)
+    failures = 0
+    for seed in range(8):
+        rng = random.Random(seed)
+        case = Case.random(seed)
+        other = case.circuit()
+        circuit = variant(rng, other)
+        driver, reference = Driver(LocalEngine(circuit), circuit), ReferenceEngine(circuit)
+        run = [{name: rows for name, rows in contents.items() if name in driver.schemas} for contents in case.run]
+        for old, new in zip([{}, *run], run, strict=False):
+            batches = batches_of(circuit, changes_between(old, new))
+            driver.engine.apply(batches)
+            reference.apply(batches)
+        before, program = driver.everything(), driver.engine.program
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, Failing(original, rng.randint(1, 2)))
+            try:
+                driver.engine.extend(other)
+            except Injected:
+                failures += 1
+            else:
+                continue
+        assert driver.everything() == before
+        assert driver.engine.program is program
+        for engine in (driver.engine, reference):
+            engine.apply(batches_of(circuit, changes_between(run[-1], run[0])))
+        assert driver.everything() == Driver(reference, circuit).everything()
+        assert shown(driver.engine.extend(other)) == shown(reference.extend(other))
+        assert Driver(driver.engine, other).everything() == Driver(reference, other).everything()
+    assert failures
+
+
+def test_a_recursion_without_an_end_is_refused_and_leaves_the_engine_as_it_was():
+    circuit = circuit_of(CLOSURE)
+    for engine in (LocalEngine(circuit, iteration_limit=50), ReferenceEngine(circuit, iteration_limit=50)):
+        driver = Driver(engine, circuit)
+        driver.insert(edge=[(1, 2)])
+        with pytest.raises(IterationLimitError):
+            engine.extend(circuit_of(CLOSURE, ".decl n(x: number) n(x) :- edge(x, _). n(x + 1) :- n(x)."))
+        driver.insert(edge=[(2, 3)])
+        assert driver.rows("path") == {(1, 2), (2, 3), (1, 3)}
+
+
+def test_a_circuit_that_the_engine_cannot_run_is_refused():
+    from deltic.circuit.reading import parse_circuit
+
+    circuit = circuit_of(CLOSURE)
+    engine = LocalEngine(circuit)
+    integrated = parse_circuit(
+        "%0 = source a : set{x: int64}\n%1 = integrate (%0) : zset{x: int64}\n%2 = sink v (%1) : zset{x: int64}"
+    )
+    with pytest.raises(UnsupportedError):
+        engine.extend(integrated)
+    assert engine.circuit is circuit
+
+
+def test_an_engine_without_rows_goes_on_too():
+    first = circuit_of(".decl k(x: number) k(1). k(2).")
+    second = circuit_of(".decl k(x: number) k(1). k(2).", ".decl l(x: number) l(x + 1) :- k(x). l(7).")
+    for engine in (LocalEngine(first), ReferenceEngine(first)):
+        changes = engine.extend(second).changes
+        assert {name: dict(from_arrow(changes[name])) for name in changes} == {
+            "k": {(1,): 1, (2,): 1},
+            "l": {(2,): 1, (3,): 1, (7,): 1},
+        }
+        assert len(engine.extend(first).changes) == 0
+
+
+def test_the_catalog_of_a_program_makes_the_circuit_that_was_lowered():
+    checked = check([parse(CLOSURE)])
+    assert Catalog((define(checked),)).circuit == lower(checked)
