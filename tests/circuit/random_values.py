@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from hypothesis import strategies as st
 
 from deltic.circuit.types import Column, Kind, Type, ValueType
-from deltic.circuit.values import of_python
+from deltic.circuit.values import LONGEST, of_python
 
 SIMPLE = st.sampled_from(Type.simple())
 DECIMALS = st.integers(1, 38).flatmap(lambda p: st.builds(Type.decimal, st.just(p), st.integers(0, p)))
@@ -36,7 +36,7 @@ SCALARS = {
     Type.TIMESTAMP: TIMES.map(lambda time: time.replace(tzinfo=UTC)),
     Type.TIMESTAMP_NTZ: TIMES,
     Type.YEAR_MONTH_INTERVAL: st.integers(-(2**31), 2**31 - 1),
-    Type.DAY_TIME_INTERVAL: st.integers(-(2**63), 2**63 - 1).map(lambda n: timedelta(microseconds=n)),
+    Type.DAY_TIME_INTERVAL: st.timedeltas(-LONGEST, LONGEST),
 }
 
 

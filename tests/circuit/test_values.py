@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from deltic.circuit.types import Column, Type
 from deltic.circuit.values import from_arrow, in_order, of_python, to_arrow
+from deltic.pipeline.spark import to_dataframe
 from tests.circuit.random_values import TYPES, bits, nullable
 
 NAN, INF = math.nan, math.inf
@@ -58,6 +59,34 @@ def test_the_order_is_spark_s(line):
         for j, b in ranked:
             assert (in_order(a) < in_order(b)) == (i < j), (a, b)
             assert (in_order(a) == in_order(b)) == (i == j), (a, b)
+
+
+TYPES_IN_ORDER = {
+    "boolean": Type.BOOLEAN,
+    "integer": Type.decimal(20, 0),
+    "float": Type.FLOAT64,
+    "decimal": Type.decimal(3, 2),
+    "text": Type.STRING,
+    "binary": Type.BINARY,
+    "date": Type.DATE,
+    "instant": Type.TIMESTAMP,
+    "interval": Type.DAY_TIME_INTERVAL,
+    "array": Type.array(Type.INT64.or_null),
+    "array of floats": Type.array(Type.FLOAT64.or_null),
+    "struct": PAIR,
+    "nested": Type.struct([Column("x", Type.array(Type.INT64.or_null)), Column("y", Type.array(Type.FLOAT64), True)]),
+}
+
+
+def test_spark_sorts_and_ranks_like_this(spark):
+    """Equal values have one rank in Spark, and the ranks go as the lines above say."""
+    for name, line in IN_ORDER.items():
+        ranked = [(rank, value) for rank, equal in enumerate(line, 1) for value in equal]
+        column = to_arrow([value for _, value in ranked], TYPES_IN_ORDER[name])
+        table = pa.table({"rank": pa.array([rank for rank, _ in ranked]), "x": column})
+        to_dataframe(spark, table).createOrReplaceTempView("ranked")
+        found = spark.sql("SELECT rank, dense_rank() OVER (ORDER BY x) AS by_spark FROM ranked").collect()
+        assert [row.rank for row in found] == [row.by_spark for row in found], name
 
 
 @given(st.lists(st.text(max_size=4), max_size=5))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from deltic.circuit.types import Type
+from deltic.circuit.types import Schema, Type
 from deltic.circuit.values import from_arrow
 from deltic.errors import DelticError
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 def to_dataframe(spark: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a DataFrame, whose types are what `Type.spark` says."""
     from pyspark.sql.functions import col, make_ym_interval
+    from pyspark.sql.types import StructField, StructType
 
-    frame = spark.createDataFrame(_for_spark(table))
-    months = {f.name for f in table.schema if Type.of_arrow(f.type) is Type.YEAR_MONTH_INTERVAL}
+    schema = Schema.of_arrow(table.schema)
+    months = [c.name for c in schema if c.type is Type.YEAR_MONTH_INTERVAL]
+    travelling = [Type.INT32 if c.name in months else c.type for c in schema]
+    fields = [StructField(c.name, type_.spark, c.nullable) for c, type_ in zip(schema, travelling, strict=True)]
+    frame = spark.createDataFrame(_for_spark(table), StructType(fields))
     return frame.withColumns({name: make_ym_interval(months=col(quoted(name))) for name in months})
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.types import Kind, Type
+from deltic.circuit.values import LONGEST
 from deltic.circuit.values.numbers import EXACT, round_float, to_decimal, wrap
 
 _INTEGER: dict[type[exp.Expression], Callable[[int, int], int | None]] = {
@@ -46,7 +47,6 @@ _DECIMAL: dict[type[exp.Expression], Callable[[Decimal, Decimal], Decimal]] = {
     exp.Mul: EXACT.multiply,
 }
 _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def calculate(kind: type[exp.Expression], a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
@@ -105,11 +105,11 @@ def _months_later(time: date, months: int) -> date:
 
 
 def _within(value: Any, type_: Type) -> Any:
-    """The interval if the type has the bits for it, 32 for months and 64 for microseconds; times as they are."""
+    """The interval if it is none too long for its type, of 32 bits for months; times as they are."""
     if type_ is Type.YEAR_MONTH_INTERVAL:
         return value if abs(2 * value + 1) < 1 << 32 else None
     if type_ is Type.DAY_TIME_INTERVAL:
-        return value if abs(2 * (value // _MICROSECOND) + 1) < 1 << 64 else None
+        return value if abs(value) <= LONGEST else None
     return value
 
 

@@ -23,7 +23,8 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], bool]] = {
     exp.LTE: operator.le,
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
-}  # Nodes that look at NULLs themselves.
+}
+# Nodes that look at NULLs themselves.
 _WITH_NULLS: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.Is: lambda value: value is None,
     exp.NullSafeEQ: lambda a, b: in_order(a) == in_order(b),

@@ -2,6 +2,6 @@
 
 from deltic.circuit.values.arrow import from_arrow, to_arrow
 from deltic.circuit.values.order import in_order
-from deltic.circuit.values.python import of_python, to_python
+from deltic.circuit.values.python import LONGEST, of_python, to_python
 
-__all__ = ["from_arrow", "in_order", "of_python", "to_arrow", "to_python"]
+__all__ = ["LONGEST", "from_arrow", "in_order", "of_python", "to_arrow", "to_python"]

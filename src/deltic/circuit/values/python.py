@@ -8,13 +8,16 @@ there is one NaN. Usual are those of Arrow: lists, dicts by field name, lists of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC
+from datetime import UTC, timedelta
 from decimal import Decimal
 from typing import Any
 
 from deltic.circuit.types import Kind, Type
 from deltic.circuit.values.numbers import round_float
 from deltic.circuit.values.order import in_order
+
+LONGEST = timedelta(days=106_751_990)
+"""The longest interval of days and times, the whole days less one that 64 bits of microseconds hold."""
 
 
 def of_python(value: Any, type_: Type) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.types import Column, Kind, Type, ValueType
-from deltic.circuit.values import in_order, of_python
+from deltic.circuit.values import LONGEST, in_order, of_python
 from deltic.circuit.values.numbers import round_float, to_decimal
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.layout import phrase
@@ -127,8 +127,7 @@ def _months(value: Any, type_: Type) -> str | None:
 
 
 def _span(value: datetime.timedelta, type_: Type) -> str | None:
-    microseconds = value // datetime.timedelta(microseconds=1)
-    return None if -(2**63) <= microseconds < 2**63 else f"{value!r} has more microseconds than 64 bits"
+    return None if abs(value) <= LONGEST else f"{value!r} is longer than the longest interval, {LONGEST.days} days"
 
 
 def _array(value: Any, type_: Type) -> str | None:
