@@ -18,7 +18,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.oracle.aggregation import aggregate
+from deltic.circuit.oracle.operators.aggregate import aggregate
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError, ProgramError

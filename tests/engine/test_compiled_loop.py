@@ -11,14 +11,20 @@ import itertools
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.recursion import compiled_loop as thin
-from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.recursion import fixpoint
+from deltic.engine.local.recursion.compiled_loop import CompiledLoop
+from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.local.recursion.work_list import WorkList
+from deltic.engine.local.storage.run import NO_TIMES
 from tests.conformance.programs import CLOSURE
 from tests.differential.cases import Case
 from tests.differential.compare import batches_of, changes_between, first_disagreement
@@ -26,12 +32,13 @@ from tests.engine.local.plan.test_lets import PROGRAM, RUNS
 from tests.engine.test_bootstrap import large_case, state_of
 
 INCREMENTAL = Refresh(Policy.INCREMENTAL)
+VECTORISED = Thresholds(most_waiting=-1)
 
 
-def states_of(case: Case, strategy: Strategy) -> list[Any]:
+def states_of(case: Case, strategy: Strategy, thresholds: Thresholds = DEFAULTS) -> list[Any]:
     """The state after each epoch."""
     circuit = case.circuit()
-    engine = LocalEngine(circuit, strategy, INCREMENTAL)
+    engine = LocalEngine(circuit, strategy, INCREMENTAL, thresholds=thresholds)
     states = []
     old: Any = {}
     for contents in case.run:
@@ -45,7 +52,7 @@ def states_of(case: Case, strategy: Strategy) -> list[Any]:
 def entered(monkeypatch):
     """Counts how often the compiled loop is entered, and how many iterations it does."""
     counts = {"times": 0, "iterations": 0}
-    original = thin.CompiledLoop.run
+    original = CompiledLoop.run
 
     def run(self, *args):
         done = original(self, *args)
@@ -53,35 +60,48 @@ def entered(monkeypatch):
         counts["iterations"] += done
         return done
 
-    monkeypatch.setattr(thin.CompiledLoop, "run", run)
+    monkeypatch.setattr(CompiledLoop, "run", run)
     return counts
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_the_state_is_that_of_vectorised_iterations(strategy, entered, monkeypatch):
+def test_the_state_is_that_of_vectorised_iterations(strategy, entered):
     for seed in range(24):
         case = large_case(seed) if seed % 2 else Case.random(seed)
         compiled = states_of(case, strategy)
-        with monkeypatch.context() as patch:
-            patch.setattr(recursion, "MOST_WAITING", -1)
-            before = entered["times"]
-            assert states_of(case, strategy) == compiled, f"seed {seed}\n{case.program}"
-            assert entered["times"] == before
+        before = entered["times"]
+        assert states_of(case, strategy, VECTORISED) == compiled, f"seed {seed}\n{case.program}"
+        assert entered["times"] == before
     assert entered["iterations"] > 10
 
 
+SMALL = {
+    "it may be left at any iteration": Thresholds(allowance=1, most_rows=12, rest=0),
+    "searches pause at every step": Thresholds(patience=1, rest=0),
+    "levels and log fill up": Thresholds(near=4, far=8, most_rows=16, logged=32, handed=3),
+    "batches that cancel are added up at once": Thresholds(large=1, rest=0),
+    "large changes": Thresholds(piece=2, first_chunk=1, last_chunk=3, large=2, grouped=2, most_waiting=20, rest=1),
+}
+
+
 @pytest.mark.parametrize("strategy", Strategy)
-def test_the_loop_may_be_left_at_any_iteration(strategy, entered, monkeypatch):
-    """Rounds of one to three iterations, and some left to vectorised code in between."""
-    rng = random.Random(5)
-    expected = [states_of(large_case(seed), strategy) for seed in range(8)]
-    monkeypatch.setattr(thin, "_ALLOWANCE", 1)
-    original = recursion._Epoch._is_compiled
-    monkeypatch.setattr(recursion._Epoch, "_is_compiled", lambda self, now: rng.random() < 0.6 and original(self, now))
-    monkeypatch.setattr(recursion, "_PATIENCE", 0)
-    for seed, states in enumerate(expected):
-        assert states_of(large_case(seed), strategy) == states
+@pytest.mark.parametrize("thresholds", SMALL.values(), ids=SMALL)
+def test_thresholds_change_no_result(strategy, thresholds, entered):
+    for seed in range(12):
+        case = large_case(seed) if seed % 2 else Case.random(seed)
+        assert states_of(case, strategy, thresholds) == states_of(case, strategy), f"seed {seed}\n{case.program}"
     assert entered["times"] > 10
+
+
+def test_a_batch_that_cancels_wholly_leaves_nothing_to_wait_for():
+    """Two derivations of one row at one iteration, added up while they are gathered, with opposite signs."""
+    work, agenda = WorkList(1), Agenda(large=1)
+    for sign in (1, -1):
+        agenda.derive(Derived(np.array([[7]], np.uint64), NO_TIMES, np.array([sign])), 3)
+    work.fill([agenda])
+    assert work.heap.size[0] == 0
+    work.hand_back([agenda], [1])
+    assert agenda.first() is None
 
 
 WIDE = """
@@ -114,8 +134,8 @@ def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
     edges = {(s, sink) for s in starts} | {(s, m) for s in starts for m in middles} | {(m, sink) for m in middles}
     left = edges - {(s, sink) for s in starts[:many]}
     calls = []
-    original = recursion._Epoch._search
-    monkeypatch.setattr(recursion._Epoch, "_search", lambda *args: calls.append(1) or original(*args))
+    original = fixpoint._Epoch._search
+    monkeypatch.setattr(fixpoint._Epoch, "_search", lambda *args: calls.append(1) or original(*args))
     engine, anew = (LocalEngine(circuit, Strategy.ELASTIC, INCREMENTAL) for _ in "12")
     for old, new in itertools.pairwise([set(), edges, left]):
         engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
@@ -139,24 +159,22 @@ def test_levels_fill_up_and_become_runs(entered):
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_recursions_that_compute(strategy, entered, monkeypatch):
+def test_recursions_that_compute(strategy, entered):
     """Values that are computed in compiled iterations, domains that grow there, and one that is left at any time."""
     circuit = lower(check([parse(PROGRAM)]))
 
-    def states():
-        engine = LocalEngine(circuit, strategy, INCREMENTAL)
+    def states(thresholds):
+        engine = LocalEngine(circuit, strategy, INCREMENTAL, thresholds=thresholds)
         old = {}
         for contents in RUNS * 2:
             engine.apply(batches_of(circuit, changes_between(old, contents)))
             yield state_of(engine)
             old = contents
 
-    compiled = list(states())
+    compiled = list(states(DEFAULTS))
     assert entered["iterations"] > 10
-    monkeypatch.setattr(thin, "_ALLOWANCE", 1)
-    monkeypatch.setattr(recursion, "_PATIENCE", 0)
-    assert list(states()) == compiled
-    monkeypatch.setattr(recursion, "MOST_WAITING", -1)
+    assert list(states(Thresholds(allowance=1, rest=0))) == compiled
+    assert list(states(Thresholds(patience=1))) == compiled
     before = entered["times"]
-    assert list(states()) == compiled
+    assert list(states(VECTORISED)) == compiled
     assert entered["times"] == before

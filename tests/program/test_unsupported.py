@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 from sqlglot import exp
 
+from deltic.algebra.zset import ZSet
+from deltic.calculus import DERIVATIVES, incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.errors import UnsupportedError
@@ -61,6 +64,33 @@ def test_a_refusal():
         "local engine: %4 window [x, 10] is not supported: it can read how a window changes, not the window; "
         "deltic.circuit.oracle.interpreter.Interpreter runs it, slowly"
     )
+
+
+@pytest.mark.parametrize("operator", [ops.Distinct, ops.Aggregate, ops.Join, ops.Map, ops.FlatMap])
+def test_an_operator_without_a_derivative_is_told(operator, monkeypatch):
+    """The reference interpreter runs the fallback, the local engine does not."""
+    monkeypatch.delitem(DERIVATIVES, operator)
+    applied = {
+        ops.Distinct: ops.Distinct(),
+        ops.Aggregate: ops.Aggregate(("x",), (ops.AggregateCall("count", "", "n"),)),
+        ops.Join: ops.Join(),
+        ops.Map: ops.Map(Schema.of(z=Type.INT64).columns, (column("x") + column("y"),)),
+        ops.FlatMap: SPAN,
+    }
+    builder = CircuitBuilder()
+    source = builder.add(S)
+    builder.add(ops.Sink("v"), builder.add(applied[operator], *[source] * (1 + (operator is ops.Join))))
+    circuit = builder.build()
+    with pytest.raises(UnsupportedError, match=rf"%1 {operator.keyword} ?.* has no derivative.*engine=.reference"):
+        LocalEngine(circuit)
+    rows = [{"s": ZSet.of([(1, 3), (2, 2)])}, {"s": ZSet.of([(1, 4)])}]
+    one, other = Interpreter(incrementalize(circuit)), Interpreter(circuit)
+    total = before = ZSet()
+    for change in rows:
+        total = total + change["s"]
+        after = other.step({"s": total})["v"]
+        assert one.step(change)["v"] == after - before
+        before = after
 
 
 def follow(b, x, parameters):

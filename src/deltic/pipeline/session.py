@@ -46,7 +46,8 @@ class Pipeline:
     recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than `iteration_limit` iterations is
     rejected with an IterationLimitError.
 
-    A pipeline belongs to one thread.
+    One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction within a moment,
+    and leaves the state before it.
     """
 
     def __init__(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import deltic.program.operators  # noqa: F401  enters all operators into the tables of `scope`
+from deltic.calculus.incrementalize import fallbacks, incrementalize
+from deltic.calculus.passes import optimize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
+from deltic.circuit.inlining import inline
+from deltic.errors import UnsupportedError
 from deltic.program.naming import named
 from deltic.program.program import Program
 from deltic.program.scope import Drafts, Scope
+from deltic.program.unsupported import needs_fallback
 
 
 def extract(circuit: Circuit) -> Program:
@@ -20,3 +25,13 @@ def extract(circuit: Circuit) -> Program:
         if isinstance(node.operator, ops.Sink):
             drafts.sinks[node.operator.name] = scope.relation(*node.inputs)
     return named(drafts)
+
+
+def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
+    """The program that keeps a circuit fresh; UnsupportedError also where an operator has no derivative."""
+    try:
+        return extract(incrementalize(circuit, strict=strict))
+    except UnsupportedError:
+        for number, operator in fallbacks(optimize(inline(circuit))):
+            raise needs_fallback(number, operator) from None
+        raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
 from deltic.circuit.types import Schema
 from deltic.errors import UnsupportedError
@@ -16,6 +17,15 @@ def refusal(number: int, operator: ops.Operator) -> UnsupportedError:
     """The error about node `number` of an incremental circuit."""
     remedy = _REMEDIES.get(type(operator), _INTERPRETER)
     return UnsupportedError(f"local engine: %{number} {operator.label} is not supported: {remedy}")
+
+
+def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
+    """The error about node `number` of a circuit, which only the fallback could keep fresh."""
+    return UnsupportedError(
+        f"local engine: %{number} {operator.label} has no derivative, and the fallback {FALLBACK.formula} runs in the "
+        f'reference engine alone: Pipeline(engine="reference") keeps it fresh, slowly; `explain` there shows the '
+        f"circuit, and `deltic.calculus.report.operator_lines` what falls back"
+    )
 
 
 def no_change(number: int, operator: ops.Operator) -> UnsupportedError:

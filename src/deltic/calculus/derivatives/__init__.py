@@ -1,20 +1,8 @@
-"""The derivative table, one module for each kind of operator."""
+"""The derivative table, one module for each operator, and one for those that are their own change."""
 
-from deltic.calculus.derivatives import aggregate, distinct, fixpoint, joins, leaves, linear, streams, windows
 from deltic.calculus.derivatives.table import DERIVATIVES, Derivative, Rule, Views, derivative_of
+from deltic.discovery import import_files
 
-__all__ = [
-    "DERIVATIVES",
-    "Derivative",
-    "Rule",
-    "Views",
-    "aggregate",
-    "derivative_of",
-    "distinct",
-    "fixpoint",
-    "joins",
-    "leaves",
-    "linear",
-    "streams",
-    "windows",
-]
+import_files(__name__, __path__)
+
+__all__ = ["DERIVATIVES", "Derivative", "Rule", "Views", "derivative_of"]

@@ -12,6 +12,10 @@ from deltic.circuit.operators.nesting import Bracket, Call
 from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
 from deltic.circuit.operators.window import Window, WindowDelta
+from deltic.discovery import import_files
+
+# Operators that no other module names are known by their keywords alone.
+import_files(__name__, __path__)
 
 __all__ = [
     "Aggregate",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any
 
 from sqlglot import exp
 
@@ -104,6 +106,14 @@ def _window(line: Line) -> ops.Window:
     return ops.Window(unquoted(found[1]), int(found[2]))
 
 
+def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
+    """The operators below this one that have no parameters."""
+    for below in kind.__subclasses__():
+        if hasattr(below, "keyword") and not fields(below):
+            yield below
+        yield from _without_arguments(below)
+
+
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "constant": read_constant,
@@ -127,11 +137,5 @@ READERS: dict[str, Reader] = {
     "call": lambda line: ops.Call(line.body("circuit")),
     "delay": _clocked(ops.Delay),
     "differentiate": _clocked(ops.Differentiate),
-    **{
-        kind.keyword: _plain(kind)
-        for kind in (
-            *(ops.Plus, ops.Negate, ops.Join, ops.Antijoin, ops.Distinct),
-            *(ops.JoinDelta, ops.AntijoinDelta, ops.DistinctDelta),
-        )
-    },
+    **{kind.keyword: _plain(kind) for kind in _without_arguments(ops.Operator)},
 }

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltic.calculus.incrementalize import incrementalize
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.local.critical_section import CriticalSection, exclusive
 from deltic.engine.local.evolution import difference, kept_relations
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.compiling import announce_compilation
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
@@ -41,7 +42,7 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension
-from deltic.program.extract import extract
+from deltic.program.extract import program_of
 from deltic.program.program import Program
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class LocalEngine(Engine):
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
     chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
-    recursion of more than `iteration_limit` iterations is rejected.
+    recursion of more than `iteration_limit` iterations is rejected. A second thread that uses it at the same time gets
+    a DelticError.
     """
 
     def __init__(
@@ -63,17 +65,17 @@ class LocalEngine(Engine):
         refresh: Refresh = AUTO,
         iteration_limit: int = ITERATION_LIMIT,
         strategies: Mapping[str, Strategy] | None = None,
+        thresholds: Thresholds = DEFAULTS,
     ) -> None:
         announce_compilation()
         self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
-        self._iteration_limit = iteration_limit
+        self._iteration_limit, self._thresholds = iteration_limit, thresholds
         self._components: tuple[ComponentReport, ...] = ()
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
-        self._set_up(circuit, self._program(circuit), Store())
-
-    def _program(self, circuit: Circuit) -> Program:
-        return extract(incrementalize(circuit, strict=self._refresh.strict))
+        self.section = CriticalSection()
+        """What keeps other threads and interrupts from the state while a method works on it."""
+        self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store())
 
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
         """Be ready to run a program over the relations of a store, and those that are new."""
@@ -81,7 +83,13 @@ class LocalEngine(Engine):
         bags = [op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set]
         store.define(program, self._value_of, bags)
         self.states = store.states
-        self._environment = Environment(self.states, store.interner, iteration_limit=self._iteration_limit)
+        self._environment = Environment(
+            self.states,
+            store.interner,
+            iteration_limit=self._iteration_limit,
+            thresholds=self._thresholds,
+            section=self.section,
+        )
         self.evaluations = [
             Evaluation(plan(query), store.domains.variables[rule], self._environment)
             for rule in program.rules
@@ -104,6 +112,7 @@ class LocalEngine(Engine):
 
     # Epochs
 
+    @exclusive
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
         refuse_second(self._prepared)
@@ -134,10 +143,11 @@ class LocalEngine(Engine):
         self._prepared = Prepared(number, token, result, commit, abort)
         return self._prepared
 
+    @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        program = self._program(circuit)
+        program = program_of(circuit, strict=self._refresh.strict)
         other = copy(self)
         kept = other._evolve(self, circuit, program)
         new = tuple(name for name in program.relations if name not in kept)
@@ -192,7 +202,9 @@ class LocalEngine(Engine):
         self._fit()
         snapshot = self.store.snapshot()
         try:
-            return snapshot, epoch()
+            changes = epoch()
+            self.section.check()
+            return snapshot, changes
         except BaseException as error:
             self.store.roll_back(snapshot)
             if not isinstance(error, DomainOverflow):
@@ -233,11 +245,13 @@ class LocalEngine(Engine):
 
     # Reading
 
+    @exclusive
     def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name, table)
         return shown_rows(state, *state.rows(), self.store.interner, counted)
 
+    @exclusive
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         self._fit()
         state = self._state(name)
@@ -245,11 +259,13 @@ class LocalEngine(Engine):
         found = state.no_rows() if offsets is None else find_rows(state, offsets)
         return shown_rows(state, *found, self.store.interner, counted)
 
+    @exclusive
     def count(self, name: str) -> int:
         state = self._state(name)
         weights = np.maximum(state.rows()[1], 0)
         return int(np.count_nonzero(weights) if state.is_set else weights.sum())
 
+    @exclusive
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
         return tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)

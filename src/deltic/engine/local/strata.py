@@ -53,6 +53,7 @@ class Strata:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
                 self._steps.append(_Defined(name, definition, states, kernel))
         self._states = states
+        self._section = environment.section
 
     @property
     def evaluations(self) -> Iterator[Evaluation]:
@@ -79,6 +80,7 @@ class Strata:
         for step in self._steps:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
+                self._section.check()
                 report = step.begin() if begins else step.run()
                 changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:

@@ -65,12 +65,13 @@ class Slots:
 
     def values(self, column: int) -> int:
         """The slot of the number of different values, all of which are kept in order."""
+        self.extremes.setdefault(column, {})
         return self._take(self.present, column, 1)
 
     def extreme(self, column: int, least: bool) -> int:
         """The slot of the least or the greatest value."""
         self.values(column)
-        return self._take(self.extremes.setdefault(column, {}), least, 1)
+        return self._take(self.extremes[column], least, 1)
 
     def _take(self, taken: dict[Any, int], key: object, count: int) -> int:
         """The first of the key's slots; `count` new ones when it has none."""

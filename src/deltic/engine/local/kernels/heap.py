@@ -6,6 +6,8 @@ to look at the row again.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -14,58 +16,75 @@ from deltic.engine.local.kernels.types import Int, Ints, Words2
 RELATION_BITS = 16
 
 
-@njit(cache=True)
-def grown(keys: Ints, rows: Words2, weights: Ints, size: Int, extra: Int) -> tuple[Ints, Words2, Ints]:
-    """The arrays of the heap, with room for `extra` entries more."""
-    if size + extra <= keys.size:
-        return keys, rows, weights
-    capacity = max(2 * keys.size, size + extra)
-    more_keys = np.empty(capacity, np.int64)
-    more_rows = np.empty((capacity, rows.shape[1]), np.uint64)
-    more_weights = np.empty(capacity, np.int64)
-    more_keys[:size] = keys[:size]
-    more_rows[:size] = rows[:size]
-    more_weights[:size] = weights[:size]
-    return more_keys, more_rows, more_weights
+class Heap(NamedTuple):
+    """`size` int64[1] says how many entries count of `keys` int64[n], `rows` uint64[n, width], `weights` int64[n]."""
+
+    keys: Ints
+    rows: Words2
+    weights: Ints
+    size: Ints
 
 
 @njit(cache=True)
-def _copy(keys: Ints, rows: Words2, weights: Ints, source: Int, target: Int) -> None:
-    keys[target] = keys[source]
-    weights[target] = weights[source]
-    for w in range(rows.shape[1]):
-        rows[target, w] = rows[source, w]
+def first_time(heap: Heap) -> Int:
+    """The time of the first entry; −1 when there is none."""
+    return heap.keys[0] >> RELATION_BITS if heap.size[0] else np.int64(-1)
 
 
 @njit(cache=True)
-def push(keys: Ints, rows: Words2, weights: Ints, size: Int, key: Int, words: Words2, j: Int, weight: Int) -> Int:
-    """Add row j of `words`, uint64[width, n]; there must be room. The new size."""
-    at = size
-    while at > 0 and keys[(at - 1) >> 1] > key:
-        _copy(keys, rows, weights, (at - 1) >> 1, at)
+def with_room(heap: Heap, extra: Int) -> Heap:
+    """The heap, with room for `extra` entries more."""
+    size = heap.size[0]
+    if size + extra <= heap.keys.size:
+        return heap
+    capacity = max(2 * heap.keys.size, size + extra)
+    keys = np.empty(capacity, np.int64)
+    rows = np.empty((capacity, heap.rows.shape[1]), np.uint64)
+    weights = np.empty(capacity, np.int64)
+    keys[:size] = heap.keys[:size]
+    rows[:size] = heap.rows[:size]
+    weights[:size] = heap.weights[:size]
+    return Heap(keys, rows, weights, heap.size)
+
+
+@njit(cache=True)
+def _copy(heap: Heap, source: Int, target: Int) -> None:
+    heap.keys[target] = heap.keys[source]
+    heap.weights[target] = heap.weights[source]
+    for w in range(heap.rows.shape[1]):
+        heap.rows[target, w] = heap.rows[source, w]
+
+
+@njit(cache=True)
+def push(heap: Heap, time: Int, relation: Int, words: Words2, j: Int, weight: Int) -> None:
+    """Add row j of `words`, uint64[width, n]; there must be room."""
+    key = (np.int64(time) << RELATION_BITS) + relation
+    at = heap.size[0]
+    heap.size[0] += 1
+    while at > 0 and heap.keys[(at - 1) >> 1] > key:
+        _copy(heap, (at - 1) >> 1, at)
         at = (at - 1) >> 1
-    keys[at] = key
-    weights[at] = weight
+    heap.keys[at] = key
+    heap.weights[at] = weight
     for w in range(words.shape[0]):
-        rows[at, w] = words[w, j]
-    return size + 1
+        heap.rows[at, w] = words[w, j]
 
 
 @njit(cache=True)
-def drop_first(keys: Ints, rows: Words2, weights: Ints, size: Int) -> Int:
-    """Remove the first entry. The new size."""
-    size -= 1
+def drop_first(heap: Heap) -> None:
+    """Remove the first entry."""
+    size = heap.size[0] - 1
+    heap.size[0] = size
     if size == 0:
-        return 0
-    key = keys[size]
+        return
+    key = heap.keys[size]
     at = 0
     while 2 * at + 1 < size:
         child = 2 * at + 1
-        if child + 1 < size and keys[child + 1] < keys[child]:
+        if child + 1 < size and heap.keys[child + 1] < heap.keys[child]:
             child += 1
-        if keys[child] >= key:
+        if heap.keys[child] >= key:
             break
-        _copy(keys, rows, weights, child, at)
+        _copy(heap, child, at)
         at = child
-    _copy(keys, rows, weights, size, at)
-    return size
+    _copy(heap, size, at)

@@ -15,8 +15,8 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
 * ABSENT atom, groups: go on only if the atom has no such row.
 * EMIT: write the head.
 
-The search keeps its whole position in `state` and the cursor arrays: when the output is full it returns, and a
-later call goes on where it stood. A derivation's weight is the product of its rows' weights, its time one more than
+The search keeps its whole position in the query: when the output is full, or its patience is at an end, it returns, and
+a later call goes on where it stood. A derivation's weight is the product of its rows' weights, its time one more than
 the greatest of their times. Once a computed value has no place though it needs one, the results are worth nothing: the
 search goes on until its output is full, to find more such values.
 """
@@ -29,13 +29,45 @@ from numba import njit
 from deltic.engine.local.kernels.arithmetic import FITS, STRAYS, let
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight
+from deltic.engine.local.kernels.query import (
+    BINDS,
+    CODE,
+    CURRENT,
+    CURSOR,
+    CURSORS,
+    GROUPS,
+    HEAD,
+    HIGH,
+    KEYS,
+    LETS,
+    LOW,
+    MODE,
+    MOVES,
+    PART_HIGH,
+    PART_LOW,
+    PARTS,
+    PATH,
+    PATIENCE,
+    POSITION,
+    RANGES,
+    SAVED_HIGH,
+    SAVED_LOW,
+    STATE,
+    STEP,
+    STEPS,
+    TESTS,
+    TIME,
+    VISITED,
+    WEIGHT,
+    slots_of,
+    table,
+)
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, gallop
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 
 OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, EMIT = range(8)
 ENTER, ADVANCE, RESUME = range(3)
-STEP, MODE, WRITTEN, VISITED = range(4)
-DONE, FULL, OVERFLOW = range(3)
+DONE, FULL, PAUSED, OVERFLOW = range(4)
 
 
 @njit(cache=True, nogil=True)
@@ -237,43 +269,28 @@ def _write_range(
 
 @njit(cache=True, nogil=True)
 def search(
-    steps: Table,
-    groups: Table,
-    keys: Table,
-    binds: Table,
-    parts: Table,
-    tests: Table,
-    code: Table,
-    lets: Table,
-    head: Table,
-    moves: Table,
-    atoms: Table,
-    runs: Table,
-    slots: Words1,
-    fingers: Ints,
-    ranges: Table,
-    cursors: Table,
-    path: Table,
-    state: Ints,
-    out: Words2,
-    out_times: Times,
-    out_weights: Weights,
-) -> Int:
-    """Run the search until it is DONE or the output is FULL; `state` says where and how much was written.
+    query: Ints, atoms: Table, runs: Table, fingers: Ints, out: Words2, out_times: Times, out_weights: Weights
+) -> tuple[Int, Int]:
+    """Go on with a query until it is DONE, the output is FULL or it is PAUSED; and how many derivations were written.
 
-    OVERFLOW: there were values without a place, of which `lets` has the least and the greatest.
-
-    `ranges` int64[3, atoms]: start, end and run of each atom's range; `cursors` int64[3, parts]: position and
-    parent range of the parts of each MEET; `path` int64[5, steps + 1]: per step its position, the range
-    that it narrowed, and the time and weight that it begins with.
+    OVERFLOW: there were values without a place, of which `lets` has the least and the greatest. `atoms` int64[., 2]
+    says which rows of `runs`, descriptors, belong to each atom; `fingers`, one for each run, where it was probed last.
+    Times are written if `out_times` has any room, and so are weights.
     """
-    lo, hi, current = ranges[0], ranges[1], ranges[2]
-    cursor, part_lo, part_hi = cursors[0], cursors[1], cursors[2]
-    position, save_lo, save_hi, times, weights = path[0], path[1], path[2], path[3], path[4]
+    steps, groups, keys, binds = table(query, STEPS), table(query, GROUPS), table(query, KEYS), table(query, BINDS)
+    parts, tests, code, lets = table(query, PARTS), table(query, TESTS), table(query, CODE), table(query, LETS)
+    head, moves, slots = table(query, HEAD), table(query, MOVES), slots_of(query)
+    ranges, cursors, path = table(query, RANGES), table(query, CURSORS), table(query, PATH)
+    lo, hi, current = ranges[LOW], ranges[HIGH], ranges[CURRENT]
+    cursor, part_lo, part_hi = cursors[CURSOR], cursors[PART_LOW], cursors[PART_HIGH]
+    position, save_lo, save_hi = path[POSITION], path[SAVED_LOW], path[SAVED_HIGH]
+    times, weights = path[TIME], path[WEIGHT]
+    state = table(query, STATE)[0]
     s = state[STEP]
     mode = state[MODE]
-    n = state[WRITTEN]
     visited = state[VISITED]
+    until = visited + state[PATIENCE]
+    n = 0
     capacity = out.shape[1]
     fused = moves.shape[0] > 0
     strayed = False
@@ -295,8 +312,8 @@ def search(
                     visited += fits - at
                 if fits < end:
                     position[s] = fits
-                    state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, RESUME, n, visited
-                    return OVERFLOW if strayed else FULL
+                    state[STEP], state[MODE], state[VISITED] = s, RESUME, visited
+                    return (OVERFLOW if strayed else FULL), n
             else:
                 while at < end:
                     visited += 1
@@ -363,8 +380,8 @@ def search(
                 found = _present(atom, steps[s, 2], steps[s, 3], atoms, runs, fingers, groups, keys, slots) <= 0
         elif mode == ENTER:
             if n == capacity:
-                state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, ENTER, n, visited
-                return OVERFLOW if strayed else FULL
+                state[STEP], state[MODE], state[VISITED] = s, ENTER, visited
+                return (OVERFLOW if strayed else FULL), n
             _write_head(head, slots, out, n)
             if out_times.size:
                 out_times[n] = times[s] + 1
@@ -380,5 +397,8 @@ def search(
         else:
             s -= 1
             mode = ADVANCE
-    state[STEP], state[MODE], state[WRITTEN], state[VISITED] = s, ADVANCE, n, visited
-    return OVERFLOW if strayed else DONE
+            if visited >= until and s >= 0:
+                state[STEP], state[MODE], state[VISITED] = s, ADVANCE, visited
+                return (OVERFLOW if strayed else PAUSED), n
+    state[STEP], state[MODE], state[VISITED] = s, ADVANCE, visited
+    return (OVERFLOW if strayed else DONE), n

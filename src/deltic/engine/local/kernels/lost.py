@@ -6,62 +6,56 @@ import numpy as np
 from numba import njit
 
 from deltic.engine.local.kernels import join
+from deltic.engine.local.kernels.component import R_SEARCH_COUNT, R_SEARCHES, Component, Scratch
+from deltic.engine.local.kernels.follow import begin_query, finish, go_on, output, read_runs
 from deltic.engine.local.kernels.memory import store_i32, store_i64, store_u64
 from deltic.engine.local.kernels.merge import order_ties, sum_ordered
-from deltic.engine.local.kernels.overlay import MAX_TIME, Levels
-from deltic.engine.local.kernels.query import finish, prepare, resume
+from deltic.engine.local.kernels.overlay import MAX_TIME
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
-from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, Words1, Words2
+from deltic.engine.local.kernels.thresholds import Thresholds
+from deltic.engine.local.kernels.types import Int, Ints, Words2
 
 
 @njit(cache=True)
 def derivations_of(
-    words: Words2,
-    now: Int,
-    queries: Table,
-    atoms: Table,
-    arrangements: Table,
-    base: Table,
-    levels: Levels,
-    runs: Table,
-    ranges: Table,
-    chunk: Words1,
-    chunk_times: Times,
-    chunk_weights: Weights,
-    most: Int,
+    words: Words2, now: Int, component: Component, r: Int, scratch: Scratch, thresholds: Thresholds
 ) -> tuple[Words2, Ints, Int]:
-    """The derivations after `now` that these rows had before the epoch, by the given queries, and the rows visited.
+    """The derivations after `now` that rows of relation r had before the epoch, and the rows visited.
 
-    uint64[width + 1, n], the last word of each the iteration, sorted, with their sums int64[n]. When there are more
-    than `most`, or a computed value has no place, none are returned, and −1 for the rows visited.
+    uint64[width + 1, n], the last word of each the iteration, sorted, with their sums int64[n]. When there are too
+    many, the search is long, or a computed value has no place, none are returned, and −1 for the rows visited.
     """
     width, count = words.shape
+    most = thresholds.most_rows
     found = np.empty((width + 1, most), np.uint64)
     weights = np.empty(most, np.int64)
     change = np.zeros(4, np.int64)
     change[ROWS] = count
     change[WORDS] = words.ctypes.data
-    out = chunk[: width * chunk_times.size].reshape((width, chunk_times.size))
+    out = output(scratch, width)
     n = 0
     visited = 0
-    for q in range(queries.shape[0]):
-        run_count, _ = prepare(queries[q], atoms, arrangements, base, levels, change, 0, runs, ranges)
+    first = component.relations[r, R_SEARCHES]
+    for q in range(first, first + component.relations[r, R_SEARCH_COUNT]):
+        run_count, _ = read_runs(component, q, change, 0, scratch)
+        begin_query(component, q, 0, thresholds.patience)
         status = join.FULL
         while status == join.FULL:
-            status, written = resume(queries[q], ranges, runs[:run_count], out, chunk_times, chunk_weights)
-            if status == join.OVERFLOW:
-                return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -1
+            status, written = go_on(component, q, run_count, scratch, out, scratch.times)
             for j in range(written):
-                if chunk_times[j] <= now:
+                if scratch.times[j] <= now:
                     continue
                 if n == most:
-                    return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -1
+                    status = join.OVERFLOW
+                    break
                 for w in range(width):
                     found[w, n] = out[w, j]
-                found[width, n] = np.uint64(chunk_times[j])
-                weights[n] = chunk_weights[j]
+                found[width, n] = np.uint64(scratch.times[j])
+                weights[n] = scratch.weights[j]
                 n += 1
-        visited += finish(queries[q], count)
+        if status != join.DONE:
+            return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -1
+        visited += finish(component, q, count)
     order = np.argsort(found[0, :n])
     order_ties(found, order)
     rows, sums, n = sum_ordered(found, weights, order, False)

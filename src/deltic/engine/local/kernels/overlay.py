@@ -9,19 +9,15 @@ one pass from one buffer into another.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from deltic.engine.local.kernels.component import A_BASE, A_BASE_COUNT, A_WIDTH, Component
 from deltic.engine.local.kernels.memory import load_i32, load_i64, load_u64, store_i32, store_i64, store_u64
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
 from deltic.engine.local.kernels.types import Int, Ints, Table
 
-Levels = npt.NDArray[np.int64]
-
 DELTA, NEAR, FAR = range(3)
 MAX_TIME = 4
-# Columns of the table of arrangements, see `iterate`.
-A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT = range(8)
 
 
 @njit(cache=True)
@@ -52,14 +48,15 @@ def _merged_size(x: Ints, y: Ints, width: Int) -> Int:
 
 
 @njit(cache=True)
-def absorb(levels: Levels, spares: Levels, a: Int, target: Int, source: Int, width: Int) -> None:
+def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
     """Add level `source` of arrangement a to level `target`, NEAR or FAR; the source is empty then."""
-    x = levels[a, target]
-    y = levels[a, source]
+    x = component.levels[a, target]
+    y = component.levels[a, source]
     if y[ROWS] == 0:
         return
+    width = component.arrangements[a, A_WIDTH]
     size = x[ROWS] + y[ROWS] if width == 1 else _merged_size(x, y, width)
-    spare = spares[a, target - 1]
+    spare = component.spares[a, target - 1]
     words, times, weights = spare[0], spare[1], spare[2]
     i = j = n = 0
     while i < x[ROWS] or j < y[ROWS]:
@@ -103,12 +100,13 @@ def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
 
 
 @njit(cache=True)
-def gather(runs: Table, n: Int, arrangements: Table, base: Table, levels: Levels, a: Int, with_delta: bool) -> Int:
+def gather(component: Component, a: Int, with_delta: bool, runs: Table, n: Int) -> Int:
     """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
-    n = copy_runs(runs, n, base, arrangements[a, A_BASE], arrangements[a, A_BASE_COUNT])
+    arrangement = component.arrangements[a]
+    n = copy_runs(runs, n, component.base, arrangement[A_BASE], arrangement[A_BASE_COUNT])
     for level in range(FAR, NEAR - 1 - with_delta, -1):
-        if levels[a, level, ROWS]:
+        if component.levels[a, level, ROWS]:
             for k in range(4):
-                runs[n, k] = levels[a, level, k]
+                runs[n, k] = component.levels[a, level, k]
             n += 1
     return n

@@ -1,160 +1,93 @@
-"""Queries in compiled iterations: the runs that their atoms read, and the search; see `iterate`.
+"""A query as kernels take it: one vector of int64 that holds all of its tables.
 
-* `queries` int64[Q, .]: the relation of the head, the sign, the query's rows of `atoms`, what it did so far, and the
-  address and length of each of `TABLES`: those of `bind.Tables`, and the fingers, one for each run and one more.
-* `atoms` int64[., 3]: for each atom after the change its arrangement, which version of it is read, and whether its
-  times count.
+The vector begins with a header, three fields for each table: where its elements begin, its rows and its columns. This
+file alone says which tables there are, in which order, and how wide they are; what their columns mean is said in
+`join`, and in `arithmetic` for `code` and `lets`.
+
+The tables of `COLUMNS` say what to search. The others are where the search stands, so that a copy of the vector is
+another search: `slots`, the values of variables and literals, as uint64; `ranges`, of each atom start, end and run of
+the range that is looked at; `cursors`, of each part of a MEET its position and the range that the MEET began with;
+`path`, of each step its position, the range that it narrowed, and the time and the weight that it begins with; and
+`state`, the step, how it is entered, the rows visited, and how many more to visit before the search pauses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numba import njit
 
-from deltic.engine.local.kernels import join
 from deltic.engine.local.kernels.memory import array_i64, table_i64
-from deltic.engine.local.kernels.overlay import (
-    A_BASE_TIME,
-    A_START,
-    A_START_COUNT,
-    FAR,
-    MAX_TIME,
-    NEAR,
-    Levels,
-    copy_runs,
-    gather,
-)
-from deltic.engine.local.kernels.search import TIMES
-from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, Words2
+from deltic.engine.local.kernels.types import Int, Ints, Table, Words1
 
-# Columns of `queries`.
-Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_CHANGED, Q_DERIVED, Q_VISITED, Q_TABLES = range(8)
-TABLES = (
-    *("steps", "groups", "keys", "binds", "parts", "tests", "code", "lets", "head", "moves", "slots"),
-    *("fingers", "ranges", "cursors", "path", "state"),
-)
-Q_SIZE = Q_TABLES + 2 * len(TABLES)
-(
-    Q_STEPS,
-    Q_GROUPS,
-    Q_KEYS,
-    Q_BINDS,
-    Q_PARTS,
-    Q_TESTS,
-    Q_CODE,
-    Q_LETS,
-    Q_HEADS,
-    Q_MOVES,
-    Q_SLOTS,
-    Q_FINGERS,
-    Q_RANGES,
-    Q_CURSORS,
-    Q_PATH,
-    Q_STATE,
-) = range(Q_TABLES, Q_SIZE, 2)
-# Columns of `atoms`.
-T_ARRANGEMENT, T_VERSION, T_TIMED = range(3)
-# Versions of an arrangement: without the change of the present iteration, with it, and as it was before the epoch.
-WITHOUT, WITH, START = range(3)
+# The tables that say what to search, and how many columns each has.
+COLUMNS = {
+    "steps": 6,
+    "groups": 5,
+    "keys": 3,
+    "binds": 4,
+    "parts": 4,
+    "tests": 5,
+    "code": 6,
+    "lets": 9,
+    "head": 4,
+    "moves": 5,
+}
+STEPS, GROUPS, KEYS, BINDS, PARTS, TESTS, CODE, LETS, HEAD, MOVES = range(10)
+# Those that say where the search stands: one row for each field, and a column for each atom, part and step.
+SLOTS, RANGES, CURSORS, PATH, STATE = range(10, 15)
+LOW, HIGH, CURRENT = range(3)
+CURSOR, PART_LOW, PART_HIGH = range(3)
+POSITION, SAVED_LOW, SAVED_HIGH, TIME, WEIGHT = range(5)
+STEP, MODE, VISITED, PATIENCE = range(4)
 
 
-@njit(cache=True)
-def _table(query: Ints, which: Int, columns: Int) -> Table:
-    """One of the tables of a query."""
-    table: Table = table_i64(query[which], query[which + 1], columns)
-    return table
+def pack(rows: Mapping[str, Sequence[Sequence[int]]], slots: Sequence[int], atoms: int) -> Ints:
+    """The query with these rows in its tables and these values in its slots, over so many atoms."""
+    tables = [np.array(rows[name], np.int64).reshape(-1, columns) for name, columns in COLUMNS.items()]
+    tables.append(np.array(slots, np.uint64).view(np.int64).reshape(1, -1))
+    sizes = (3, atoms), (3, len(rows["parts"])), (5, len(rows["steps"]) + 1), (1, 4)
+    tables += [np.zeros(size, np.int64) for size in sizes]
+    header = np.zeros((len(tables), 3), np.int64)
+    end = header.size
+    for field, array in zip(header, tables, strict=True):
+        field[:] = end, *array.shape
+        end += array.size
+    return np.concatenate([header, *tables], axis=None)
 
 
-@njit(cache=True)
-def _state(query: Ints) -> Ints:
-    """Where the search of a query stands."""
-    state: Ints = array_i64(query[Q_STATE], query[Q_STATE + 1])
-    return state
+def view(query: Ints, which: int) -> Table:
+    """One of the tables of a query, to be read and written."""
+    start, rows, columns = query[3 * which : 3 * which + 3].tolist()
+    return query[start : start + rows * columns].reshape(rows, columns)
 
 
-@njit(cache=True)
-def prepare(
-    query: Ints,
-    atoms: Table,
-    arrangements: Table,
-    base: Table,
-    levels: Levels,
-    change: Ints,
-    now: Int,
-    runs: Table,
-    ranges: Table,
-) -> tuple[Int, bool]:
-    """The runs of each atom of a query that follows the rows of a descriptor, and where it begins.
-
-    How many runs there are in all, and whether times count: where all are at most `now`, they do not.
-    """
-    for k in range(4):
-        runs[0, k] = change[k]
-    ranges[0, 0] = 0
-    ranges[0, 1] = 1
-    n = 1
-    timed = False
-    for t in range(query[Q_ATOM_COUNT]):
-        atom = atoms[query[Q_ATOMS] + t]
-        a = atom[T_ARRANGEMENT]
-        start = n
-        if atom[T_VERSION] == START:
-            n = copy_runs(runs, n, base, arrangements[a, A_START], arrangements[a, A_START_COUNT])
-            timed = timed or atom[T_TIMED] != 0
-        else:
-            n = gather(runs, n, arrangements, base, levels, a, atom[T_VERSION] == WITH)
-            latest = max(arrangements[a, A_BASE_TIME], levels[a, NEAR, MAX_TIME], levels[a, FAR, MAX_TIME])
-            timed = timed or (atom[T_TIMED] != 0 and latest > now)
-        ranges[t + 1, 0] = start
-        ranges[t + 1, 1] = n
-        if not atom[T_TIMED]:
-            runs[start:n, TIMES] = 0
-    path = _table(query, Q_PATH, query[Q_STEPS + 1] + 1)
-    path[:, 0] = 0
-    path[3, 0] = now
-    path[4, 0] = query[Q_SIGN]
-    _state(query)[:] = 0
-    return n, timed
+@njit(cache=True, nogil=True)
+def table(query: Ints, which: Int) -> Table:
+    """As `view`, in compiled code."""
+    found: Table = table_i64(query.ctypes.data + 8 * query[3 * which], query[3 * which + 1], query[3 * which + 2])
+    return found
 
 
-@njit(cache=True)
-def resume(
-    query: Ints, ranges: Table, runs: Table, out: Words2, out_times: Times, out_weights: Weights
-) -> tuple[Int, Int]:
-    """Go on with a search that was prepared, until it ends or the output is full: its status, the rows written."""
-    state = _state(query)
-    state[join.WRITTEN] = 0
-    status = join.search(
-        _table(query, Q_STEPS, 6),
-        _table(query, Q_GROUPS, 5),
-        _table(query, Q_KEYS, 3),
-        _table(query, Q_BINDS, 4),
-        _table(query, Q_PARTS, 4),
-        _table(query, Q_TESTS, 5),
-        _table(query, Q_CODE, 6),
-        _table(query, Q_LETS, 9),
-        _table(query, Q_HEADS, 4),
-        _table(query, Q_MOVES, 5),
-        ranges[: query[Q_ATOM_COUNT] + 1],
-        runs,
-        array_i64(query[Q_SLOTS], query[Q_SLOTS + 1]).view(np.uint64),
-        array_i64(query[Q_FINGERS], query[Q_FINGERS + 1]),
-        _table(query, Q_RANGES, query[Q_ATOM_COUNT] + 1),
-        _table(query, Q_CURSORS, query[Q_PARTS + 1]),
-        _table(query, Q_PATH, query[Q_STEPS + 1] + 1),
-        state,
-        out,
-        out_times,
-        out_weights,
-    )
-    query[Q_DERIVED] += state[join.WRITTEN]
-    return status, state[join.WRITTEN]
+@njit(cache=True, nogil=True)
+def slots_of(query: Ints) -> Words1:
+    """The values of variables and literals."""
+    found: Words1 = array_i64(query.ctypes.data + 8 * query[3 * SLOTS], query[3 * SLOTS + 2]).view(np.uint64)
+    return found
 
 
-@njit(cache=True)
-def finish(query: Ints, changed: Int) -> Int:
-    """Note that a search for so many changed rows is over: the rows that it visited."""
-    visited = _state(query)[join.VISITED]
-    query[Q_VISITED] += visited
-    query[Q_CHANGED] += changed
-    return visited
+@njit(cache=True, nogil=True)
+def begin(query: Ints, now: Int, sign: Int, patience: Int) -> None:
+    """Let the next search begin at the first step, at time `now`, and pause whenever it visited `patience` rows."""
+    state, path = table(query, STATE)[0], table(query, PATH)
+    state[STEP] = state[MODE] = state[VISITED] = 0
+    state[PATIENCE] = patience
+    path[TIME, 0] = now
+    path[WEIGHT, 0] = sign
+
+
+@njit(cache=True, nogil=True)
+def visited_by(query: Ints) -> Int:
+    """The rows that the last search visited."""
+    return query[query[3 * STATE] + VISITED]

@@ -12,6 +12,8 @@ from sqlglot import exp
 from deltic.circuit.expressions import type_of
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Type
+from deltic.engine.local.critical_section import CriticalSection
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.operators.search import Derived, Visits, search
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
@@ -24,9 +26,6 @@ from deltic.engine.local.storage.layout import Domain, Layout, Place, Raw, Value
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Term, When, variable_name
-
-# Rows of a change from which on it is searched by groups: sorting and planning cost less than what they save.
-_MANY = 1 << 12
 
 Mask = npt.NDArray[np.bool_]
 # The runs of an arrangement that make up one version of it.
@@ -41,6 +40,8 @@ class Environment:
     interner: Interner
     visits: Visits = field(default_factory=Visits)
     iteration_limit: int = ITERATION_LIMIT
+    thresholds: Thresholds = DEFAULTS
+    section: CriticalSection = field(default_factory=CriticalSection)
 
 
 @dataclass
@@ -138,7 +139,7 @@ class Evaluation:
 
     def _plan_for(self, count: int) -> Evaluation:
         """The evaluation to use for a change of so many rows."""
-        return (self.by_groups() if count >= _MANY else None) or self
+        return (self.by_groups() if count >= self.environment.thresholds.grouped else None) or self
 
     def estimate(self) -> Estimate:
         """What the search of the first segment is expected to do for one changed row, with the present contents."""
@@ -172,11 +173,17 @@ class Evaluation:
         timed += [a.relation in recursive for a in accesses[1:]]
         if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
             timed = [False] * len(timed)
-        for derived in search(bound.tables, bound.words, runs, sign, timed, now, self.environment.visits):
-            if bound.segment.compute is None:
-                yield derived
-            else:
-                yield from self._compute(index, derived, recursive, now, version)
+        environment = self.environment
+        found = search(bound.tables, bound.words, runs, sign, timed, now, environment.visits, environment.thresholds)
+        try:
+            for derived in found:
+                environment.section.check()
+                if bound.segment.compute is None or not len(derived):
+                    yield derived
+                else:
+                    yield from self._compute(index, derived, recursive, now, version)
+        finally:
+            found.close()
 
     def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
         """The version of an arrangement that an access reads.

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from deltic.engine.local.kernels import join as kernel
+from deltic.engine.local.kernels.query import begin
 from deltic.engine.local.kernels.search import TIMES
+from deltic.engine.local.kernels.thresholds import Thresholds
+from deltic.engine.local.kernels.types import Table
 from deltic.engine.local.parallel import stream
-from deltic.engine.local.plan.bind import Table, Tables
+from deltic.engine.local.plan.bind import Tables
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, Times, Weights, Words, consolidate
-
-_FIRST_CAPACITY = 1 << 10
-# A chunk of this many rows is sorted within the second-level cache, or not far from it.
-_LAST_CAPACITY = 1 << 20
-# Rows of a change that are searched in one piece; more pieces are shared among threads.
-_PIECE = 1 << 16
-# Derivations from which on a chunk is consolidated where it was made.
-_LARGE = 1 << 16
 
 
 @dataclass
@@ -54,32 +49,33 @@ def search(
     timed: Sequence[bool],
     now: int,
     visits: Visits,
-) -> Iterator[Derived]:
+    thresholds: Thresholds,
+) -> Generator[Derived]:
     """The derivations of a segment, in chunks, for the runs of each of its atoms.
 
     `words` is the width of the output. `timed` says of which atoms the times count; if of any, each
     derivation has a time, one more than the greatest of its rows' and of `now`. The runs must stay alive until the
-    iterator is exhausted. Large chunks without times are consolidated. Raises DomainOverflow when a computed value
-    has no place.
+    iterator is exhausted. Large chunks without times are consolidated; while a search finds nothing for long, chunks
+    are empty. Raises DomainOverflow when a computed value has no place.
 
     A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
     """
     weighted = sign < 0 or any(run.weights.size for atom in runs for run in atom)
-    cut = _pieces(runs[0])
+    cut = _pieces(runs[0], thresholds.piece)
     own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
     pieces = [
-        _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted)
+        _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted, thresholds)
         for mine, piece in zip(own, cut, strict=True)
     ]
     yield from stream(pieces, _Piece.run)
     visits.rows += sum(piece.visited for piece in pieces)
 
 
-def _pieces(runs: Sequence[Run]) -> list[Sequence[Run]]:
+def _pieces(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
     """The runs of an atom in pieces of similar size."""
-    if sum(map(len, runs)) <= _PIECE:
+    if sum(map(len, runs)) <= size:
         return [runs]
-    return [[run.part(start, start + _PIECE)] for run in runs for start in range(0, len(run), _PIECE)]
+    return [[run.part(start, start + size)] for run in runs for start in range(0, len(run), size)]
 
 
 @dataclass
@@ -93,62 +89,35 @@ class _Piece:
     timed: Sequence[bool]
     now: int
     weighted: bool
+    thresholds: Thresholds
     visited: int = 0
 
     def run(self) -> Iterator[Derived]:
         """The derivations, in chunks."""
-        tables = self.tables
+        query = self.tables.query
         table, atoms = _descriptors(self.runs, self.timed)
         fingers = np.zeros(len(table) + 1, np.int64)
-        state, path = tables.state, tables.path
-        state[:] = 0
-        path[:, 0] = 0
-        path[3, 0] = self.now
-        path[4, 0] = self.sign
-        capacity = _FIRST_CAPACITY
+        begin(query, self.now, self.sign, self.thresholds.patience)
+        capacity = self.thresholds.first_chunk
         status = kernel.FULL
-        while status == kernel.FULL:
+        while status != kernel.DONE:
             out = np.empty((self.words, capacity), np.uint64)
             times = np.empty(capacity, np.int32) if any(self.timed) else NO_TIMES
             weights = np.empty(capacity, np.int64) if self.weighted else NO_WEIGHTS
-            state[kernel.WRITTEN] = 0
-            status = kernel.search(
-                tables.steps,
-                tables.groups,
-                tables.keys,
-                tables.binds,
-                tables.parts,
-                tables.tests,
-                tables.code,
-                tables.lets,
-                tables.head,
-                tables.moves,
-                atoms,
-                table,
-                tables.slots,
-                fingers,
-                tables.ranges,
-                tables.cursors,
-                path,
-                state,
-                out,
-                times,
-                weights,
-            )
+            status, n = kernel.search(query, atoms, table, fingers, out, times, weights)
             if status == kernel.OVERFLOW:
-                raise next(tables.overflows())
-            n = int(state[kernel.WRITTEN])
-            if n:
-                yield _chunk(out[:, :n], times[:n], weights[:n])
-            capacity = min(4 * capacity, _LAST_CAPACITY)
-        self.visited = int(state[kernel.VISITED])
+                raise next(self.tables.overflows())
+            if n or status == kernel.PAUSED:
+                yield self._chunk(out[:, :n], times[:n], weights[:n])
+            if status == kernel.FULL:
+                capacity = min(4 * capacity, self.thresholds.last_chunk)
+        self.visited = self.tables.visited
 
-
-def _chunk(words: Words, times: Times, weights: Weights) -> Derived:
-    if times.size or words.shape[1] < _LARGE:
-        return Derived(words, times, weights)
-    rows, sums = consolidate(words, weights)
-    return Derived(rows, times, sums, consolidated=True)
+    def _chunk(self, words: Words, times: Times, weights: Weights) -> Derived:
+        if times.size or words.shape[1] < self.thresholds.large:
+            return Derived(words, times, weights)
+        rows, sums = consolidate(words, weights)
+        return Derived(rows, times, sums, consolidated=True)
 
 
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:

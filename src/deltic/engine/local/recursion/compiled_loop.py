@@ -11,31 +11,45 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from deltic.engine.local.kernels import iterate as kernel
-from deltic.engine.local.kernels.overlay import (
+from deltic.engine.local.kernels.component import (
     A_BASE,
     A_BASE_COUNT,
     A_BASE_TIME,
+    A_COLUMNS,
     A_MOVE_COUNT,
     A_MOVES,
     A_START,
     A_START_COUNT,
     A_WIDTH,
-)
-from deltic.engine.local.kernels.query import (
+    M_COLUMNS,
     Q_CHANGED,
+    Q_COLUMNS,
     Q_DERIVED,
+    Q_FINGER_COUNT,
     Q_FINGERS,
-    Q_SIZE,
-    Q_TABLES,
     Q_VISITED,
+    R_COLUMNS,
+    R_FIRST,
+    R_FOUND,
+    R_QUERIES,
+    R_QUERY_COUNT,
+    R_SEARCH_COUNT,
+    R_SEARCHES,
+    R_STORES,
+    R_WIDTH,
     START,
-    TABLES,
+    T_COLUMNS,
     WITH,
     WITHOUT,
+    Component,
+    Log,
+    Scratch,
+    addresses,
 )
+from deltic.engine.local.kernels.thresholds import Thresholds
+from deltic.engine.local.kernels.types import Ints, Table
 from deltic.engine.local.operators.query import Environment, Evaluation, Version
 from deltic.engine.local.plan.bind import Tables
 from deltic.engine.local.recursion.levels import LevelBuffers
@@ -47,18 +61,14 @@ from deltic.engine.local.storage.run import Run, add_runs
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import When
 
-Table = npt.NDArray[np.int64]
-
-# Entries that may wait when the loop is entered, and iterations until it returns for a moment.
-MOST_WAITING = 1 << 15
-_ALLOWANCE = 2048
-_MOST_ATOMS = 64
+# Runs that an arrangement may have beside those of `base`: its levels.
+_LEVELS = 3
 
 
 def fits(evaluations: Sequence[Evaluation]) -> bool:
     """Whether compiled code can run the queries: searches alone, nothing computed by vectors after them."""
     segments = [e.plan.segments for e in evaluations]
-    return all(len(s) == 1 and s[0].compute is None and len(s[0].accesses) <= _MOST_ATOMS for s in segments)
+    return all(len(s) == 1 and s[0].compute is None for s in segments)
 
 
 class CompiledLoop:
@@ -76,6 +86,7 @@ class CompiledLoop:
         self._searching = [searches.get(name, ()) for name in self.names]
         self.evaluations = [e for found in (*self._following, *self._searching) for e in found]
         self.environment: Environment = self.evaluations[0].environment
+        self.thresholds: Thresholds = self.environment.thresholds
         self.own: list[Arrangement] = []
         self._bound_for: Tables | None = None
 
@@ -91,39 +102,52 @@ class CompiledLoop:
         self._numbers = {id(a): i for i, a in enumerate(self.arrangements)}
         count, widths = len(own), [state.layout.words for state in self.states.values()]
         total = len(self.arrangements) + count
-        self.relations = np.zeros((count, 8), np.int64)
-        self.relations[:, kernel.R_WIDTH] = widths
+        self.relations = np.zeros((count, R_COLUMNS), np.int64)
         stores, queries = [len(found) - 1 for found in own], [len(q) for q in (*self._following, *self._searching)]
         firsts = _starts(queries)
         for column, values in (
-            (kernel.R_FIRST, _starts([n + 1 for n in stores])),
-            (kernel.R_STORES, stores),
-            (kernel.R_QUERIES, firsts[:count]),
-            (kernel.R_QUERY_COUNT, queries[:count]),
-            (kernel.R_SEARCHES, firsts[count:]),
-            (kernel.R_SEARCH_COUNT, queries[count:]),
-            (kernel.R_FOUND, range(len(self.arrangements), total)),
+            (R_WIDTH, widths),
+            (R_FIRST, _starts([n + 1 for n in stores])),
+            (R_STORES, stores),
+            (R_QUERIES, firsts[:count]),
+            (R_QUERY_COUNT, queries[:count]),
+            (R_SEARCHES, firsts[count:]),
+            (R_SEARCH_COUNT, queries[count:]),
+            (R_FOUND, range(len(self.arrangements), total)),
         ):
             self.relations[:, column] = values
         self._arrange(total)
         self._bind()
-        changing = {i: a.layout.words for i, a in enumerate(self.own)}
-        changing |= zip(self.relations[:, kernel.R_FOUND].tolist(), widths, strict=True)
-        self.levels = LevelBuffers(changing, total)
+        self.levels = LevelBuffers(self.table[:, A_WIDTH].tolist(), self._changing(), self.thresholds)
         width = max(widths)
         self.waiting = WorkList(width)
-        self._log = (
-            np.empty(kernel.LOG_ROWS, np.int64),
-            np.empty((kernel.LOG_ROWS, width), np.uint64),
-            np.empty(kernel.LOG_ROWS, np.int64),
+        logged = self.thresholds.logged
+        self._log = Log(np.empty(logged, np.int64), np.empty((logged, width), np.uint64), np.empty(logged, np.int64))
+        self._scratch = self._make_scratch(0)
+
+    def _changing(self) -> list[int]:
+        """The arrangements that change: the component's own, and what is found of lost rows."""
+        return [*range(len(self.own)), *self.relations[:, R_FOUND].tolist()]
+
+    def _make_scratch(self, runs: int) -> Scratch:
+        """Memory for searches over so many runs."""
+        width, handed, most = int(self.relations[:, R_WIDTH].max()), self.thresholds.handed, self.thresholds.most_rows
+        return Scratch(
+            np.empty((runs, 4), np.int64),
+            np.empty((1 + max(map(len, self._atoms_of)), 2), np.int64),
+            np.empty(width * handed, np.uint64),
+            np.empty(handed, np.int32),
+            np.empty(handed, np.int64),
+            np.empty((most, width), np.uint64),
+            np.empty(most, np.int64),
+            np.zeros(len(self.relations) + 1, np.int64),
         )
 
     def _arrange(self, total: int) -> None:
         """How the rows of each arrangement are made from canonical ones."""
-        self.table = np.zeros((total, 8), np.int64)
+        self.table = np.zeros((total, A_COLUMNS), np.int64)
+        self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
         moves: list[tuple[int, int, int, int, int]] = []
-        for i, arrangement in enumerate(self.arrangements):
-            self.table[i, A_WIDTH] = arrangement.layout.words
         for state in self.states.values():
             for order, arrangement in state.by_order.items():
                 if order != state.canonical:
@@ -132,32 +156,29 @@ class CompiledLoop:
                     for column, to in zip(order, arrangement.layout.places, strict=True):
                         source = state.layout.places[column]
                         moves.append((source.word, source.shift, source.mask, to.word, to.shift))
-        self.moves = np.array(moves, np.int64).reshape(-1, 5)
+        self.moves = np.array(moves, np.int64).reshape(-1, M_COLUMNS)
 
     def _bind(self) -> None:
         """The queries' tables by address, and their atoms."""
         atoms: list[tuple[int, int, bool]] = []
         following = sum(map(len, self._following))
-        self.queries = np.zeros((len(self.evaluations), Q_SIZE), np.int64)
+        self.queries = np.zeros((len(self.evaluations), Q_COLUMNS), np.int64)
         self._atoms_of: list[list[int]] = []
         for number, (row, evaluation) in enumerate(zip(self.queries, self.evaluations, strict=True)):
-            accesses, tables = evaluation.plan.segments[0].accesses[1:], evaluation.tables
+            accesses, packed = evaluation.plan.segments[0].accesses[1:], evaluation.tables.query
             head = self.names.index(evaluation.query.head)
-            row[:Q_CHANGED] = (head, evaluation.query.body.sign, len(atoms), len(accesses))
+            sign = evaluation.query.body.sign
+            row[:Q_FINGERS] = (head, sign, len(atoms), len(accesses), packed.ctypes.data, packed.size)
             read = [self._numbers[id(evaluation.arrangement(access))] for access in accesses]
             self._atoms_of.append(read)
             for access, a in zip(accesses, read, strict=True):
                 version = START if number >= following else WITH if access.when is When.NEW else WITHOUT
                 atoms.append((a, version, access.relation in self.states))
-            for at, name in zip(range(Q_TABLES, Q_SIZE, 2), TABLES, strict=True):
-                if name != "fingers":
-                    array = getattr(tables, name)
-                    row[at : at + 2] = array.ctypes.data, len(array)
-        self.atoms = np.array(atoms, np.int64).reshape(-1, 3)
+        self.atoms = np.array(atoms, np.int64).reshape(-1, T_COLUMNS)
         self._fingers = np.zeros((len(self.queries), 0), np.int64)
 
-    def _attach(self, found: Mapping[str, Sequence[Run]], start: Version) -> int:
-        """Read the runs of all arrangements; the most runs that a query or a decision looks at."""
+    def _attach(self, found: Mapping[str, Sequence[Run]], start: Version) -> None:
+        """Read the runs of all arrangements, and see that there is room for those that a search looks at."""
         runs: list[Run] = []
 
         def put(row: Table, first: int, count: int, some: Sequence[Run]) -> None:
@@ -169,18 +190,27 @@ class CompiledLoop:
             row[A_BASE_TIME] = max((run.max_time for run in arrangement.runs), default=0)
             if any(self._searching):
                 put(row, A_START, A_START_COUNT, start(arrangement))
-        for number, name in zip(self.relations[:, kernel.R_FOUND], self.names, strict=True):
+        for number, name in zip(self.relations[:, R_FOUND], self.names, strict=True):
             put(self.table[number], A_BASE, A_BASE_COUNT, found[name])
-        self._alive = runs
-        self.base = descriptors(runs)
-        counts = np.maximum(self.table[:, A_BASE_COUNT] + 3, self.table[:, A_START_COUNT]).tolist()
+        counts = np.maximum(self.table[:, A_BASE_COUNT] + _LEVELS, self.table[:, A_START_COUNT]).tolist()
         most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
-        most = max(most, 3 * max(counts) + 1)
-        if self._fingers.shape[1] <= most:
-            self._fingers = np.zeros((len(self.queries), 2 * most), np.int64)
-            for row, fingers in zip(self.queries, self._fingers, strict=True):
-                row[Q_FINGERS : Q_FINGERS + 2] = fingers.ctypes.data, fingers.size
-        return most
+        self._make_room(max(most, 3 * max(counts) + 1))
+        base = descriptors(runs)
+        levels = self.levels
+        component = Component(
+            self.relations, self.table, base, self.moves, self.queries, self.atoms, levels.levels, levels.spares
+        )
+        self._alive = runs, base
+        self._arrays = addresses(component, self._log, self._scratch)
+
+    def _make_room(self, runs: int) -> None:
+        """See that searches over so many runs have their memory; a search has a finger for each and one more."""
+        if self._fingers.shape[1] > runs:
+            return
+        self._scratch = self._make_scratch(2 * runs)
+        self._fingers = np.zeros((len(self.queries), 2 * runs), np.int64)
+        for row, fingers in zip(self.queries, self._fingers, strict=True):
+            row[[Q_FINGERS, Q_FINGER_COUNT]] = fingers.ctypes.data, fingers.size
 
     def run(
         self,
@@ -203,12 +233,13 @@ class CompiledLoop:
         self.levels.clear()
         waiting = [agendas[name] for name in self.names]
         self.waiting.fill(waiting)
-        most = self._attach(found, start)
-        progress = np.zeros(5, np.int64)
+        self._attach(found, start)
+        progress = np.zeros(kernel.P_FIELDS, np.int64)
+        progress[kernel.P_QUERY] = kernel.NONE
         status = kernel.PAUSED
         try:
             while status in (kernel.PAUSED, kernel.LARGE):
-                status = self._iterate(progress, most, keeps)
+                status = self._iterate(progress, keeps)
                 if status == kernel.OVERFLOW:
                     check(int(progress[kernel.P_NOW]))
                     raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
@@ -216,50 +247,31 @@ class CompiledLoop:
                 if status != kernel.PAUSED:
                     self._flush(found)
                 if status == kernel.LARGE:
-                    most = self._attach(found, start)
+                    self._attach(found, start)
+                self.environment.section.check()
                 check(int(progress[kernel.P_NOW]))
         finally:
             self.environment.visits.rows += int(progress[kernel.P_VISITED])
             self._add_actuals()
-        self.waiting.hand_back(waiting, self.relations[:, kernel.R_WIDTH].tolist())
+        self.waiting.hand_back(waiting, self.relations[:, R_WIDTH].tolist())
         return int(progress[kernel.P_DONE])
 
     def _count(self) -> int:
         """The number of the component's arrangements: queries for large changes may have wanted more."""
         return sum(1 for state in self.states.values() for _ in _own(state))
 
-    def _iterate(self, progress: Table, most: int, keeps: tuple[bool, bool]) -> int:
-        progress[kernel.P_HEAP] = self.waiting.size
-        waiting = self.waiting
-        status, waiting.keys, waiting.rows, waiting.weights = kernel.iterate(
-            self.relations,
-            self.table,
-            self.base,
-            self.moves,
-            self.queries,
-            self.atoms,
-            self.levels.levels,
-            self.levels.spares,
-            waiting.keys,
-            waiting.rows,
-            waiting.weights,
-            *self._log,
-            progress,
-            _ALLOWANCE,
-            most,
-            *keeps,
-        )
-        waiting.size = int(progress[kernel.P_HEAP])
+    def _iterate(self, progress: Ints, keeps: tuple[bool, bool]) -> int:
+        status, self.waiting.heap = kernel.iterate(self._arrays, self.waiting.heap, progress, self.thresholds, *keeps)
         return int(status)
 
-    def _report(self, progress: Table, changes: Mapping[str, Batch]) -> None:
+    def _report(self, progress: Ints, changes: Mapping[str, Batch]) -> None:
         """Hand over the rows that were asserted and retracted."""
         count = progress[kernel.P_LOG]
-        relations, rows, signs = self._log[0][:count], self._log[1][:count], self._log[2][:count]
+        relations, rows, signs = self._log.relations[:count], self._log.rows[:count], self._log.signs[:count]
         for number, name in enumerate(self.names):
             mine = relations == number
             if mine.any():
-                changes[name].add(rows[mine, : self.relations[number, kernel.R_WIDTH]].T, signs[mine])
+                changes[name].add(rows[mine, : self.relations[number, R_WIDTH]].T, signs[mine])
         progress[kernel.P_LOG] = 0
 
     def _add_actuals(self) -> None:
@@ -275,7 +287,7 @@ class CompiledLoop:
             for run in self.levels.take(a):
                 arrangement.runs = add_runs(arrangement.runs, run)
             arrangement.before = arrangement.runs
-        for name, a in zip(self.names, self.relations[:, kernel.R_FOUND].tolist(), strict=True):
+        for name, a in zip(self.names, self.relations[:, R_FOUND].tolist(), strict=True):
             for run in self.levels.take(a):
                 found[name] = add_runs(found[name], run)
 

@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 
 from deltic.circuit.iterations import limit_error
-from deltic.engine.local.kernels.iterate import MOST_ROWS
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.operators.search import Derived
-from deltic.engine.local.recursion.compiled_loop import MOST_WAITING, CompiledLoop
+from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors, time_array
@@ -37,11 +36,6 @@ from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, p
 from deltic.engine.local.storage.state import Snapshot, State
 
 Values = np.ndarray[Any, np.dtype[Any]]
-
-# Derivations of one batch from which on it pays to drop those of known rows before they are gathered.
-_MANY = 1 << 16
-# Iterations that compiled code should do at a time, and those that it is not asked for after it did fewer.
-_WORTHWHILE, _PATIENCE = 8, 8
 
 
 @dataclass(frozen=True)
@@ -115,8 +109,10 @@ class _Epoch:
         self.keeps_all = component.strategy is Strategy.NESTED
         self.keeps_counts = component.strategy is not Strategy.FULL
         self.names = frozenset(component.states)
-        self.agendas = {name: Agenda() for name in component.states}
-        self.changes = {name: Batch() for name in component.states}
+        self.environment = component.outer[0].environment
+        self.thresholds = self.environment.thresholds
+        self.agendas = {name: Agenda(self.thresholds.large) for name in component.states}
+        self.changes = {name: Batch(self.thresholds.large) for name in component.states}
         self.found: dict[str, tuple[Run, ...]] = dict.fromkeys(component.states, ())
         self.started = Snapshot.of(component.states.values()).runs()
         self.patience = 0
@@ -139,7 +135,8 @@ class _Epoch:
             self.patience -= 1
             return False
         agendas = self.agendas.values()
-        return sum(a.waiting for a in agendas) <= MOST_WAITING and max(a.width(now) for a in agendas) <= MOST_ROWS
+        few = sum(a.waiting for a in agendas) <= self.thresholds.most_waiting
+        return few and max(a.width(now) for a in agendas) <= self.thresholds.most_rows
 
     def _run_compiled(self) -> None:
         """Go through small iterations; where that did not pay, the next ones are left to vectorised code."""
@@ -151,11 +148,11 @@ class _Epoch:
 
         keeps = self.keeps_all, self.keeps_counts
         done = self.component.compiled.run(self.agendas, self.changes, self.found, self._before, keeps, check)
-        self.patience = 0 if done > _WORTHWHILE else _PATIENCE
+        self.patience = 0 if done > self.thresholds.worthwhile else self.thresholds.rest
 
     def _check_end(self, now: int) -> None:
         """Raise IterationLimitError past the limit; at the iteration after it, known rows may be derived again."""
-        limit = self.component.outer[0].environment.iteration_limit
+        limit = self.environment.iteration_limit
         if now > limit + 1 and self.component.computing:
             raise limit_error(sorted(self.component.states), self.component.computing, limit)
 
@@ -170,7 +167,7 @@ class _Epoch:
         head = evaluation.query.head
         for derived in evaluation.run(delta, self.names, now, version):
             self.check()
-            if self.keeps_all or derived.times.size or len(derived) < _MANY:
+            if self.keeps_all or derived.times.size or len(derived) < self.thresholds.large:
                 self.agendas[head].derive(derived, now + 1)
             else:
                 self.agendas[head].add(self._new(head, derived, now), now + 1)
@@ -186,6 +183,7 @@ class _Epoch:
     def iterate(self, now: int) -> None:
         """Settle the rows of one iteration and push what changed through the rules."""
         self.check()
+        self.environment.section.check()
         deltas = {
             name: d for name, agenda in self.agendas.items() if (d := self._settle(name, agenda, now)) is not None
         }
@@ -220,7 +218,7 @@ class _Epoch:
 
     def _search(self, name: str, words: Words, now: int) -> None:
         """Find the derivations after `now` that lost rows had before the epoch, and look at each at its next."""
-        gathered = Agenda()
+        gathered = Agenda(self.thresholds.large)
         for evaluation in self.component.searches[name]:
             for derived in evaluation.run(Run(words), self.names, 0, self._before):
                 self.check()

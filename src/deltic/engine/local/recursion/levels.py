@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 
-from deltic.engine.local.kernels import iterate as kernel
 from deltic.engine.local.kernels.overlay import DELTA, FAR, MAX_TIME, NEAR
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
+from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.storage.run import Run, Times, Weights, Words1, plain
 
 _ARRAYS = [WORDS, TIMES, WEIGHTS]
-# Rows of DELTA, NEAR and FAR: each takes what the one before can hold on top of what makes it full.
-_NEAR_CAPACITY = kernel.NEAR_ROWS + kernel.MOST_ROWS
-_CAPACITIES = {DELTA: kernel.MOST_ROWS, NEAR: _NEAR_CAPACITY, FAR: kernel.FAR_ROWS + _NEAR_CAPACITY}
 
 _Buffer = tuple[Words1, Times, Weights]
 
 
 class LevelBuffers:
-    """`levels` int64[A, 3, 5] and `spares` int64[A, 2, 3] of `count` arrangements.
+    """`levels` int64[A, 3, 5] and `spares` int64[A, 2, 3] of arrangements whose rows have `widths` words.
 
-    `widths` has the words of a row of those that may change; the others have no memory.
+    Those in `changing` have memory: each level for what the one before can hold on top of what makes it full.
     """
 
-    def __init__(self, widths: Mapping[int, int], count: int) -> None:
+    def __init__(self, widths: Sequence[int], changing: Sequence[int], thresholds: Thresholds) -> None:
         self.widths = widths
-        self.levels = np.zeros((count, 3, 5), np.int64)
-        self.spares = np.zeros((count, 2, 3), np.int64)
+        self.levels = np.zeros((len(widths), 3, 5), np.int64)
+        self.spares = np.zeros((len(widths), 2, 3), np.int64)
         self._by_address: dict[int, _Buffer] = {}
-        for a, width in widths.items():
-            for level, capacity in _CAPACITIES.items():
-                self.levels[a, level, _ARRAYS] = self._allot(width, capacity)
+        near = thresholds.near + thresholds.most_rows
+        capacities = {DELTA: thresholds.most_rows, NEAR: near, FAR: thresholds.far + near}
+        for a in changing:
+            for level, capacity in capacities.items():
+                self.levels[a, level, _ARRAYS] = self._allot(widths[a], capacity)
                 if level != DELTA:
-                    self.spares[a, level - 1] = self._allot(width, capacity)
+                    self.spares[a, level - 1] = self._allot(widths[a], capacity)
 
     def _allot(self, width: int, capacity: int) -> list[int]:
         buffer = np.empty(width * capacity, np.uint64), np.empty(capacity, np.int32), np.empty(capacity, np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.run import (
@@ -23,7 +24,8 @@ from deltic.engine.local.storage.run import (
 class Agenda:
     """What has to be looked at, by iteration: changed counts, and rows to reconsider; `waiting` entries in all."""
 
-    def __init__(self) -> None:
+    def __init__(self, large: int = DEFAULTS.large) -> None:
+        self._large = large
         self.counts: dict[int, Batch] = {}
         self.again: dict[int, list[Words]] = {}
         self._times: list[int] = []
@@ -32,7 +34,7 @@ class Agenda:
     def _at(self, time: int) -> Batch:
         """The batch of an iteration."""
         if time not in self.counts:
-            self.counts[time] = Batch()
+            self.counts[time] = Batch(self._large)
             heapq.heappush(self._times, time)
         return self.counts[time]
 
@@ -40,6 +42,8 @@ class Agenda:
         """Add derivations; those without times of their own are of iteration `time`."""
         if derived.consolidated:
             self.add(Run(derived.words, weights=plain(derived.weights)), time)
+            return
+        if not len(derived):
             return
         self.waiting += len(derived)
         if not derived.times.size:

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate, merge_runs, plain
-
-# Rows from which on what is added is consolidated at once.
-_LARGE = 1 << 16
 
 
 class Batch:
-    """Changes of counts of rows, added in any order."""
+    """Changes of counts of rows, added in any order; from `large` rows on, what is added is consolidated at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, large: int = DEFAULTS.large) -> None:
+        self._limit = large
         self._small: list[tuple[Words, Weights]] = []
         self._large: list[Run] = []
         self.size = 0
@@ -23,7 +22,7 @@ class Batch:
     def add(self, words: Words, weights: Weights) -> None:
         """Add rows with weights (empty: all one); large batches are consolidated at once to save memory."""
         self.size += words.shape[1]
-        if words.shape[1] >= _LARGE:
+        if words.shape[1] >= self._limit:
             rows, sums = consolidate(words, weights)
             self._keep(Run(rows, weights=plain(sums)))
         else:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deltic.algebra.indexed import IndexedZSet
 from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Totals
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
-from deltic.circuit.types import Schema
-
-Row = tuple[Any, ...]
-Rows = ZSet[Row]
+from deltic.circuit.oracle.pointwise import Inputs, Rows, means
+from deltic.circuit.types import Schema, ZSetType
 
 
 def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
@@ -40,3 +39,14 @@ def _totals(pairs: Iterable[tuple[Any, int]]) -> Totals:
     for value, weight in pairs:
         totals[value] += weight
     return {value: weight for value, weight in totals.items() if weight}
+
+
+@means(ops.Aggregate)
+def _aggregate(op: ops.Aggregate, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    return aggregate(op, inputs[0], types[0].schema)
+
+
+@means(ops.AggregateDelta)
+def _aggregate_delta(op: ops.AggregateDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    old, delta = inputs
+    return aggregate(op, old + delta, types[0].schema) - aggregate(op, old, types[0].schema)

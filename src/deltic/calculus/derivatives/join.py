@@ -1,0 +1,58 @@
+"""The join: a sum with one change in each term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.calculus.derivatives.table import Cost, Views, derivative
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Node
+
+Pair = tuple[int, int]
+"""The nodes of a value before its change, and of the change."""
+
+
+@derivative(
+    ops.Join,
+    "Σᵢ a₁' ⋈ … ⋈ Δaᵢ ⋈ … ⋈ aₙ, new before i and old after",
+    "DBSP Thm 4.5",
+    "linear in each input",
+    "each input, sorted by what the others share with it",
+    Cost.MATCHES,
+)
+def join_delta(op: ops.Join, node: Node, views: Views) -> int:
+    """One delta query for each input; nothing is joined in full."""
+    return joined(views, [(views.old(n), views.delta(n)) for n in node.inputs])
+
+
+@derivative(
+    ops.JoinDelta,
+    "Σᵢ ((a₁ + d₁) ⋈ … ⋈ dᵢ ⋈ … ⋈ aₙ)^Δ",
+    "DBSP Thm 4.5",
+    "a sum of joins",
+    "each input, sorted by what the others share with it",
+    Cost.MATCHES,
+)
+def join_delta_delta(op: ops.JoinDelta, node: Node, views: Views) -> int:
+    """The change of each term of the change: inputs before the changed one are sums of a value and its change."""
+    pairs = [(views.old(n), views.delta(n)) for n in node.inputs]
+    olds, deltas = pairs[::2], pairs[1::2]
+    news = [added(views, *both) for both in zip(olds, deltas, strict=True)]
+    terms = [joined(views, [*news[:i], delta, *olds[i + 1 :]]) for i, delta in enumerate(deltas)]
+    return views.builder.add(ops.Plus(), *terms)
+
+
+def joined(views: Views, pairs: Sequence[Pair]) -> int:
+    """The change of a join."""
+    return views.builder.add(ops.JoinDelta(), *flat(pairs))
+
+
+def added(views: Views, one: Pair, other: Pair) -> Pair:
+    """The sum of two values, and of their changes."""
+    old, delta = (views.builder.add(ops.Plus(), *parts) for parts in zip(one, other, strict=True))
+    return old, delta
+
+
+def flat(pairs: Sequence[Pair]) -> list[int]:
+    """The inputs of an operator on values and their changes."""
+    return [number for pair in pairs for number in pair]

@@ -1,0 +1,20 @@
+"""A filter keeps the rows for which its predicate is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.circuit import operators as ops
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.oracle.pointwise import Inputs, Rows, means
+from deltic.circuit.types import ZSetType
+
+
+@means(ops.Filter)
+def filter_(op: ops.Filter, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """The rows for which the predicate is neither false nor NULL."""
+    schema = types[0].schema
+    result: Rows = inputs[0].filter(
+        lambda row: evaluate(op.predicate, dict(zip(schema.names, row, strict=True)), schema.types) is True
+    )
+    return result

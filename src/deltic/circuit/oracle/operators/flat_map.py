@@ -1,0 +1,25 @@
+"""A flatmap generates rows of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.circuit import operators as ops
+from deltic.circuit.generators import generate
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
+from deltic.circuit.types import ZSetType
+
+
+@means(ops.FlatMap)
+def flat_map(op: ops.FlatMap, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """Each row once for every value that is generated for it."""
+    schema = types[0].schema
+
+    def extended(row: Row) -> list[Row]:
+        named = dict(zip(schema.names, row, strict=True))
+        arguments = [evaluate(e, named, schema.types) for e in op.expressions]
+        return [(*row, value) for value in generate(op.generator, arguments)]
+
+    result: Rows = inputs[0].flat_map(extended)
+    return result

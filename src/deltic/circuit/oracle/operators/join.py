@@ -1,0 +1,50 @@
+"""A join, and its change by definition of the terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
+from deltic.circuit.types import ZSetType
+
+Names = tuple[str, ...]
+
+
+@means(ops.Join)
+def join(op: ops.Join, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """The natural join of all inputs, one after the other."""
+    result: Rows = inputs[0]
+    names = types[0].schema.names
+    for rows, type_ in zip(inputs[1:], types[1:], strict=True):
+        result, names = _natural_join(result, names, rows, type_.schema.names)
+    return result
+
+
+@means(ops.JoinDelta)
+def join_delta(op: ops.JoinDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """Σᵢ (a₁ + Δa₁) ⋈ … ⋈ Δaᵢ ⋈ … ⋈ aₙ."""
+    olds, deltas = inputs[::2], inputs[1::2]
+    news = [old + delta for old, delta in zip(olds, deltas, strict=True)]
+    total: Rows = ZSet()
+    for i, delta in enumerate(deltas):
+        total = total + join(ops.Join(), [*news[:i], delta, *olds[i + 1 :]], types[1::2])
+    return total
+
+
+def _natural_join(left: Rows, left_names: Names, right: Rows, right_names: Names) -> tuple[Rows, Names]:
+    shared = [n for n in left_names if n in right_names]
+    extra = [i for i, n in enumerate(right_names) if n not in left_names]
+    joined = left.join(
+        right,
+        picker([left_names.index(n) for n in shared]),
+        picker([right_names.index(n) for n in shared]),
+        lambda row, other: row + tuple(other[i] for i in extra),
+    )
+    return joined, left_names + tuple(right_names[i] for i in extra)
+
+
+def picker(positions: Sequence[int]) -> Callable[[Row], Row]:
+    """What gives the values of a row at these positions."""
+    return lambda row: tuple(row[i] for i in positions)

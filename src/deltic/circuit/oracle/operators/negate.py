@@ -1,0 +1,16 @@
+"""Negation turns the sign of each weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.circuit import operators as ops
+from deltic.circuit.oracle.pointwise import Inputs, Rows, means
+from deltic.circuit.types import ZSetType
+
+
+@means(ops.Negate)
+def negate(op: ops.Negate, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    """The rows with the other sign."""
+    result: Rows = -inputs[0]
+    return result

@@ -1,0 +1,22 @@
+"""Operators that pass on what they are given: sinks, the ends of cycles, components of bundles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deltic.circuit import operators as ops
+from deltic.circuit.oracle.pointwise import Inputs, Rows, Value, means
+
+
+@means(ops.Component)
+def component(op: ops.Component, inputs: Inputs, types: Any) -> Rows:
+    """One relation of a bundle."""
+    found: Rows = inputs[0][op.name]
+    return found
+
+
+@means(ops.Sink)
+@means(ops.Close)
+def port(op: ops.Sink | ops.Close, inputs: Inputs, types: Any) -> Value:
+    """What it is given."""
+    return inputs[0]

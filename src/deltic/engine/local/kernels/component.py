@@ -1,0 +1,130 @@
+"""The tables of a recursive component whose iterations run in compiled code, and what these columns hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from deltic.engine.local.kernels.memory import array_i64, table_i64
+from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, Words1, Words2
+
+Levels = npt.NDArray[np.int64]
+
+# Columns of `relations`: the words of a row; the first arrangement, and how many there are beside the last, which holds
+# the counts; the queries that follow the relation; those that search for its lost rows; and the arrangement of what
+# they found.
+R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND, R_COLUMNS = range(9)
+# Columns of `arrangements`: the words of a row; its immutable runs in `base`, and their greatest time; how its rows are
+# made from canonical ones, in `moves`; and its runs at the start of the epoch.
+A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT, A_COLUMNS = range(9)
+# Columns of `moves`: word, shift and mask of a column in the canonical row, word and shift in the arrangement's.
+M_WORD, M_SHIFT, M_MASK, M_TO_WORD, M_TO_SHIFT, M_COLUMNS = range(6)
+# Columns of `queries`: the relation of the head; the sign; the atoms after the change; the packed query, see `query`,
+# and its fingers, by address and length; and what it did so far.
+Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_PACKED, Q_LENGTH, Q_FINGERS, Q_FINGER_COUNT = range(8)
+Q_CHANGED, Q_DERIVED, Q_VISITED, Q_COLUMNS = range(8, 12)
+# Columns of `atoms`: the arrangement, which version of it is read, and whether its times count.
+T_ARRANGEMENT, T_VERSION, T_TIMED, T_COLUMNS = range(4)
+# Versions of an arrangement: without the change of the present iteration, with it, and as it was before the epoch.
+WITHOUT, WITH, START = range(3)
+
+
+class Component(NamedTuple):
+    """Relations, arrangements, those of lower relations too, descriptors of their runs in `base`, queries and atoms.
+
+    What changes of each arrangement is in `levels` and `spares`, see `overlay`.
+    """
+
+    relations: Table
+    arrangements: Table
+    base: Table
+    moves: Table
+    queries: Table
+    atoms: Table
+    levels: Levels
+    spares: Levels
+
+
+class Log(NamedTuple):
+    """Every row that was asserted or retracted: its relation, its words, uint64[n, widest], and the sign."""
+
+    relations: Ints
+    rows: Words2
+    signs: Ints
+
+
+class Scratch(NamedTuple):
+    """Memory to work in; nothing in it outlasts a call.
+
+    `runs` and `ranges` take the runs of a query's atoms, and which belong to each; `words`, `times` and `weights` the
+    derivations that a search hands over; `taken`, uint64[n, widest], and `changes` what waited for an iteration, and
+    `starts` int64[R + 1] where the entries of each relation begin.
+    """
+
+    runs: Table
+    ranges: Table
+    words: Words1
+    times: Times
+    weights: Weights
+    taken: Words2
+    changes: Ints
+    starts: Ints
+
+
+def addresses(*groups: Sequence[npt.NDArray[Any]]) -> Table:
+    """Where the arrays of a Component, a Log and a Scratch are, int64[., 3]: address and shape, as `unpack` takes them.
+
+    Kernels take this one table instead of all arrays: looking at the types of so many would cost more than small
+    iterations do, and so would counting the references to arrays that the caller keeps alive in any case.
+    """
+    arrays = [array for group in groups for array in group]
+    return np.array([(a.ctypes.data, a.shape[0], a.size // max(1, a.shape[0])) for a in arrays], np.int64)
+
+
+@njit(cache=True)
+def _table(found: Table, i: Int) -> Table:
+    table: Table = table_i64(found[i, 0], found[i, 1], found[i, 2])
+    return table
+
+
+@njit(cache=True)
+def _levels(found: Table, i: Int, levels: Int, fields: Int) -> Levels:
+    cube: Levels = array_i64(found[i, 0], found[i, 1] * found[i, 2]).reshape((found[i, 1], levels, fields))
+    return cube
+
+
+@njit(cache=True)
+def _vector(found: Table, i: Int) -> Ints:
+    vector: Ints = array_i64(found[i, 0], found[i, 1])
+    return vector
+
+
+@njit(cache=True)
+def unpack(found: Table) -> tuple[Component, Log, Scratch]:
+    """The arrays at these addresses."""
+    component = Component(
+        _table(found, 0),
+        _table(found, 1),
+        _table(found, 2),
+        _table(found, 3),
+        _table(found, 4),
+        _table(found, 5),
+        _levels(found, 6, 3, 5),
+        _levels(found, 7, 2, 3),
+    )
+    log = Log(_vector(found, 8), _table(found, 9).view(np.uint64), _vector(found, 10))
+    scratch = Scratch(
+        _table(found, 11),
+        _table(found, 12),
+        _vector(found, 13).view(np.uint64),
+        array_i64(found[14, 0], (found[14, 1] + 1) // 2).view(np.int32)[: found[14, 1]],
+        _vector(found, 15),
+        _table(found, 16).view(np.uint64),
+        _vector(found, 17),
+        _vector(found, 18),
+    )
+    return component, log, scratch
