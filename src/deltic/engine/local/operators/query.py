@@ -178,7 +178,9 @@ class Evaluation:
         try:
             for derived in found:
                 environment.section.check()
-                if bound.segment.compute is None or not len(derived):
+                if not len(derived):
+                    continue
+                if bound.segment.compute is None:
                     yield derived
                 else:
                     yield from self._compute(index, derived, recursive, now, version)
