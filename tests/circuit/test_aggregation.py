@@ -45,8 +45,9 @@ CALLS = (
 def selected(function, column):
     """The call in DuckDB's SQL, of the type that it has here."""
     types = {"n": "BIGINT", "f": "DOUBLE", "s": "VARCHAR"}
-    type_ = {"count": "BIGINT", "mean": "DOUBLE"}.get(function, types[column])
-    return f"CAST({'avg' if function == 'mean' else function}({column}) AS {type_}) AS {function}_{column}"
+    type_ = {"count": "BIGINT", "count_distinct": "BIGINT", "mean": "DOUBLE"}.get(function, types[column])
+    called = {"mean": f"avg({column})", "count_distinct": f"count(DISTINCT {column})"}
+    return f"CAST({called.get(function, f'{function}({column})')} AS {type_}) AS {function}_{column}"
 
 
 SELECTED = ", ".join(selected(function, column) for column, functions in OF.items() for function in functions)
@@ -175,3 +176,9 @@ def test_the_text_form_reads_back():
     assert parse_circuit(str(circuit)) == circuit
     with pytest.raises(ProgramError, match="is not function"):
         parse_circuit(str(circuit).replace("[k, count(*) AS rows", "[count(*) AS rows, k"))
+
+
+def test_different_values_are_counted_once():
+    nan = math.nan
+    assert value("count_distinct", [(1.0, 2), (2.0, 1), (3.0, -1), (0.0, 1), (-0.0, 1)]) == 3
+    assert value("count_distinct", [(nan, 1), (float("nan"), 1), (1.0, 1)]) == 2

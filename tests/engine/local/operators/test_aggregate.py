@@ -253,3 +253,15 @@ def test_the_next_least_text_is_found_without_a_look_at_the_whole_group():
         visited.append(driver.apply({"x": [(rows[0], -1)]}).rows_visited)
     assert visited[1] <= visited[0] + 5
     assert visited[0] < 50
+
+
+def test_a_change_of_different_values_looks_at_what_changed():
+    """Each value counts as long as one of its rows is there."""
+    builder = CircuitBuilder()
+    source = builder.add(ops.Source("x", ROWS))
+    calls = (ops.AggregateCall("count_distinct", "b", "n"),)
+    builder.add(ops.Sink("v"), builder.add(ops.Aggregate(("a",), calls), source))
+    first = frozenset((0, b, float(i), 0, "x") for b in range(3) for i in range(2))
+    less = first - {(0, 1, 0.0, 0, "x")}
+    run = [{"x": first}, {"x": less}, {"x": less - {(0, 1, 1.0, 0, "x")}}, {"x": frozenset()}]
+    assert first_disagreement(builder.build(), run) is None
