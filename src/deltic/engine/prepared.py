@@ -26,12 +26,12 @@ class Prepared:
         self._end: dict[str, Callable[[], None]] | None = {"commit": commit, "abort": abort}
 
     def commit(self) -> EpochResult:
-        """Let the epoch be part of the state."""
+        """Make the epoch part of the state."""
         self._finish("commit")
         return self.result
 
     def abort(self) -> None:
-        """Let the state be what it was before."""
+        """Restore the state of before."""
         self._finish("abort")
 
     @property

@@ -45,7 +45,7 @@ def in_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
 
 
 def through_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
-    """The error about an operator of a recursion by which a row can take another one's ground away."""
+    """The error about an operator of a recursion by which a row can take away what another row is derived from."""
     return UnsupportedError(
         f"local engine: %{number} {operator.label} of a fixpoint's body takes rows away that depend on the recursion "
         f"itself, whose iterations would not be final; {_INTERPRETER}"

@@ -31,10 +31,8 @@ def component_of(
         if base is not None:
             bases.append(Evaluation(plan(base), of_rule.domains, of_rule.environment))
         elif strategy is Strategy.ELASTIC:
-            # Row by row, all variables of a lost row bound first. The filter of [ELA §4.2], where each variable of lost
-            # rows is met with the atoms that have it, in the order of the body, took 2.1 and 2.3 times as long on Galen
-            # (1,000 and 10,000 rows deleted, 0.5 and 1.7 million lost: 13.9 s for 6.6 s, 38.1 s for 16.7 s):
-            # intersections find few candidates where several variables are bound.
+            # Row by row, all variables of a lost row bound first: then intersections find few candidates. The filter
+            # of [ELA §4.2] would bind one variable of all lost rows after the other, in the order of the body.
             search, domains = search_of(rule, of_rule.domains, states[rule.head].domains)
             orders = {name: tuple(states[name].by_order) for name in relations}
             found = plan_within_orders(search, orders)

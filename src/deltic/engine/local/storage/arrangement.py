@@ -56,7 +56,7 @@ class Arrangement:
             self.runs = (*self.runs, run)
 
     def compact(self) -> None:
-        """Let the change be past: merge its run into the others, each at least twice as large as the next."""
+        """End the change: merge its run into the others, each at least twice as large as the next."""
         if len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
             self.runs = add_runs(self.runs[:-1], self.runs[-1])
         self.before = self.runs

@@ -30,7 +30,7 @@ def encode_batch(table: str, given: Changed, state: State, interner: Interner) -
 
 
 def make_room(state: State, columns: Sequence[Values]) -> None:
-    """Let the relation's domains include the values of a batch; layouts are stale until they are packed anew."""
+    """Make the relation's domains include the values of a batch; layouts are stale until they are packed anew."""
     for values, domain in zip(columns, state.domains, strict=True):
         if values.size:
             domain.include(int(values.min()), int(values.max()))

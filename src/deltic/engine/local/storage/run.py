@@ -90,7 +90,7 @@ def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDA
 
 
 def _address(array: npt.NDArray[Any]) -> int:
-    """Where the elements are; `array.ctypes.data`, four times as fast."""
+    """Where the elements are; as `array.ctypes.data`, without making an object for it."""
     address: int = array.__array_interface__["data"][0]
     return address
 

@@ -171,7 +171,7 @@ class State:
         return store.runs[-1] if run is self._appended and len(run) else store.arrange(self.layout, run)
 
     def compact(self) -> None:
-        """Let the change be past."""
+        """End the change: the state before it is given up."""
         self._appended = None
         for store in self.by_order.values():
             store.compact()
