@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import random
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
@@ -182,3 +184,33 @@ def test_different_values_are_counted_once():
     nan = math.nan
     assert value("count_distinct", [(1.0, 2), (2.0, 1), (3.0, -1), (0.0, 1), (-0.0, 1)]) == 3
     assert value("count_distinct", [(nan, 1), (float("nan"), 1), (1.0, 1)]) == 2
+
+
+D = Type.decimal(38, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "type_", "values", "expected"),
+    [
+        ("sum", Type.INT8, [100, 100], -56),
+        ("sum", Type.UINT16, [2**16 - 1, 2], 1),
+        ("sum", Type.FLOAT32, [0.5, 2.0**30], 2.0**30),
+        ("sum", D, [Decimal("1e30"), Decimal("0.01")], Decimal(f"1{0:030}.01")),
+        ("sum", D, [Decimal(10**36 - 1), Decimal(1)], None),
+        ("mean", D, [Decimal("0.10"), Decimal("0.20")], 0.15),
+        ("min", Type.array(Type.INT64.or_null), [(1,), (None, 3)], (None, 3)),
+        ("max", Type.BINARY, [b"a", b"\xff"], b"\xff"),
+        ("max", Type.DATE, [date(2026, 1, 1), date(1, 1, 1)], date(2026, 1, 1)),
+        ("count", Type.map(Type.STRING, Type.INT64), [(), (("a", 1),)], 2),
+    ],
+)
+def test_values_of_other_types(function, type_, values, expected):
+    schema = Schema((Column("x", type_, nullable=True),))
+    call = ops.Aggregate((), (ops.AggregateCall(function, "x", "y"),))
+    rows = ZSet([((value,), 1) for value in values] + [((None,), 3)])
+    assert list(aggregate(call, rows, schema)) == [((expected,), 1)]
+
+
+def test_what_has_no_order_has_no_least_value():
+    assert not ACCUMULATORS["min"].takes(Type.array(Type.map(Type.STRING, Type.INT64)))
+    assert not ACCUMULATORS["sum"].takes(Type.DATE)

@@ -18,6 +18,9 @@ class Min(Accumulator):
     picks = True
     keeps = "all values in order, and which one it is"
 
+    def takes(self, type_: Type) -> bool:
+        return type_.is_ordered
+
     def value(self, totals: Totals, type_: Type) -> Any:
         there = present(totals)
         return plain(min(there, key=in_order)) if there else None
