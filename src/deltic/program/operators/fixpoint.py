@@ -62,7 +62,7 @@ def _change(scope: Scope, number: int) -> int:
 
 
 def check_monotone(body: Circuit) -> None:
-    """Refuse a recursion in which a row can take away what another row is derived from: iterations would not be final."""
+    """Refuse a recursion in which a row can take away what another is derived from: iterations would not be final."""
     recursive: set[int] = set()
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback) or recursive.intersection(node.inputs):
