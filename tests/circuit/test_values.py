@@ -14,7 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.circuit.types import Column, Type
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.reading import parse_circuit
+from deltic.circuit.types import Column, Schema, Type
 from deltic.circuit.values import from_arrow, in_order, of_python, to_arrow
 from deltic.pipeline.spark import to_dataframe
 from tests.circuit.random_values import TYPES, bits, nullable
@@ -32,6 +35,16 @@ def test_values_come_back_from_arrow(data):
     column.validate(full=True)
     assert list(map(bits, from_arrow(column, type_))) == list(map(bits, values))
     assert len({hash(value) for value in values}) <= len(values)
+
+
+@given(st.data())
+def test_values_come_back_from_the_text_of_a_constant(data):
+    columns = tuple(Column(f"c{i}", data.draw(TYPES), nullable=True) for i in range(data.draw(st.integers(1, 2))))
+    rows = data.draw(st.lists(st.tuples(*(nullable(c.value_type) for c in columns)), max_size=2))
+    builder = CircuitBuilder()
+    builder.add(ops.Sink("v"), builder.add(ops.Constant(Schema(columns), tuple(rows))))
+    (constant, _) = parse_circuit(str(builder.build())).operators
+    assert list(map(bits, constant.rows)) == list(map(bits, rows))
 
 
 # Each line is in Spark's ascending order; equal values share a tuple.

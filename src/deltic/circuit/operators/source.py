@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, ClassVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import EdgeType, Schema, ZSetType
+from deltic.circuit.values.text import to_literal
 from deltic.circuit.words import word
 
 
@@ -49,12 +49,12 @@ class Constant(Operator):
         return ZSetType(self.schema, len(set(self.rows)) == len(self.rows), depth)
 
     def arguments(self) -> str:
-        return "{" + ", ".join("(" + ", ".join(map(_written, row)) + ")" for row in self.rows) + "}"
+        return "{" + ", ".join(f"({self._written(row)})" for row in self.rows) + "}"
 
-
-def _written(value: Any) -> str:
-    """A value as Python writes it; a date or a timestamp as a text in ISO 8601, as the column's type tells them."""
-    return repr(value.isoformat() if isinstance(value, date) else value)
+    def _written(self, row: tuple[Any, ...]) -> str:
+        if len(row) != len(self.schema):
+            return ", ".join(map(repr, row))
+        return ", ".join(repr(to_literal(value, c.type)) for value, c in zip(row, self.schema, strict=True))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import EdgeType, Type, ZSetType
 from deltic.circuit.words import word
 
-TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP_NTZ)
+TIMESTAMPS = (Type.INT64, Type.UINT64, Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,14 @@
-"""The reader of constants: rows as Python writes them, dates and timestamps as texts."""
+"""The reader of constants: rows of literals as Python writes them."""
 
 from __future__ import annotations
 
 import ast
-from datetime import date, datetime
 from typing import Any
 
 from deltic.circuit import operators as ops
 from deltic.circuit.reading.line import Line
 from deltic.circuit.types import Schema, Type
+from deltic.circuit.values.text import of_literal
 
 
 def read_constant(line: Line) -> ops.Constant:
@@ -23,15 +23,12 @@ def read_constant(line: Line) -> ops.Constant:
 
 
 def _row(written: ast.expr, schema: Schema) -> tuple[Any, ...]:
-    values = written.elts if isinstance(written, ast.Tuple) else [written]
+    whole = len(schema) == 1 and schema.columns[0].type.is_composite
+    values = written.elts if isinstance(written, ast.Tuple) and not whole else [written]
     types = [column.type for column in schema] if len(schema) == len(values) else [Type.STRING] * len(values)
-    return tuple(_value(ast.literal_eval(_Infinite().visit(v)), type_) for v, type_ in zip(values, types, strict=True))
-
-
-def _value(value: Any, type_: Type) -> Any:
-    """A constant of a column; dates and timestamps are written as texts."""
-    times = {Type.DATE: date.fromisoformat, Type.TIMESTAMP_NTZ: datetime.fromisoformat}
-    return times[type_](value) if type_ in times and isinstance(value, str) else value
+    return tuple(
+        of_literal(ast.literal_eval(_Infinite().visit(v)), type_) for v, type_ in zip(values, types, strict=True)
+    )
 
 
 class _Infinite(ast.NodeTransformer):
