@@ -59,6 +59,12 @@ class Driver:
         """The changes of the views in an epoch, as {view: {row: weight}}."""
         return {name: dict(from_arrow(t)) for name, t in self.apply(changes, conflicts).changes.items()}
 
+    def extend(self, program: str | Circuit) -> dict[str, dict[tuple, int]]:
+        """Go on with another program: the changes of the views that it makes."""
+        self.circuit = program if isinstance(program, Circuit) else lower(check([parse(program)]))
+        self.schemas = {name: source.schema for name, source in sources_of(self.circuit).items()}
+        return {name: dict(from_arrow(t)) for name, t in self.engine.extend(self.circuit).changes.items()}
+
     def insert(self, **rows: Iterable[tuple]) -> EpochResult:
         return self.apply({name: [(row, 1) for row in table] for name, table in rows.items()})
 

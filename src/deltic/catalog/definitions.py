@@ -20,7 +20,8 @@ WEIGHT = "__weight__"
 class Table:
     """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
 
-    `key` are the columns that no two rows agree in, none where no key was declared. `place` is where it was declared.
+    `key` are the columns that tell its rows apart, none where no key was declared; whether they do is not checked yet.
+    `place` is where it was declared.
     Raises CatalogError for a name, a column or a key that no table can have.
     """
 

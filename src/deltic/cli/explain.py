@@ -37,7 +37,10 @@ def explain_command(program: Path, view: str | None, form: ExplainFormat, full: 
 
 
 def _text(pipeline: Pipeline, view: str | None, full: bool) -> str:
-    return "\n\n".join(pipeline.explain(name, full) for name in ([view] if view else pipeline.views))
+    if view:
+        return pipeline.explain(view, full)
+    lines = [f"  {line}" for line in str(pipeline.catalog).splitlines()]
+    return "\n\n".join(["\n".join(["catalog:", *lines]), *(pipeline.explain(name, full) for name in pipeline.views)])
 
 
 def _drawing(pipeline: Pipeline, view: str | None, form: ExplainFormat) -> str:

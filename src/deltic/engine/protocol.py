@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -52,9 +52,14 @@ class Extension:
     built: tuple[str, ...] = ()
     """Relations that were computed from the whole of what they read."""
     kept: tuple[str, ...] = ()
-    """Relations that stayed, with their state; those that read another one which changed were updated by its change."""
+    """Relations that stayed, with their state."""
     dropped: tuple[str, ...] = ()
     """Relations whose state is gone."""
+
+    def of(self, relations: Collection[str]) -> Extension:
+        """What was made of some relations."""
+        built, kept = (tuple(name for name in names if name in relations) for names in (self.built, self.kept))
+        return Extension(built, kept)
 
     def __str__(self) -> str:
         parts = {"built": self.built, "kept": self.kept, "dropped": self.dropped}

@@ -75,7 +75,7 @@ class ReferenceEngine(Engine):
         other._interpreter.adopt(self._interpreter)
         other.epoch, other.token = self.epoch + 1, self.token
         for name in other._sources.keys() & self._sources.keys():
-            if other._sources[name].schema == self._sources[name].schema:
+            if other._sources[name] == self._sources[name]:
                 other._sums[name] = self._sums[name]
         for name in other._views.keys() & self._views.keys():
             if other._schema(name) == self._schema(name):

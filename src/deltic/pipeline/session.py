@@ -35,16 +35,20 @@ class Pipeline:
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
     "normalize" makes it a no-op, "trust" does not look.
 
-    The rest is about recursive views. `strategy` says what is kept beside their rows: "nested" counts derivations at
-    every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone, which takes
-    less memory, and searches again for what deletions take away; "full" counts nothing and computes the views anew
-    in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually recursive with;
-    the others are "nested". `refresh` is "auto": an update that has taken longer than the fraction `switch` of the last
-    bootstrap goes on only if earlier updates show that the whole of it will take less than a bootstrap; else it is
-    abandoned, and the recursion computed anew; "incremental": never computed anew; "incremental strict": moreover a
-    program with an operator that has no derivative is refused; or "full": always computed anew. A transaction with a
-    recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than `iteration_limit` iterations is
-    rejected with an IterationLimitError.
+    Tables and views are one namespace, the `catalog`. `datalog`, `table` and `view` add to it, `replace` and `drop`
+    change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A name
+    gives the relation to read, `pipeline["reaches"]`; `in`, `list` and `len` are about these names.
+
+    The other parameters are about recursive views. `strategy` says what is kept beside their rows: "nested" counts
+    derivations at every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone,
+    which takes less memory, and searches again for what deletions take away; "full" counts nothing and computes the
+    views anew in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually
+    recursive with; the others are "nested". `refresh` is "auto": an update that has taken longer than the fraction
+    `switch` of the last bootstrap goes on only if earlier updates show that the whole of it will take less than a
+    bootstrap; else it is abandoned, and the recursion computed anew; "incremental": never computed anew; "incremental
+    strict": moreover a program with an operator that has no derivative is refused; or "full": always computed anew. A
+    transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
+    `iteration_limit` iterations is rejected with an IterationLimitError.
 
     One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction within a moment,
     and leaves the state before it.
@@ -93,8 +97,8 @@ class Pipeline:
         `columns` maps names to types: names of types (with a question mark where a column may be NULL), Python
         classes, types of Arrow, or `deltic.circuit.types.Type` for decimals, arrays, structs and maps; an Arrow schema
         does as well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
-        the columns that tell rows apart: a transaction after which two rows agree in all of them is rejected.
-        Raises CatalogError.
+        the columns that tell rows apart: they are never NULL, and the table is a set. The catalog shows them; that no
+        two rows agree in them is not checked yet. Raises CatalogError.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         table = Table(name, schema_of(name, columns), keys, bag)

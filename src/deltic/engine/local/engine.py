@@ -73,6 +73,7 @@ class LocalEngine(Engine):
         self._components: tuple[ComponentReport, ...] = ()
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
+        self.extension: Extension | None = None
         self.section = CriticalSection()
         """What keeps other threads and interrupts from the state while a method works on it."""
         self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store())
@@ -80,7 +81,7 @@ class LocalEngine(Engine):
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
         """Be ready to run a program over the relations of a store, and those that are new."""
         self.circuit, self.program, self.store = circuit, program, store
-        bags = [op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set]
+        bags = [table for table, is_set in _are_sets(circuit).items() if not is_set]
         store.define(program, self._value_of, bags)
         self.states = store.states
         self._environment = Environment(
@@ -103,9 +104,9 @@ class LocalEngine(Engine):
         self._constants = [s for s in self.states.values() if is_constant(s)]
 
     def _strategies_of(self, program: Program) -> Strategies:
-        """How the recursions of a program are maintained."""
-        sinks = program.sinks
-        return Strategies(self._strategy, {sinks[view]: s for view, s in self._chosen.items() if view in sinks})
+        """How the recursions of a program are maintained; a hidden view is a relation of that name."""
+        named = {view: program.sinks.get(view, view) for view in self._chosen}
+        return Strategies(self._strategy, {named[view]: strategy for view, strategy in self._chosen.items()})
 
     def _value_of(self, literal: exp.Expression) -> int:
         return value_of(literal, self.store.interner)
@@ -154,19 +155,28 @@ class LocalEngine(Engine):
         found, grown = None, set[Domain]()
         while found is None:
             found = other._try_epoch(partial(other._begin, self, new, kept), grown)
-            self._fit()
+            if found is None:
+                self._fit()
         other.store.end_epoch()
         other.epoch += 1
         dropped = tuple(name for name in self.program.relations if name not in kept.values())
-        extension = Extension(new, tuple(kept), dropped)
+        other.extension = Extension(new, tuple(kept), dropped)
         self.__dict__ = other.__dict__
         seconds = time.perf_counter() - started
-        return EpochResult(found[1], 0, self._environment.visits.rows, seconds, self._components, extension)
+        return EpochResult(found[1], 0, self._environment.visits.rows, seconds, self._components, self.extension)
 
     def _evolve(self, old: LocalEngine, circuit: Circuit, program: Program) -> dict[str, str]:
         """Be what goes on with another program, apart from the old engine: the relations that are kept."""
         strategies = self._strategies_of(program)
-        kept = kept_relations(old.program, program, lambda new, was: strategies.of(new) is old._strategies.of(was))
+        before = _are_sets(old.circuit)
+        changed = [
+            old.program.tables[t]
+            for t, is_set in _are_sets(circuit).items()
+            if before.get(t) is not is_set and t in before
+        ]
+        kept = kept_relations(
+            old.program, program, lambda new, was: strategies.of(new) is old._strategies.of(was), changed
+        )
         self._set_up(circuit, program, old.store.evolved((program.relations[new], was) for new, was in kept.items()))
         self.store.end_evolution()
         self._strata.adopt(old._strata, kept)
@@ -268,7 +278,11 @@ class LocalEngine(Engine):
     @exclusive
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
-        return tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
+        told = tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
+        if self.extension is None:
+            return told
+        concerned = self.extension.of(self.program.below(self.program.sinks[name]))
+        return f"{told}\n\nthe last change of definitions {concerned}"
 
     def _state(self, name: str, table: bool = False) -> State:
         sinks, tables = self.program.sinks, self.program.tables
@@ -278,3 +292,8 @@ class LocalEngine(Engine):
     def nbytes(self) -> int:
         """The memory of all runs, in bytes."""
         return self.store.nbytes
+
+
+def _are_sets(circuit: Circuit) -> dict[str, bool]:
+    """The tables, and which of them are sets."""
+    return {op.name: op.is_set for op in circuit.operators if isinstance(op, ops.Source)}

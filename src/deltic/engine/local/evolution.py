@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.kinds import Kind, kind_of
@@ -15,15 +15,19 @@ from deltic.program.program import Program, Stratum
 Same = Callable[[tuple[str, ...], tuple[str, ...]], bool]
 
 
-def kept_relations(old: Program, new: Program, is_maintained_alike: Same) -> dict[str, str]:
+def kept_relations(
+    old: Program, new: Program, is_maintained_alike: Same, changed: Collection[str] = ()
+) -> dict[str, str]:
     """The relations of the new program that the old one has, by name, with their names there.
 
-    They have the same fingerprint, so the same contents, and the engine keeps the same of them. A relation whose rows
-    are passed on, and not kept, has to pass all of them on when the one that it is passed on to is new.
+    They have the same fingerprint, so the same contents, and the engine keeps the same of them; nothing is kept of what
+    reads tables of the old program that are `changed`. A relation whose rows are passed on, and not kept, has to pass
+    all of them on when the one that it is passed on to is new.
     """
     named = defaultdict[str, list[str]](list)
     for name, relation in old.relations.items():
-        named[relation.fingerprint].append(name)
+        if not changed or old.below(name).isdisjoint(changed):
+            named[relation.fingerprint].append(name)
     kept: dict[str, str] = {}
     for stratum in new.strata:
         found = _counterparts(stratum, old, new, named)
