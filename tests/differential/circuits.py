@@ -1,21 +1,25 @@
 """Random well-formed circuits and random streams of changes for their sources.
 
 Everything is drawn from a `random.Random`, so that a seed names a case and hypothesis (`st.randoms`) can shrink one.
-A column's name determines its type and its few values: any two relations can be joined, and joins meet.
+A column's name determines its type and its few values: any two relations can be joined, and joins meet. In a `rich`
+shape there are columns of more types, extreme values among them, and columns that may be NULL.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, literal
+from deltic.circuit.expressions import column, is_not_null, is_null, literal, null
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.types import Column, Schema, Type
@@ -27,6 +31,31 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "d": (0, 1, 2),
 }
 TYPES = {"a": Type.INT64, "b": Type.INT64, "c": Type.STRING, "d": Type.INT64}
+NAMES = tuple(VALUES)
+VALUES |= {
+    "e": (False, True),
+    "f": (0.0, -0.5, math.inf, math.nan),
+    "g": (Decimal("-9.99"), Decimal("0.10"), Decimal("9.99")),
+    "h": (date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)),
+    "i": (-(2**63), -1, 0, 2**63 - 1),
+    "j": (0, 1, 2**64 - 1),
+    "k": ((), (None,), (0.0, math.nan)),
+    "l": (b"", b"\xff", b"a"),
+    "m": (-128, 0, 127),
+    "n": (Decimal(1 - 10**38), Decimal(0), Decimal(10**38 - 1)),
+}
+TYPES |= {
+    "e": Type.BOOLEAN,
+    "f": Type.FLOAT64,
+    "g": Type.decimal(3, 2),
+    "h": Type.DATE,
+    "i": Type.INT64,
+    "j": Type.UINT64,
+    "k": Type.array(Type.FLOAT64.or_null),
+    "l": Type.BINARY,
+    "m": Type.INT8,
+    "n": Type.decimal(38),
+}
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 Epoch = dict[str, Rows]
@@ -44,6 +73,8 @@ class Shape:
     aggregates: bool = True
     fixpoints: int = 2
     """How deep fixpoints may stand inside one another."""
+    rich: bool = False
+    """Columns of many types, some of which may be NULL."""
     plain_bodies: bool = False
     """Fixpoints import sets only, and their bodies negate nothing: what the local engine asks for."""
 
@@ -88,11 +119,11 @@ def random_circuit(rng: random.Random, shape: Shape = Shape()) -> Circuit:
     pool = _Pool(CircuitBuilder(), rng, shape)
     for i in range(rng.randint(1, 3)):
         is_set = not shape.bags or rng.random() < 0.6
-        schema = _schema(rng, rng.choice((1, 2, 2, 3)))
+        schema = _schema(rng, rng.choice((1, 2, 2, 3)), shape)
         pool.put(ops.Source(f"s{i}", schema, is_set), positive=is_set or not shape.signed)
     if rng.random() < 0.3:
-        schema = _schema(rng, rng.randint(0, 2))
-        rows = tuple(sorted({random_row(rng, schema) for _ in range(rng.randint(1, 3))}))
+        schema = _schema(rng, rng.randint(0, 2), shape)
+        rows = tuple(sorted({random_row(rng, schema) for _ in range(rng.randint(1, 3))}, key=repr))
         pool.put(ops.Constant(schema, rows), positive=True)
     for _ in range(rng.randint(2, shape.operators)):
         _grow(pool, shape.fixpoints)
@@ -101,13 +132,14 @@ def random_circuit(rng: random.Random, shape: Shape = Shape()) -> Circuit:
     return pool.builder.build()
 
 
-def _schema(rng: random.Random, arity: int) -> Schema:
-    return Schema(tuple(Column(n, TYPES[n]) for n in rng.sample(sorted(VALUES), arity)))
+def _schema(rng: random.Random, arity: int, shape: Shape) -> Schema:
+    names = rng.sample(sorted(VALUES), arity) if shape.rich else rng.sample(NAMES, arity)
+    return Schema(tuple(Column(n, TYPES[n], shape.rich and rng.random() < 0.6) for n in names))
 
 
 def random_row(rng: random.Random, schema: Schema) -> tuple[Any, ...]:
     """A row of the schema from the values of its columns' names."""
-    return tuple(rng.choice(VALUES[name]) for name in schema.names)
+    return tuple(None if c.nullable and rng.random() < 0.3 else rng.choice(VALUES[c.name]) for c in schema)
 
 
 def _grow(pool: _Pool, fixpoints: int) -> None:
@@ -122,9 +154,14 @@ def _grow(pool: _Pool, fixpoints: int) -> None:
 
 def _add_map(pool: _Pool) -> None:
     source = pool.pick()
-    columns = tuple(_schema(pool.rng, pool.rng.choice((0, 1, 1, 2, 2, 3))))
+    columns = tuple(_schema(pool.rng, pool.rng.choice((0, 1, 1, 2, 2, 3)), pool.shape))
+    _put_map(pool, source, columns)
+
+
+def _put_map(pool: _Pool, source: int, columns: tuple[Column, ...]) -> int:
+    """A map of the node to these columns."""
     expressions = tuple(random_expression(pool.rng, c, pool.schema(source)) for c in columns)
-    pool.put(ops.Map.of_defined(columns, expressions, pool.schema(source)), source)
+    return pool.put(ops.Map.of_defined(columns, expressions, pool.schema(source)), source)
 
 
 def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp.Expression:
@@ -132,7 +169,7 @@ def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp
     values = VALUES[wanted.name]
     fitting = [n for n in schema.names if TYPES[n] is wanted.type and (rng.random() < 0.8 or n == wanted.name)]
     if not fitting or rng.random() < 0.1:
-        return literal(rng.choice(values), wanted.type)
+        return _constant(rng, values, wanted)
     name = wanted.name if wanted.name in fitting and rng.random() < 0.5 else rng.choice(fitting)
     if wanted.type is not Type.INT64:
         return column(name)
@@ -144,6 +181,13 @@ def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp
     return exp.Mod(this=bounded, expression=literal(len(values), Type.INT64))
 
 
+def _constant(rng: random.Random, values: Sequence[Any], wanted: Column) -> exp.Expression:
+    """One of the values, or NULL; of types without literals always NULL."""
+    if wanted.type.is_composite or wanted.type is Type.BINARY or (wanted.nullable and rng.random() < 0.3):
+        return null(wanted.type)
+    return literal(rng.choice(values), wanted.type)
+
+
 def _add_filter(pool: _Pool) -> None:
     source = pool.pick()
     if len(pool.schema(source)):
@@ -153,10 +197,13 @@ def _add_filter(pool: _Pool) -> None:
 def random_predicate(rng: random.Random, schema: Schema) -> exp.Expression:
     """A comparison of a column with a literal or with another column of its type."""
     left = rng.choice(schema.columns)
+    if left.nullable and rng.random() < 0.3:
+        return rng.choice((is_null, is_not_null))(column(left.name))
     others = [c for c in schema if c.type is left.type and c is not left]
     right = column(rng.choice(others).name) if others and rng.random() < 0.4 else None
-    right = right or literal(rng.choice(VALUES[left.name]), left.type)
-    return rng.choice(COMPARISONS)(this=column(left.name), expression=right)
+    right = right or _constant(rng, VALUES[left.name], left)
+    kinds = (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ) if left.nullable else COMPARISONS
+    return rng.choice(kinds)(this=column(left.name), expression=right)
 
 
 def _add_join(pool: _Pool) -> None:
@@ -189,8 +236,7 @@ def _as_schema(pool: _Pool, number: int, schema: Schema) -> int:
     """The node, or a map of it that has the schema."""
     if pool.schema(number) == schema:
         return number
-    expressions = tuple(random_expression(pool.rng, c, pool.schema(number)) for c in schema)
-    return pool.put(ops.Map.of_defined(schema.columns, expressions, pool.schema(number)), number)
+    return _put_map(pool, number, schema.columns)
 
 
 def _add_negate(pool: _Pool) -> None:
@@ -213,7 +259,8 @@ def _add_aggregate(pool: _Pool) -> None:
         return  # in a body inside a body, what is imported may be recursive
     keys = sorted(pool.rng.sample([c.name for c in columns], pool.rng.randint(0, len(columns))))
     calls = []
-    for name in pool.rng.sample([n for n in TYPES if n not in keys], pool.rng.randint(0, 4 - len(keys))):
+    names = [n for n in (TYPES if pool.shape.rich else NAMES) if n not in keys]
+    for name in pool.rng.sample(names, pool.rng.randint(0, max(0, 4 - len(keys)))):
         read = [c.name for c in columns if c.type is TYPES[name]]
         functions = ("count", "sum", "min", "max") if TYPES[name] is Type.INT64 else ("min", "max")
         if read:
@@ -281,11 +328,11 @@ def _change(rng: random.Random, source: ops.Source, old: Rows, density: float, s
     """Delete a part of the old rows and insert new ones, about as many."""
     inserted = [random_row(rng, source.schema) for _ in range(round(6 * density * rng.random()))]
     if source.is_set:
-        removed = [row for row, _ in old.sorted_pairs() if rng.random() < density / 2]
+        removed = [row for row, _ in sorted(old, key=repr) if rng.random() < density / 2]
         return ZSet({row: 1 for row in inserted if row not in old} | dict.fromkeys(removed, -1))
     if signed:
         return ZSet((row, rng.choice((-2, -1, 1, 2))) for row in inserted)
-    lost = ZSet({row: -rng.randint(0, w) for row, w in old.sorted_pairs() if rng.random() < density})
+    lost = ZSet({row: -rng.randint(0, w) for row, w in sorted(old, key=repr) if rng.random() < density})
     return lost + ZSet((row, rng.randint(1, 2)) for row in inserted)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.expressions import is_literal, is_not_null, show
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.program.queries import Body, Term, as_expression, variable_of
 
@@ -28,10 +28,14 @@ def restrict(body: Body, condition: Term) -> list[Body]:
     predicate = as_expression(condition)
     if not any(predicate.find_all(exp.Column)):
         return [body] if evaluate(predicate, {}, {}) is True else []
-    if isinstance(predicate, exp.EQ):
-        left, right = (_term_of(side) for side in (predicate.this, predicate.expression))
-        return _equate(body, left, right)
-    return [replace(body, conditions=(*body.conditions, predicate))]
+    sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ | exp.NullSafeEQ) else ()
+    found = [body.infer(side) for side in sides]
+    if not found or found[0].type is not found[1].type:
+        return [replace(body, conditions=(*body.conditions, predicate))]
+    left, right = map(_term_of, sides)
+    if isinstance(predicate, exp.EQ) and all(value.nullable for value in found):
+        body = replace(body, conditions=(*body.conditions, is_not_null(as_expression(left).copy())))
+    return _equate(body, left, right)
 
 
 def _term_of(expression: exp.Expression) -> Term:
@@ -39,7 +43,7 @@ def _term_of(expression: exp.Expression) -> Term:
 
 
 def _equate(body: Body, left: Term, right: Term) -> list[Body]:
-    """The body under the condition that two terms are equal."""
+    """The body under the condition that two terms of one type are equal, or both NULL."""
     if left == right and (isinstance(left, int) or is_literal(left)):
         return [body]
     if not isinstance(left, int):
@@ -50,8 +54,7 @@ def _equate(body: Body, left: Term, right: Term) -> list[Body]:
         return [replace(body, equations=(*body.equations, (left, as_expression(right))))]
     if is_literal(left) and is_literal(as_expression(right)):
         return [body] if show(left) == show(as_expression(right)) else []
-    condition = exp.EQ(this=left.copy(), expression=as_expression(right).copy())
-    return [replace(body, conditions=(*body.conditions, condition))]
+    return [replace(body, conditions=(*body.conditions, body.equality(left, as_expression(right))))]
 
 
 def conjoin(a: Body, b: Body) -> list[Body]:

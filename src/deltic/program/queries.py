@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, is_literal, show
-from deltic.circuit.types import Type
+from deltic.circuit.expressions import column, infer, is_literal, show
+from deltic.circuit.types import ValueType
 
 
 class When(enum.Enum):
@@ -110,7 +110,8 @@ def show_term(term: Term) -> str:
 class Body:
     """A conjunction: atoms, atoms that must be absent, and conditions; `out` names its results.
 
-    An equation (v, e) asks that variable v equals the expression e, and binds v where nothing else does;
+    Terms are equal as the values of keys are: NULL equals NULL, and no more is meant by two atoms that share a variable
+    or by an equation (v, e), which asks that variable v equals the expression e, and binds v where nothing else does.
     `names` are what a reader calls the variables.
     """
 
@@ -120,11 +121,23 @@ class Body:
     conditions: tuple[exp.Expression, ...] = ()
     equations: tuple[tuple[int, exp.Expression], ...] = ()
     out: dict[str, Term] = field(default_factory=dict)
-    types: dict[int, Type] = field(default_factory=dict)
+    types: dict[int, ValueType] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
 
+    def infer(self, expression: exp.Expression) -> ValueType:
+        """The type of an expression over the variables, and whether it may be NULL."""
+        return infer(expression, {variable_name(v): value for v, value in self.types.items()})
+
+    def equality(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
+        """That two expressions are equal, or both NULL."""
+        may_be_null = self.infer(left).nullable and self.infer(right).nullable
+        return (exp.NullSafeEQ if may_be_null else exp.EQ)(this=left.copy(), expression=right.copy())
+
     def substitute(self, variable: int, term: Term) -> Body:
-        """The body with a variable replaced by another one or by a literal."""
+        """The body with a variable replaced by another one or by a literal; NULL, if both may be that."""
+        types = dict(self.types)
+        if isinstance(term, int) and not types[variable].nullable:
+            types[term] = types[variable]
         mapping = {variable_name(variable): term}
 
         def in_term(t: Term) -> Term:
@@ -142,6 +155,7 @@ class Body:
             conditions=(*(as_expression(in_term(c)) for c in self.conditions), *ground),
             equations=tuple((v, e) for v, e in equations if isinstance(v, int)),
             out={name: in_term(t) for name, t in self.out.items()},
+            types=types,
         )
 
 

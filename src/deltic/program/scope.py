@@ -112,7 +112,7 @@ class Scope:
         return Body(
             atoms=(Atom(relation, When.OLD, tuple(variables)),),
             out=dict(zip(schema.names, variables, strict=True)),
-            types=dict(zip(variables, (c.type for c in schema), strict=True)),
+            types=dict(zip(variables, (c.value_type for c in schema), strict=True)),
         )
 
     def declare(self, wanted: str, number: int, definition: Definition) -> str:

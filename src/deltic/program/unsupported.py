@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
-from deltic.circuit.types import Schema
 from deltic.errors import UnsupportedError
 
 _INTERPRETER = "deltic.circuit.oracle.interpreter.Interpreter runs it, slowly"
@@ -50,10 +49,3 @@ def through_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
         f"local engine: %{number} {operator.label} of a fixpoint's body takes rows away that depend on the recursion "
         f"itself, whose iterations would not be final; {_INTERPRETER}"
     )
-
-
-def check_aggregate(number: int, operator: ops.AggregateDelta, schema: Schema) -> None:
-    """Raise UnsupportedError for an aggregate of columns that the engine cannot hold."""
-    for column in (c for c in schema if c.name in operator.keys or any(c.name == a.column for a in operator.calls)):
-        if column.nullable:
-            raise UnsupportedError(f"local engine: %{number} {operator.label} of {column}, which may be NULL")

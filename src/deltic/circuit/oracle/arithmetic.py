@@ -66,6 +66,8 @@ def negate(value: Any, type_: Type) -> Any:
     """The value with the other sign."""
     if type_.is_integer:
         return wrap(-value, type_)
+    if type_.kind is Kind.DECIMAL:
+        return EXACT.minus(value)
     return _within(-value, type_) if type_ in _INTERVALS else -value
 
 

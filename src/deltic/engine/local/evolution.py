@@ -67,6 +67,6 @@ def difference(old: State | None, new: State) -> Run | None:
     if old is not None:
         words, weights = old.rows()
         values = old.layout.values(words)
-        raw = [domain.place(column) for domain, column in zip(new.domains, values, strict=True)]
+        raw = [domain.place(*column) for domain, column in zip(new.domains, values, strict=True)]
         batch.add(new.layout.pack(raw, len(weights)), -weights)
     return batch.run()

@@ -14,7 +14,8 @@ from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.codec import Interner, encode
+from deltic.engine.local.storage.codec import encode
+from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import State
@@ -184,6 +185,6 @@ def constant_change(state: State, interner: Interner) -> Run | None:
         for i, column in enumerate(schema)
     ]
     batch = Batch()
-    raw = [d.place(v) for d, v in zip(state.domains, columns, strict=True)]
+    raw = [d.place(*column) for d, column in zip(state.domains, columns, strict=True)]
     batch.add(state.layout.pack(raw, len(rows)), NO_WEIGHTS)
     return batch.run()

@@ -11,7 +11,6 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import Node
 from deltic.program.definitions import Definition
 from deltic.program.scope import Scope, relation_of
-from deltic.program.unsupported import check_aggregate
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ class Grouped(Definition):
 def aggregate_delta(scope: Scope, op: ops.AggregateDelta, node: Node, number: int, wanted: str) -> str:
     """The aggregates of what the second input changes, of which only the columns that they read are passed on."""
     (_, change) = node.inputs
-    check_aggregate(number, op, scope.circuit.type_of(change).schema)
     columns = tuple(dict.fromkeys((*op.keys, *(c.column for c in op.calls if c.column))))
     calls = tuple((c.function, columns.index(c.column) if c.column else -1) for c in op.calls)
     rows = scope.passed("rows", change, columns)

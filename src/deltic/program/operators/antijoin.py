@@ -38,7 +38,7 @@ def _without(scope: Scope, body: Body, probed: Body) -> Body:
         actual = wanted[term] if isinstance(term, int) else term
         if isinstance(term, int) and not isinstance(actual, int) and not is_literal(actual):
             variable = next(scope.drafts.variables)
-            types[variable] = probed.types[term]
+            types[variable] = body.infer(actual)
             equations.append((variable, actual))
             actual = variable
         terms.append(actual)

@@ -13,10 +13,11 @@ from sqlglot import exp, parse_one
 from deltic.circuit.expressions import cast, column, columns_of, literal, show, type_of
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic as kernel
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.query import value_of
 from deltic.engine.local.plan.arithmetic import Assembler, is_arithmetic
-from deltic.engine.local.storage.codec import Interner, encode
+from deltic.engine.local.storage.codec import encode
+from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Values
 from tests.differential.expressions import EXTREME, SCHEMA, random_row, random_scalar
 
@@ -62,7 +63,7 @@ def computed(expression: exp.Expression, read: scalar.Columns, bases: Sequence[i
     found = []
     for i in range(read.count):
         for slot, (name, base) in enumerate(zip(NAMES, bases, strict=True)):
-            slots[slot] = (int(read.values[name][i]) - base) % (1 << 64)
+            slots[slot] = (int(read.values[name][0][i]) - base) % (1 << 64)
         assert kernel.let(table, 0, len(table), row, slots) == kernel.FITS
         found.append(slots[count])
     return np.array(found, np.uint64).view(np.int64)
@@ -76,14 +77,14 @@ def test_the_kernel_computes_what_columns_do(seed: int) -> None:
     while tried < 150:
         type_ = rng.choice((Type.INT64, Type.UINT64))
         expression = random_scalar(rng, type_)
-        if not is_arithmetic(expression, SCHEMA.types) or not set(columns_of(expression)) <= set(NAMES):
+        if not is_arithmetic(expression, SCHEMA.value_types) or not set(columns_of(expression)) <= set(NAMES):
             continue
         tried += 1
         read = columns(rng, 25)
         bases = [rng.choice(EXTREME[Type.INT64]) for _ in NAMES]
         array, nulls = scalar.evaluate(expression, read)
         assert nulls is None or not nulls.any()
-        actual, expected = computed(expression, read, bases), scalar.stored(array, type_)
+        actual, expected = computed(expression, read, bases), numbers.stored(array, type_, INTERNER)
         assert actual.tolist() == np.broadcast_to(expected, actual.shape).tolist(), show(expression)
         operations |= {row[kernel.OPERATION] for row in assembled(expression, bases)[0]}
     assert len(operations) > 8
@@ -108,11 +109,11 @@ EXPRESSIONS = [
 
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=show)
 def test_each_operation_on_extremes(expression: exp.Expression) -> None:
-    assert is_arithmetic(expression, SCHEMA.types)
+    assert is_arithmetic(expression, SCHEMA.value_types)
     read = columns(random.Random(1), 200)
     array, nulls = scalar.evaluate(expression, read)
     assert nulls is None or not nulls.any()
-    expected = scalar.stored(array, type_of(expression, SCHEMA.types))
+    expected = numbers.stored(array, type_of(expression, SCHEMA.types), INTERNER)
     assert computed(expression, read, [5, -7, 11]).tolist() == expected.tolist()
 
 
@@ -135,7 +136,7 @@ NOT_ARITHMETIC = [
 def test_what_searches_leave_to_vectors(text: str) -> None:
     expression = parse_one(text, dialect="duckdb")
     assert isinstance(expression, exp.Expression)
-    assert not is_arithmetic(expression, SCHEMA.types)
+    assert not is_arithmetic(expression, SCHEMA.value_types)
 
 
 def test_a_value_has_a_place_or_none() -> None:

@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 
 from deltic.circuit.expressions import column, columns_of, literal, show
 from deltic.circuit.types import Type
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.plan.isolating import solve
 from tests.differential.expressions import SCHEMA, random_scalar
@@ -40,7 +40,11 @@ def test_solutions_give_back_what_was_put_in(type_: Type) -> None:
         expression = sum_like(rng, type_, rng.randrange(1, 5))
         name = rng.choice(OF_TYPE[type_])
         read_columns = set(columns_of(expression))
-        if name not in read_columns or not read_columns <= set(NAMES) or not is_arithmetic(expression, SCHEMA.types):
+        if (
+            name not in read_columns
+            or not read_columns <= set(NAMES)
+            or not is_arithmetic(expression, SCHEMA.value_types)
+        ):
             continue
         types = {**SCHEMA.types, "value": type_}
         before = show(expression)
@@ -51,9 +55,9 @@ def test_solutions_give_back_what_was_put_in(type_: Type) -> None:
         solved += 1
         assert name not in columns_of(solution)
         read = columns(rng, 20)
-        value = np.broadcast_to(scalar.stored(scalar.evaluate(expression, read)[0], type_), read.count)
-        there = scalar.Columns({**read.values, "value": value.astype(np.int64)}, types, read.count, INTERNER)
-        found = np.broadcast_to(scalar.stored(scalar.evaluate(solution, there)[0], type_), read.count)
+        value = np.broadcast_to(numbers.stored(scalar.evaluate(expression, read)[0], type_, INTERNER), read.count)
+        there = scalar.Columns({**read.values, "value": (value.astype(np.int64), None)}, types, read.count, INTERNER)
+        found = np.broadcast_to(numbers.stored(scalar.evaluate(solution, there)[0], type_, INTERNER), read.count)
         assert found.tolist() == read.values[name].tolist(), f"{before}: {show(solution)}"
 
 

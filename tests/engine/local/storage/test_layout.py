@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from deltic.circuit.types import Type
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.codec import Interner, decode, encode
-from deltic.engine.local.storage.layout import Domain, Layout
+from deltic.engine.local.storage.interner import Dictionary
+from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout
 from deltic.engine.local.storage.run import Run, sort_order
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -90,41 +90,9 @@ def test_spare_bits_leave_room_for_growth() -> None:
     assert not layout.holds(domains)
 
 
-VALUES = {
-    Type.INT64: [0, -1, 2**63 - 1, -(2**63), 5],
-    Type.UINT64: [0, 1, 2**63, 2**64 - 1],
-    Type.FLOAT64: [0.0, -1.5, 1e300, -1e-300, float("inf"), float("-inf"), 2.5],
-    Type.STRING: ["b", "", "a", "✓", "b"],
-    Type.BOOLEAN: [True, False],
-    Type.DATE: [0, 18000, -5],
-    Type.TIMESTAMP_NTZ: [0, 10**15, -7],
-}
-
-
-@pytest.mark.parametrize("type_", list(VALUES))
-def test_codec_round_trip(type_: Type) -> None:
-    interner = Interner()
-    column = (
-        pa.array(VALUES[type_], type_.arrow)
-        if type_ not in (Type.DATE, Type.TIMESTAMP_NTZ)
-        else pa.array(VALUES[type_], pa.int32() if type_ is Type.DATE else pa.int64()).cast(type_.arrow)
-    )
-    values = encode(column, type_, interner)
-    assert decode(values, type_, interner).equals(column)
-    if type_ is not Type.STRING:
-        plain = column.to_pylist()
-        assert [plain[i] for i in np.argsort(values, kind="stable")] == sorted(plain)
-
-
-def test_floats_that_sql_holds_equal_have_one_code() -> None:
-    values = encode(pa.array([0.0, -0.0, float("nan"), -float("nan")]), Type.FLOAT64, Interner())
-    assert values[0] == values[1]
-    assert values[2] == values[3]
-
-
 @given(st.lists(st.lists(st.text(max_size=3), max_size=8), max_size=8))
 def test_interner_never_changes_an_id(batches: list[list[str]]) -> None:
-    interner = Interner()
+    interner = Dictionary(Type.STRING)
     seen: dict[str, int] = {}
     for batch in batches:
         ids = interner.encode(pa.array(batch, pa.string()))
@@ -132,3 +100,104 @@ def test_interner_never_changes_an_id(batches: list[list[str]]) -> None:
         for text, number in zip(batch, ids.tolist(), strict=True):
             assert seen.setdefault(text, number) == number
     assert sorted(seen.values()) == list(range(len(interner)))
+
+
+OR_NULL = st.one_of(st.none(), st.sampled_from([-(2**63), 2**63 - 1, 0, -1]), SMALL_OR_HUGE)
+
+
+def nullable_domain() -> Domain:
+    domain = Domain(Type.INT64)
+    domain.admit_null()
+    return domain
+
+
+def with_nulls(values: list[int | None]) -> tuple[np.ndarray, np.ndarray]:
+    """The values and where they are NULL."""
+    return np.array([v or 0 for v in values], np.int64), np.array([v is None for v in values], bool)
+
+
+def without_nulls(domain: Domain, raw: np.ndarray) -> list[int | None]:
+    """The values of offsets, None for NULL."""
+    nulls = domain.nulls(raw)
+    assert nulls is not None
+    return [None if null else v for v, null in zip(domain.decode(raw).tolist(), nulls.tolist(), strict=True)]
+
+
+@given(st.lists(OR_NULL, max_size=12))
+def test_null_is_the_least_offset_and_every_value_comes_back(values: list[int | None]) -> None:
+    domain = nullable_domain()
+    array, nulls = with_nulls(values)
+    domain.admit(array[~nulls])
+    raw = domain.place(array, nulls)
+    assert without_nulls(domain, raw) == values
+    assert (raw[nulls] == 0).all()
+    there = [v for v in values if v is not None]
+    assert domain.is_turned <= (min(there, default=0) < -(2**62) and max(there, default=0) > 2**62)
+    if not domain.is_turned:
+        assert raw[~nulls].argsort(kind="stable").tolist() == array[~nulls].argsort(kind="stable").tolist()
+
+
+@given(st.lists(st.one_of(st.sampled_from([-(2**63), 2**63 - 1]), SMALL_OR_HUGE), min_size=1, max_size=8))
+def test_a_domain_becomes_nullable_with_rows_in_it(values: list[int]) -> None:
+    domain = domain_of(values)
+    arrangement = Arrangement((0,), (domain,))
+    array = np.array(sorted(set(values)), np.int64)
+    arrangement.runs = (Run(arrangement.layout.pack([domain.encode(array)], len(array))),)
+    domain.admit_null()
+    assert arrangement.is_stale()
+    arrangement.relayout()
+    (raw,) = arrangement.layout.unpack(arrangement.runs[0].words)
+    assert sorted(v for v in without_nulls(domain, raw) if v is not None) == array.tolist()
+    assert domain.is_turned or without_nulls(domain, raw) == array.tolist()
+
+
+@given(st.lists(OR_NULL, min_size=1, max_size=8), st.lists(SMALL_OR_HUGE, max_size=4))
+def test_growth_of_a_nullable_domain_keeps_rows_sorted(first: list[int | None], second: list[int]) -> None:
+    domain = nullable_domain()
+    array, nulls = with_nulls(list(dict.fromkeys(first)))
+    domain.admit(array[~nulls])
+    arrangement = Arrangement((0,), (domain,))
+    words = arrangement.layout.pack([domain.encode(array, nulls)], len(array))
+    arrangement.runs = (Run(words[:, sort_order(words)]),)
+    for value in second:
+        domain.admit(np.array([value], np.int64))
+    if arrangement.is_stale():
+        arrangement.relayout()
+    (run,) = arrangement.runs
+    (raw,) = arrangement.layout.unpack(run.words)
+    assert set(without_nulls(domain, raw)) == set(first)
+    assert (np.diff(run.words[0].astype(object)) > 0).all()
+
+
+def test_all_values_and_null_have_offsets_beside_one_that_nobody_holds() -> None:
+    domain = nullable_domain()
+    extremes = np.array([-(2**63), 2**63 - 1], np.int64)
+    domain.admit(extremes)
+    assert domain.is_turned
+    missing, arrangement = domain.base, Arrangement((0,), (domain,))
+    with pytest.raises(DomainOverflow) as overflow:
+        domain.place(np.array([missing], np.int64))
+    assert not domain.fits(missing, missing)
+    arrangement.runs = (Run(arrangement.layout.pack([np.sort(domain.encode(extremes))], 2)),)
+    overflow.value.domain.extend(overflow.value.low, overflow.value.high)
+    assert domain.fits(missing, missing)
+    arrangement.relayout()
+    assert sorted(domain.decode(arrangement.runs[0].words[0]).tolist()) == extremes.tolist()
+
+
+def test_a_value_whose_place_null_would_take_is_told() -> None:
+    """The place is drawn by lot, so it is all but never one that a row has; then the lot is drawn again."""
+    domain = nullable_domain()
+    domain.admit(np.array([-(2**63), 2**63 - 1], np.int64))
+    old = Layout.of([domain]).places[0]
+    raw = domain.encode(np.array([5], np.int64))
+    domain.base = 5
+    with pytest.raises(DomainOverflow):
+        domain.moved(raw, old)
+
+
+def test_a_domain_without_null_is_as_narrow_as_its_values() -> None:
+    for nullable, bits in ((False, 8), (True, 9)):
+        domain = nullable_domain() if nullable else Domain(Type.INT64)
+        domain.admit(np.array([0, 255], np.int64))
+        assert domain.bits == bits

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.engine.local.storage.codec import Interner
+from deltic.circuit.types import Type
+from deltic.engine.local.storage.interner import Dictionary
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.text_order import BITS
 
@@ -16,11 +17,11 @@ from deltic.engine.local.storage.text_order import BITS
 TEXTS = st.text(alphabet="ab\0\x7fé\ud7ff\ue000\U0001f600", max_size=4)
 
 
-def intern(interner: Interner, texts: list[str]) -> None:
+def intern(interner: Dictionary, texts: list[str]) -> None:
     interner.encode(pa.array(texts, pa.string()))
 
 
-def labels_of(interner: Interner) -> np.ndarray:
+def labels_of(interner: Dictionary) -> np.ndarray:
     """The labels, given anew where there is no room."""
     try:
         return interner.order.labels()
@@ -39,10 +40,10 @@ def closing_in(count: int) -> list[str]:
     return texts
 
 
-def check(interner: Interner) -> None:
+def check(interner: Dictionary) -> None:
     labels = labels_of(interner)
-    by_label = [interner.texts[i] for i in np.argsort(labels)]
-    assert by_label == sorted(interner.texts, key=str.encode)
+    by_label = [interner.values[i] for i in np.argsort(labels)]
+    assert by_label == sorted(interner.values, key=str.encode)
     assert len(set(labels.tolist())) == len(labels)
     assert labels.min() > 0
     assert labels.max() < 1 << BITS
@@ -51,7 +52,7 @@ def check(interner: Interner) -> None:
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=20), min_size=1, max_size=6))
 def test_labels_compare_as_the_bytes_of_the_texts(batches):
-    interner = Interner()
+    interner = Dictionary(Type.STRING)
     for batch in batches:
         intern(interner, batch)
         check(interner)
@@ -60,7 +61,7 @@ def test_labels_compare_as_the_bytes_of_the_texts(batches):
 @pytest.mark.parametrize("many", [100, 3000])
 @pytest.mark.parametrize("step", [1, -1])
 def test_sequences_within_others_find_room_without_giving_labels_anew(many, step):
-    interner = Interner()
+    interner = Dictionary(Type.STRING)
     intern(interner, ["a", "m", "z"])
     for number in range(many)[::step]:
         intern(interner, [f"m{number:06}"])
@@ -70,7 +71,7 @@ def test_sequences_within_others_find_room_without_giving_labels_anew(many, step
 
 
 def test_where_there_is_no_room_labels_are_given_anew_in_the_same_order():
-    interner = Interner()
+    interner = Dictionary(Type.STRING)
     for text in closing_in(200):
         intern(interner, [text])
         labels_of(interner)
@@ -79,7 +80,7 @@ def test_where_there_is_no_room_labels_are_given_anew_in_the_same_order():
 
 
 def test_labels_that_were_given_stay_as_they_are_while_others_come():
-    interner = Interner()
+    interner = Dictionary(Type.STRING)
     intern(interner, ["b", "d"])
     old = interner.order.labels()
     kept = old.copy()

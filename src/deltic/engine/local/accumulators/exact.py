@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import ROWS, Linear, Result, Slots, Totals
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Values
 
 Digits = npt.NDArray[np.int64]
@@ -33,8 +33,9 @@ _MANTISSA = np.uint64((1 << 52) - 1)
 
 def digits(values: Natural, type_: Type) -> tuple[Digits, Digits]:
     """The digits of n numbers: positions int64[4, n], where those of NaN and infinities are their own, and values."""
-    if type_ is Type.FLOAT64:
-        return _of_floats(np.ascontiguousarray(values))
+    if type_.is_float:
+        return _of_floats(np.ascontiguousarray(values, np.float64))
+    values = values.astype(np.int64 if type_.signed else np.uint64, copy=False)
     negative = values < 0
     magnitude = np.where(negative, np.zeros_like(values) - values, values).view(np.uint64)
     first = np.full(len(values), _POINT // WIDTH, np.int64)
@@ -44,15 +45,15 @@ def digits(values: Natural, type_: Type) -> tuple[Digits, Digits]:
 DIGITS = Linear(SLOTS, lambda values, type_: list(zip(*digits(values, type_), strict=True)))
 
 
-def rounded_by(slots: Slots, column: int, divisors: Callable[[Totals], Digits]) -> Result:
-    """An exact sum as the nearest float, each divided by its divisor."""
+def rounded_by(slots: Slots, column: int, type_: Type, divisors: Callable[[Totals], Digits]) -> Result:
+    """An exact sum as the nearest float of the type, each divided by its divisor."""
     slot = slots.sum(column, DIGITS)
 
     def result(totals: Totals) -> Values:
         there = totals[:, ROWS] > 0
         found = np.zeros(len(totals), np.float64)
         found[there] = rounded(totals[there, slot : slot + SLOTS], divisors(totals)[there])
-        return scalar.stored(found, Type.FLOAT64)
+        return numbers.stored(found, type_, slots.interner)
 
     return result
 

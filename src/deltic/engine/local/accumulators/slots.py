@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.types import Schema, Type
-from deltic.engine.local.storage.layout import Values
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.layout import Column, Values
 
 Totals = npt.NDArray[np.int64]  # [groups, slots]
 Natural = np.ndarray[Any, Any]  # a column's values as numpy computes with them
@@ -46,18 +48,33 @@ def reads(name: str) -> Callable[[Read], Read]:
 class Slots:
     """The slots of calls (function, column, -1 for none) on rows of `schema`, by the column that they are about.
 
-    `linear` are the first slots of sums; `present` counts the different values, and `extremes` hold the least (True)
-    and the greatest (False) of them, as relations do, zero where there is none. `results` compute the aggregates, in
+    `counts` are how many values are not NULL, of columns that may be; `linear` are the first slots of sums; `present`
+    counts the different values, and `extremes` hold the least (True) and the greatest (False) of them, as relations do,
+    zero where there is none. `results` compute the aggregates, in
     their order, from totals int64[groups, width].
     """
 
-    def __init__(self, calls: Sequence[tuple[str, int]], schema: Schema) -> None:
+    def __init__(self, calls: Sequence[tuple[str, int]], schema: Schema, interner: Interner) -> None:
         self.width = ROWS + 1
+        self.schema, self.interner = schema, interner
+        self.counts: dict[int, int] = {}
         self.linear: dict[tuple[int, Linear], int] = {}
         self.present: dict[int, int] = {}
         self.extremes: dict[int, dict[bool, int]] = {}
-        types = {-1: Type.INT64, **{i: column.type for i, column in enumerate(schema)}}
-        self.results = [READS[name](self, column, types[column]) for name, column in calls]
+        self.results = [self._result(name, column) for name, column in calls]
+
+    def _result(self, name: str, column: int) -> Callable[[Totals], Column]:
+        """How a call is read: what has only NULLs is NULL itself, unless it counts."""
+        value = READS[name](self, column, self.schema.columns[column].type if column >= 0 else Type.INT64)
+        if ACCUMULATORS[name].counts or self.count(column) == ROWS:
+            return lambda totals: (value(totals), None)
+        count = self.count(column)
+        return lambda totals: (value(totals), totals[:, count] <= 0)
+
+    def count(self, column: int) -> int:
+        """The slot of the number of values that are not NULL; of rows, for -1."""
+        nullable = column >= 0 and self.schema.columns[column].nullable
+        return self._take(self.counts, column, 1) if nullable else ROWS
 
     def sum(self, column: int, linear: Linear) -> int:
         """The first slot of a sum."""

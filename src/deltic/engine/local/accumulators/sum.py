@@ -7,16 +7,16 @@ import numpy as np
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, reads
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators import numbers
 
-WRAPPED = Linear(1, lambda values, type_: [(0, values.view(np.int64))])
+WRAPPED = Linear(1, lambda values, type_: [(0, values.astype(np.int64))])
 
 
 @reads("sum")
 def sum_(slots: Slots, column: int, type_: Type) -> Result:
     """One slot, or those of an exact sum."""
-    if type_ is Type.FLOAT64:
-        return rounded_by(slots, column, lambda totals: np.ones(len(totals), np.int64))
+    if type_.is_float:
+        return rounded_by(slots, column, type_, lambda totals: np.ones(len(totals), np.int64))
     slot = slots.sum(column, WRAPPED)
-    word = np.uint64 if type_ is Type.UINT64 else np.int64
-    return lambda totals: scalar.stored(np.ascontiguousarray(totals[:, slot]).view(word), type_)
+    dtype = numbers.dtype_of(type_)
+    return lambda totals: numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner)

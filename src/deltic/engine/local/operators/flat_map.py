@@ -12,10 +12,11 @@ import pyarrow as pa
 from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
 from deltic.circuit.types import Type
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.codec import Interner, decode, encode
+from deltic.engine.local.storage.codec import decode, encode
+from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.run import Run, consolidate, plain
 from deltic.engine.local.storage.state import State
@@ -84,9 +85,10 @@ def _one_by_one(
 ) -> tuple[Rows, Values]:
     """The values of any generator, row by row."""
     chosen = np.flatnonzero(defined)
-    stored = [(scalar.stored(found[chosen], type_), type_) for found, type_ in arguments]
-    columns = [decode(values, type_, interner).to_pylist() for values, type_ in stored]
+    stored = [(numbers.stored(found[chosen], type_, interner), type_) for found, type_ in arguments]
+    columns = [decode(values, None, type_, interner).to_pylist() for values, type_ in stored]
     lists = [list(generate(name, row)) for row in zip(*columns, strict=True)]
     type_ = GENERATORS[name].type
     generated = pa.array([value for found in lists for value in found], type_.arrow)
-    return np.repeat(chosen, [len(found) for found in lists]), encode(generated, type_, interner)
+    values, _ = encode(generated, type_, interner)
+    return np.repeat(chosen, [len(found) for found in lists]), values

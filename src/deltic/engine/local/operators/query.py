@@ -14,15 +14,15 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Type
 from deltic.engine.local.critical_section import CriticalSection
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.search import Derived, Visits, search
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
 from deltic.engine.local.plan.plan import Access, Plan, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.codec import Interner
-from deltic.engine.local.storage.layout import Domain, Layout, Place, Raw, Values
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, Raw
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Term, When, variable_name
@@ -63,7 +63,8 @@ class Evaluation:
         self.plan, self.domains, self.environment = plan, domains, environment
         self.query = plan.query
         self.head = environment.states[self.query.head]
-        self.types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
+        self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = Actual()
         self._bound: list[_Bound] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
@@ -112,7 +113,8 @@ class Evaluation:
 
     def _wide(self, variables: Sequence[int]) -> Layout:
         """One word for each variable."""
-        places = tuple(Place(i, 0, 64, self.domains[v].base) for i, v in enumerate(variables))
+        domains = [self.domains[v] for v in variables]
+        places = tuple(Place(i, 0, 64, d.base, d.numbering, d.nullable) for i, d in enumerate(domains))
         return Layout(places, max(1, len(places)))
 
     def run(
@@ -202,15 +204,18 @@ class Evaluation:
         """Compute and filter the results of a segment; then the next one, or the head."""
         segment = self._bound[index].segment
         assert segment.compute is not None
-        values = {v: self.domains[v].decode(derived.words[i]) for i, v in enumerate(segment.output)}
+        domains = [self.domains[v] for v in segment.output]
+        raw = [(d, derived.words[i]) for i, d in enumerate(domains)]
+        values = dict(zip(segment.output, ((d.decode(r), d.nulls(r)) for d, r in raw), strict=True))
         kept = np.ones(len(derived), bool)
         for variable, expression in segment.compute.values:
-            values[variable], defined = self._value(expression, values, len(derived))
-            kept &= defined
+            values[variable] = _, nulls = self._value(expression, values, len(derived))
+            if nulls is not None and not self.value_types[variable_name(variable)].nullable:
+                kept &= ~nulls
         kept &= scalar.keep(segment.compute.conditions, self._columns(values, len(derived)))
         last = index + 1 == len(self._bound)
         terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
-        columns, kept = self._encode(terms, last, values, kept)
+        columns = self._encode(terms, last, values, kept)
         layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
         count = int(kept.sum())
         times = derived.times[kept] if derived.times.size else NO_TIMES
@@ -223,34 +228,29 @@ class Evaluation:
             source = Run(words, times - np.int32(1) if times.size else times, weights)
             yield from self._segment(index + 1, source, 1, recursive, now, version)
 
-    def _columns(self, values: Mapping[int, Values], count: int) -> scalar.Columns:
-        named = {variable_name(v): array for v, array in values.items()}
+    def _columns(self, values: Mapping[int, Column], count: int) -> scalar.Columns:
+        named = {variable_name(v): column for v, column in values.items()}
         return scalar.Columns(named, self.types, count, self.environment.interner)
 
-    def _value(self, expression: exp.Expression, values: Mapping[int, Values], count: int) -> tuple[Values, Mask]:
-        """The values of an expression as relations hold them, and where it is defined."""
+    def _value(self, expression: exp.Expression, values: Mapping[int, Column], count: int) -> Column:
+        """The values of an expression as relations hold them, and where it is NULL."""
         array, nulls = scalar.evaluate(expression, self._columns(values, count))
-        type_ = type_of(expression, self.types)
-        return scalar.stored(array, type_), np.ones(count, bool) if nulls is None else ~nulls
+        return numbers.stored(array, type_of(expression, self.types), self.environment.interner), nulls
 
     def _encode(
         self,
         terms: Sequence[Term],
         last: bool,
-        values: Mapping[int, Values],
+        values: Mapping[int, Column],
         kept: Mask,
-    ) -> tuple[list[Raw], Mask]:
-        """The offsets of terms where `kept`, which loses the rows for which one is undefined."""
-        arrays = []
-        for term in terms:
-            if isinstance(term, int):
-                arrays.append(values[term])
-            else:
-                array, defined = self._value(term, values, len(kept))
-                kept = kept & defined
-                arrays.append(array)
+    ) -> list[Raw]:
+        """The offsets of terms where `kept`."""
         domains = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
-        return [d.place(a[kept]) for d, a in zip(domains, arrays, strict=True)], kept
+        columns = [values[t] if isinstance(t, int) else self._value(t, values, len(kept)) for t in terms]
+        return [
+            domain.place(array[kept], None if nulls is None else nulls[kept])
+            for domain, (array, nulls) in zip(domains, columns, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def value_of(literal: exp.Expression, interner: Interner) -> int:
     """A literal as an int64 value."""
     array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
     type_ = type_of(literal, {})
-    return int(scalar.stored(array, type_)[0])
+    return int(numbers.stored(array, type_, interner)[0])
 
 
 def literal_type(literal: exp.Expression) -> Type:

@@ -1,31 +1,30 @@
 """Expressions over whole columns: the closed core by numpy, functions by DuckDB over Arrow.
 
-A column's values are numpy arrays: int64, uint64, float64 or bool; text as interned ids, int64. The
-second array of a result marks its NULLs; None means that there are none.
+A column's values are numpy arrays as `numbers.natural` has them; the second array of a result marks its NULLs, whatever
+the first has there; None means that there are none. What numpy has no operation for, such as adding months to dates, is
+computed row by row as the reference does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
-from deltic.circuit.expressions import cast_type, is_function, operands_of, type_of
+from deltic.circuit.expressions import column, is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
-from deltic.circuit.types import Type
-from deltic.engine.local.storage.codec import Interner, decode, order_floats, unorder_floats
-from deltic.engine.local.storage.layout import Values
-
-Array = np.ndarray[Any, Any]
-Nulls = np.ndarray[Any, np.dtype[np.bool_]] | None
-Result = tuple[Array, Nulls]
-
-_SIGN = np.int64(-(2**63))
+from deltic.circuit.oracle import evaluate as oracle
+from deltic.circuit.types import Kind, Type
+from deltic.circuit.values import from_arrow, to_arrow
+from deltic.engine.local.operators import numbers
+from deltic.engine.local.operators.numbers import Array, Result, natural, stored
+from deltic.engine.local.storage.codec import decode, encode
+from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.layout import Column, Nulls
 
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.EQ: np.equal,
@@ -35,22 +34,13 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.GT: np.greater,
     exp.GTE: np.greater_equal,
 }
-_ORDERING = (exp.LT, exp.LTE, exp.GT, exp.GTE)
-_DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
-    exp.Add: np.add,
-    exp.Sub: np.subtract,
-    exp.Mul: np.multiply,
-    exp.BitwiseAnd: np.bitwise_and,
-    exp.BitwiseOr: np.bitwise_or,
-    exp.BitwiseXor: np.bitwise_xor,
-}
 
 
 @dataclass(frozen=True)
 class Columns:
     """The columns that expressions read: int64 values as relations hold them, by name, with their types."""
 
-    values: Mapping[str, Values]
+    values: Mapping[str, Column]
     types: Mapping[str, Type]
     count: int
     interner: Interner
@@ -59,19 +49,23 @@ class Columns:
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
     if isinstance(expression, exp.Column):
-        return natural(columns.values[expression.name], columns.types[expression.name]), None
+        (values, nulls), type_ = columns.values[expression.name], columns.types[expression.name]
+        return _where_defined(nulls, [values], lambda there: (natural(there, type_, columns.interner), None))
     if isinstance(expression, exp.Literal | exp.Boolean):
         return _constant(expression, columns), None
     operands = operands_of(expression)
     results = [evaluate(operand, columns) for operand in operands]
-    types = [type_of(operand, columns.types) for operand in operands]
-    if isinstance(expression, exp.And | exp.Or):
-        return _logic(isinstance(expression, exp.Or), results)
-    if isinstance(expression, exp.Is):
-        nulls = results[0][1]
-        return (nulls if nulls is not None else np.zeros(columns.count, bool)), None
+    if type(expression) in _WITH_NULLS:
+        return _WITH_NULLS[type(expression)](expression, results, columns)
+    if not operands:
+        return np.zeros(columns.count, numbers.dtype_of(type_of(expression, {}))), np.ones(columns.count, bool)
+    node = _Node(expression, [type_of(o, columns.types) for o in operands], type_of(expression, columns.types))
     with np.errstate(all="ignore"):
-        return _apply(expression, results, types, columns)
+        return _where_defined(
+            _any(*(nulls for _, nulls in results)),
+            [array for array, _ in results],
+            lambda *arrays: _apply(node, list(arrays), columns.interner),
+        )
 
 
 def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
@@ -85,37 +79,47 @@ def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
     return mask
 
 
-def natural(values: Values, type_: Type) -> Array:
-    """Values as relations hold them, in the form that numpy computes with."""
-    if type_ is Type.UINT64:
-        return (values ^ _SIGN).view(np.uint64)
-    if type_ is Type.FLOAT64:
-        return unorder_floats(values)
-    return values.astype(bool) if type_ is Type.BOOLEAN else values
-
-
-def stored(array: Array, type_: Type) -> Values:
-    """The inverse of `natural`."""
-    if type_ is Type.UINT64:
-        return array.astype(np.uint64).view(np.int64) ^ _SIGN
-    if type_ is Type.FLOAT64:
-        return order_floats(array.astype(np.float64))
-    return array.astype(np.int64)
-
-
 def _constant(expression: exp.Expression, columns: Columns) -> Array:
     if isinstance(expression, exp.Boolean):
         return np.full(columns.count, bool(expression.this))
     if expression.is_string:
-        return np.full(columns.count, columns.interner.encode(pa.array([expression.this]))[0])
+        (held, _) = encode(to_arrow([expression.this], Type.STRING), Type.STRING, columns.interner)
+        return np.full(columns.count, held[0])
     if expression.is_int:
         value = int(expression.this) % (1 << 64)
         return np.full(columns.count, value, np.uint64).view(np.int64)
     return np.full(columns.count, float(expression.this))
 
 
-def _logic(decisive: bool, results: list[Result]) -> Result:
-    """Kleene's AND (decisive: False) and OR (decisive: True)."""
+def _any(*nulls: Nulls) -> Nulls:
+    found = [n for n in nulls if n is not None and n.any()]
+    return np.logical_or.reduce(found) if found else None
+
+
+def _where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., Result]) -> Result:
+    """What is computed of the rows without NULL; NULL for the others."""
+    if nulls is None or not nulls.any():
+        return compute(*arrays)
+    values, undefined = compute(*(array[~nulls] for array in arrays))
+    found = np.zeros(len(nulls), values.dtype)
+    found[~nulls] = values
+    if undefined is not None:
+        nulls = nulls.copy()
+        nulls[~nulls] = undefined
+    return found, nulls
+
+
+# Nodes that look at NULLs themselves.
+
+
+def _is_null(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+    nulls = results[0][1] if results else np.ones(columns.count, bool)
+    return (np.zeros(columns.count, bool) if nulls is None else nulls), None
+
+
+def _logic(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+    """Kleene's AND and OR: False and True decide them whatever the other side is."""
+    decisive = isinstance(expression, exp.Or)
     (a, a_null), (b, b_null) = results
     if a_null is None and b_null is None:
         return (a | b if decisive else a & b), None
@@ -125,123 +129,136 @@ def _logic(decisive: bool, results: list[Result]) -> Result:
     return (decided if decisive else ~decided), (a_null | b_null) & ~decided
 
 
-def _apply(expression: exp.Expression, results: list[Result], types: list[Type], columns: Columns) -> Result:
+def _same(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+    """Null-safe equality, or its opposite."""
+    types = [type_of(operand, columns.types) for operand in operands_of(expression)]
+    nulls = [np.zeros(columns.count, bool) if n is None else n for _, n in results]
+    node = _Node(exp.EQ(), types, Type.BOOLEAN)
     arrays = [array for array, _ in results]
-    nulls = _any(*(n for _, n in results))
-    kind = type(expression)
-    if kind in _ORDERING and types[0] is Type.STRING:
-        return _COMPARE[kind](*map(columns.interner.order.of, arrays)), nulls
+    equal, _ = _where_defined(_any(*nulls), arrays, lambda a, b: (_compared(node, [a, b], columns.interner), None))
+    same = np.where(nulls[0] | nulls[1], nulls[0] & nulls[1], equal)
+    return (same if isinstance(expression, exp.NullSafeEQ) else ~same), None
+
+
+def _coalesce(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+    return reduce(_or_else, results)
+
+
+def _or_else(first: Result, second: Result) -> Result:
+    """The first where it is not NULL, the second elsewhere."""
+    (a, nulls), (b, others) = first, second
+    if nulls is None or not nulls.any():
+        return first
+    return np.where(nulls, b, a), None if others is None else nulls & others
+
+
+def _case(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
+    """The value of the first branch whose condition is true, neither false nor NULL."""
+    branches = 2 * len(expression.args["ifs"])
+    dtype = results[1][0].dtype
+    found: Result = results[branches] if len(results) > branches else (np.zeros(columns.count, dtype), None)
+    values = found[0]
+    nulls = np.full(columns.count, len(results) == branches) if found[1] is None else found[1]
+    for (condition, unknown), (value, null) in reversed(
+        [*zip(results[:branches:2], results[1:branches:2], strict=True)]
+    ):
+        chosen = condition if unknown is None else condition & ~unknown
+        values = np.where(chosen, value, values)
+        nulls = np.where(chosen, False if null is None else null, nulls)
+    return values, nulls
+
+
+_WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], Columns], Result]] = {
+    exp.Is: _is_null,
+    exp.And: _logic,
+    exp.Or: _logic,
+    exp.NullSafeEQ: _same,
+    exp.NullSafeNEQ: _same,
+    exp.Coalesce: _coalesce,
+    exp.Case: _case,
+}
+
+# Nodes that are NULL where an operand is, for rows where none is.
+
+
+@dataclass(frozen=True)
+class _Node:
+    """An operation with the types of its operands and of its result."""
+
+    expression: exp.Expression
+    types: list[Type]
+    result: Type
+
+    @property
+    def kind(self) -> type[exp.Expression]:
+        """Which operation it is."""
+        return type(self.expression)
+
+
+def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    kind, types = node.kind, node.types
     if kind in _COMPARE:
-        return _COMPARE[kind](*(_in_order(a, types[0]) for a in arrays)), nulls
-    if kind is exp.Paren:
-        return arrays[0], nulls
+        return _compared(node, arrays, interner), None
     if kind in (exp.Least, exp.Greatest):
-        return _extreme(kind is exp.Least, arrays, types[0], columns), nulls
-    if kind is exp.Not:
-        return ~arrays[0], nulls
-    if kind is exp.Neg:
-        return (np.zeros_like(arrays[0]) - arrays[0] if types[0].is_integer else -arrays[0]), nulls
-    if kind is exp.BitwiseNot:
-        return ~arrays[0], nulls
-    if isinstance(expression, exp.TryCast) and types[0].is_numeric and cast_type(expression).is_numeric:
-        values, undefined = _convert(arrays[0], types[0], cast_type(expression))
-        return values, _any(nulls, undefined)
-    if is_function(expression):
-        return _function(expression, results, types, columns)
-    values, undefined = _arithmetic(kind, arrays[0], arrays[1], types[0])
-    return values, _any(nulls, undefined)
+        return _extreme(node, arrays, interner), None
+    if kind is exp.Paren:
+        return arrays[0], None
+    if kind in (exp.Not, exp.BitwiseNot):
+        return ~arrays[0], None
+    if kind is exp.Neg and types[0].is_numeric:
+        return numbers.negate(arrays[0], types[0]), None
+    if kind is exp.TryCast and all(t.is_integer or t.is_float for t in (*types, node.result)):
+        return numbers.convert(arrays[0], types[0], node.result)
+    if is_function(node.expression) and not all(t.is_numeric for t in (*types, node.result)):
+        return _by_duckdb(node, arrays, interner)
+    if len(types) == 2 and types[0] is types[1] is node.result and (node.result.is_integer or node.result.is_float):
+        return numbers.arithmetic(kind, arrays[0], arrays[1], node.result)
+    if kind in (exp.Add, exp.Sub, exp.Mul) and node.result.kind is Kind.DECIMAL and numbers.is_exact(kind, *types):
+        return numbers.decimal_arithmetic(kind, arrays[0], arrays[1], types, node.result), None
+    return _row_by_row(node, arrays, interner)
 
 
-def _any(*nulls: Nulls) -> Nulls:
-    found = [n for n in nulls if n is not None]
-    return np.logical_or.reduce(found) if found else None
+def _compared(node: _Node, arrays: list[Array], interner: Interner) -> Array:
+    found: Array = _COMPARE[node.kind](*_in_order(node, arrays, interner)).astype(bool, copy=False)
+    return found
 
 
-def _extreme(least: bool, arrays: list[Array], type_: Type, columns: Columns) -> Array:
-    if type_ is Type.STRING:
-        order = columns.interner.order
-        return order.ids((np.minimum if least else np.maximum).reduce([order.of(a) for a in arrays]))
-    array: Array = (np.minimum if least else np.maximum).reduce([_in_order(a, type_) for a in arrays])
-    return unorder_floats(array) if type_ is Type.FLOAT64 else array
+def _in_order(node: _Node, arrays: list[Array], interner: Interner) -> list[Array]:
+    """What compares as the values do; ids, where only equality is asked for, stay what they are."""
+    type_ = node.types[0]
+    if type_.kind is Kind.DECIMAL:
+        scale = max(t.scale for t in node.types)
+        digits = max(t.precision + scale - t.scale for t in node.types)
+        return [numbers.rescaled(a, t, scale, digits) for a, t in zip(arrays, node.types, strict=True)]
+    if is_interned(type_):
+        return arrays if node.kind in (exp.EQ, exp.NEQ) else [interner[type_].order.of(a) for a in arrays]
+    return [numbers.in_order(array, type_) for array in arrays]
 
 
-def _in_order(array: Array, type_: Type) -> Array:
-    """What compares as the values do: NaN equals itself and is above every other float, as in SQL."""
-    return order_floats(array) if type_ is Type.FLOAT64 else array
+def _extreme(node: _Node, arrays: list[Array], interner: Interner) -> Array:
+    type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
+    found: Array = reduce(pick, _in_order(node, arrays, interner))
+    if is_interned(type_) and type_.kind is not Kind.DECIMAL:
+        return interner[type_].order.ids(found)
+    return numbers.from_order(found, type_)
 
 
-def _convert(array: Array, source: Type, target: Type) -> Result:
-    """A numeric cast: bits are kept between integers, floats lose their fraction, NULL where out of range."""
-    if target is source:
-        return array, None
-    if target is Type.FLOAT64:
-        return array.astype(np.float64), None
-    if source is not Type.FLOAT64:
-        return array.view(np.int64 if target is Type.INT64 else np.uint64), None
-    low, high = (-(2.0**63), 2.0**63) if target is Type.INT64 else (0.0, 2.0**64)
-    inside = (array >= low) & (array < high)
-    whole = np.where(inside, array, 0.0)
-    return whole.astype(np.int64 if target is Type.INT64 else np.uint64), ~inside
+def _by_duckdb(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
+    return _of_arrow(evaluate_function(node.expression, operands, node.result), node, interner)
 
 
-def _arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> Result:
-    if kind in _DIRECT:
-        return _DIRECT[kind](a, b), None
-    if kind in (exp.BitwiseLeftShift, exp.BitwiseRightShift):
-        amount = b & b.dtype.type(63)
-        return (a << amount if kind is exp.BitwiseLeftShift else a >> amount), None
-    if type_ is Type.FLOAT64:
-        return _float_arithmetic(kind, a, b)
-    if kind is exp.Pow:
-        return _power(a, b), (b < 0) if type_ is Type.INT64 else None
-    zero = b == 0
-    divisor = np.where(zero, b.dtype.type(1), b)
-    quotient = _quotient(a, divisor)
-    return (a - quotient * divisor if kind is exp.Mod else quotient), zero
+def _row_by_row(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
+    names = [f"a{i}" for i in range(len(operands))]
+    call, types = node.expression.copy(), dict(zip(names, node.types, strict=True))
+    for operand, name in zip(operands_of(call), names, strict=True):
+        operand.replace(column(name))
+    rows = zip(*(from_arrow(o, t) for o, t in zip(operands, node.types, strict=True)), strict=True)
+    found = [oracle.evaluate(call, dict(zip(names, row, strict=True)), types) for row in rows]
+    return _of_arrow(to_arrow(found, node.result), node, interner)
 
 
-def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:
-    if kind is exp.Pow:
-        result = np.power(a, b)
-        return result, ~np.isfinite(result) & np.isfinite(a) & np.isfinite(b)
-    zero = b == 0
-    divisor = np.where(zero, 1.0, b)
-    if kind is exp.Mod:
-        return np.fmod(a, divisor), zero
-    return a / divisor, zero
-
-
-def _quotient(a: Array, b: Array) -> Array:
-    """Integer division that truncates toward zero and wraps around."""
-    if a.dtype == np.uint64:
-        quotient: Array = a // b
-        return quotient
-    floor = np.where(b == -1, np.zeros_like(a) - a, np.floor_divide(a, np.where(b == -1, 1, b)))
-    inexact = (floor * b != a) & ((a < 0) != (b < 0))
-    return np.where(b == -1, floor, floor + inexact)
-
-
-def _power(a: Array, b: Array) -> Array:
-    """Integer powers by squaring, modulo 2⁶⁴."""
-    result = np.ones_like(a)
-    base, exponent = a.copy(), np.where(b < 0, 0, b).astype(np.uint64)
-    while exponent.any():
-        result = np.where(exponent & np.uint64(1), result * base, result)
-        base = base * base
-        exponent >>= np.uint64(1)
-    return result
-
-
-def _function(expression: exp.Expression, results: list[Result], types: list[Type], columns: Columns) -> Result:
-    """A function by DuckDB, NULL where an operand is."""
-    operands = []
-    for (array, nulls), type_ in zip(results, types, strict=True):
-        column = decode(stored(array, type_), type_, columns.interner)
-        operands.append(column if nulls is None else pc.if_else(pa.array(~nulls), column, pa.scalar(None, column.type)))
-    type_ = type_of(expression, columns.types)
-    found = evaluate_function(expression, operands, type_)
-    undefined = found.is_null().to_numpy(zero_copy_only=False) if found.null_count else None
-    if type_ is Type.STRING:
-        return columns.interner.encode(found.fill_null("")), undefined
-    values = found.fill_null(pa.scalar(0, pa.int64()).cast(found.type)) if found.null_count else found
-    return values.to_numpy(zero_copy_only=False), undefined
+def _of_arrow(found: Any, node: _Node, interner: Interner) -> Result:
+    values, nulls = encode(found, node.result, interner)
+    return _where_defined(nulls, [values], lambda there: (natural(there, node.result, interner), None))

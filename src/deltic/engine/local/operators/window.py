@@ -10,12 +10,10 @@ from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.layout import Raw
+from deltic.engine.local.storage.layout import LEAST, Raw
 from deltic.engine.local.storage.run import Run, Weights, consolidate
 from deltic.engine.local.storage.state import State
 from deltic.program.operators.window import Windowed
-
-_LEAST = -(1 << 63)
 
 
 @kernel_of(Windowed)
@@ -46,18 +44,25 @@ class Windowing(Kernel):
     def _start(self) -> int:
         """The least timestamp that is in the window now."""
         if not self.time.runs:
-            return _LEAST
-        (now,) = self.time.layout.values(self.time.runs[0].words)
-        return max(_LEAST, int(now[0]) - self.window.length)
+            return LEAST
+        return max(LEAST, self._now() - self.window.length)
+
+    def _now(self) -> int:
+        """The latest time of the clock, which has had one."""
+        ((now, _),) = self.time.layout.values(self.time.runs[0].words)
+        return int(now[0])
 
     def _advance(self) -> None:
         """Let the time be the latest of the clock's changes, unless it is later already."""
         if self.clock.delta is None or not len(self.clock.delta):
             return
         self.visits.rows += len(self.clock.delta)
-        (values,) = self.clock.layout.values(self.clock.delta.words)
+        ((values, nulls),) = self.clock.layout.values(self.clock.delta.words)
+        values = values if nulls is None else values[~nulls]
+        if not values.size:
+            return
         latest = int(values.max())
-        if not self.time.runs or latest > int(self.time.layout.values(self.time.runs[0].words)[0][0]):
+        if not self.time.runs or latest > self._now():
             raw = self.time.domains[0].encode(np.array([latest], np.int64))
             self.time.runs = (Run(self.time.layout.pack([raw], 1)),)
 
@@ -67,7 +72,8 @@ class Windowing(Kernel):
         if delta is None:
             return
         self.visits.rows += len(delta)
-        recent = self.rows.layout.values(delta.words)[self.window.column] >= start
+        times, nulls = self.rows.layout.values(delta.words)[self.window.column]
+        recent = times >= start if nulls is None else (times >= start) & ~nulls
         columns = [column[recent] for column in self.rows.layout.unpack(delta.words)]
         weights = delta.weights[recent] if delta.weights.size else np.ones(int(recent.sum()), np.int64)
         batch.add(self.target.layout.pack(columns, len(weights)), weights)
@@ -76,10 +82,11 @@ class Windowing(Kernel):
         """The rows of the window with timestamps from `before` up to but not `after`, taken back."""
         for run in self.by_time.runs:
             first, last = (_position(self.by_time, run, timestamp) for timestamp in (before, after))
-            self.visits.rows += last - first
-            if last > first:
-                weights = run.weights[first:last] if run.weights.size else np.ones(last - first, np.int64)
-                self._take_back(batch, self.by_time.columns(run.words[:, first:last]), weights)
+            for start, end in [(first, last)] if first <= last else [(first, len(run)), (0, last)]:
+                self.visits.rows += end - start
+                if end > start:
+                    weights = run.weights[start:end] if run.weights.size else np.ones(end - start, np.int64)
+                    self._take_back(batch, self.by_time.columns(run.words[:, start:end]), weights)
 
     def _take_back(self, batch: Batch, columns: list[Raw], weights: Weights) -> None:
         words, sums = consolidate(self.target.layout.pack(columns, len(weights)), -weights)
@@ -87,9 +94,11 @@ class Windowing(Kernel):
 
 
 def _position(store: Arrangement, run: Run, timestamp: int) -> int:
-    """How many rows of a run, sorted by time first, are earlier."""
+    """Where the rows of a run, sorted by time first, are no longer earlier; a turned domain has its own order."""
     place = store.layout.places[0]
     offset = timestamp - place.base
+    if store.domains[store.order[0]].is_turned:
+        offset %= 1 << 64
     if offset <= 0:
         return 0
     if offset >= 1 << place.bits:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import cast_type, is_literal, is_literal_zero, operands_of, type_of
-from deltic.circuit.types import Type
+from deltic.circuit.expressions import infer, is_literal, operands_of, type_of
+from deltic.circuit.types import Type, ValueType
 from deltic.engine.local.kernels import arithmetic as kernel
 
 # A value: a slot, -1 for none, and what is added to it.
@@ -33,21 +33,31 @@ _UNSIGNED = {
     kernel.REMAINDER: kernel.REMAINDER_UNSIGNED,
 }
 _EXTREMES: dict[type[exp.Expression], int] = {exp.Least: kernel.MINIMUM, exp.Greatest: kernel.MAXIMUM}
-_DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
+_ANY_WIDTH = (*_EXTREMES, exp.Paren)
 
 
-def is_arithmetic(expression: exp.Expression, types: Mapping[str, Type]) -> bool:
-    """Whether a search can compute the expression: integers alone, divided by nothing but literals other than zero."""
+def is_arithmetic(expression: exp.Expression, types: Mapping[str, ValueType]) -> bool:
+    """Whether a search can compute the expression: integers that are never NULL, computed in 64 bits."""
+    found = infer(expression, types)
+    if found.nullable or not found.type.is_integer:
+        return False
     if isinstance(expression, exp.Column) or is_literal(expression):
-        return type_of(expression, types).is_integer
-    kinds = (*_OPERATIONS, *_EXTREMES, exp.Neg, exp.BitwiseNot, exp.Paren)
-    is_known = isinstance(expression, kinds) or (
-        isinstance(expression, exp.TryCast) and cast_type(expression).is_integer
-    )
-    if isinstance(expression, _DIVISIONS):
-        divisor = expression.expression
-        is_known = is_literal(divisor) and not is_literal_zero(divisor)
-    return is_known and all(is_arithmetic(operand, types) for operand in operands_of(expression))
+        return True
+    operands = operands_of(expression)
+    if isinstance(expression, exp.TryCast):
+        is_known = _is_exact(infer(operands[0], types).type, found.type)
+    else:
+        computes = isinstance(expression, (*_OPERATIONS, exp.Neg, exp.BitwiseNot)) and found.type.bits == 64
+        is_known = computes or isinstance(expression, _ANY_WIDTH)
+    return is_known and all(is_arithmetic(operand, types) for operand in operands)
+
+
+def _is_exact(source: Type, target: Type) -> bool:
+    """Whether an integer cast keeps the 64 bits of every value."""
+    if not source.is_integer or target.bits == 64:
+        return source.is_integer
+    (least, most), (low, high) = source.range, target.range
+    return low <= least and most <= high
 
 
 class Assembler:
@@ -101,9 +111,9 @@ class Assembler:
     def _flipped(self, operand: Operand, type_: Type) -> Operand:
         """From the value itself to what relations hold, and back."""
         slot, addend = operand
-        return (slot, _wrapped(addend + _SIGN)) if type_ is Type.UINT64 else operand
+        return (slot, signed(addend + _SIGN)) if type_ is Type.UINT64 else operand
 
 
-def _wrapped(value: int) -> int:
+def signed(value: int) -> int:
     """The signed 64-bit integer that is equal modulo 2⁶⁴."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

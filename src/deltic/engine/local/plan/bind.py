@@ -8,20 +8,25 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions import is_literal, show
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic
 from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.kernels.query import COLUMNS, LETS, STATE, VISITED, pack, view
 from deltic.engine.local.kernels.types import Ints
-from deltic.engine.local.plan.arithmetic import Assembler, Operand
-from deltic.engine.local.plan.plan import Absent, Each, Let, Meet, Open, Seek, Segment, Step, Test
+from deltic.engine.local.plan.arithmetic import Assembler, Operand, signed
+from deltic.engine.local.plan.plan import Absent, Each, Let, Meet, Open, Seek, Segment, Step, Test, is_null_test
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place
-from deltic.program.queries import Term, variable_of
+from deltic.errors import UnsupportedError
+from deltic.program.queries import Term, variable_of, variables_of
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 # The domain of what is computed to be compared.
 _ANY = Domain.all(Type.INT64)
+_TURNED = (
+    "a column that is compared with one that holds NULL, -9223372036854775808 and 9223372036854775807; "
+    "declare one of them that is computed NULL too"
+)
 _CODES: dict[type[exp.Expression], int] = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp.LTE: 3, exp.GT: 4, exp.GTE: 5}
 
 
@@ -164,6 +169,10 @@ class _Binder:
                 self.rows["keys"][k][2] -= group[1]
 
     def _test(self, step: Test) -> int:
+        if is_null_test(step.condition):
+            (variable,) = variables_of(step.condition)
+            code = _CODES[exp.NEQ if isinstance(step.condition, exp.Not) else exp.EQ]
+            return self._add("tests", code, self._slot(variable), 0, -1, 0)
         row = [_CODES[type(step.condition)]]
         for side in (step.condition.this, step.condition.expression):
             if is_literal(side):
@@ -180,14 +189,16 @@ class _Binder:
         """Compute an expression into a slot, as an offset in the domain."""
         first = len(self.assembler.code)
         source = self.assembler.assemble(expression)
+        if domain.is_turned:
+            raise UnsupportedError(f"local engine: {show(expression)} is computed for {_TURNED}")
         least, greatest = domain.range()
         self.let_domains.append(domain)
-        row = self._add("lets", *source, least, greatest, domain.base, slot, sought, _HIGHEST, _LOWEST)
+        row = self._add("lets", *source, least, greatest, signed(domain.base), slot, sought, _HIGHEST, _LOWEST)
         return (kernel.LET, row, first, len(self.assembler.code) - first)
 
     def _column(self, name: str) -> Operand:
         variable = variable_of(name)
-        return self._slot(variable), self.encoding.domains[variable].base
+        return self._slot(variable), signed(self.encoding.domains[variable].base)
 
     def _temporary(self) -> int:
         """A new slot that no variable has."""

@@ -45,9 +45,15 @@ class Each:
 
 @dataclass(frozen=True)
 class Test:
-    """A comparison of variables, literals and integer arithmetic."""
+    """A comparison of variables, literals and integer arithmetic, none of them NULL; or whether a variable is NULL."""
 
     condition: exp.Expression
+
+
+def is_null_test(condition: exp.Expression) -> bool:
+    """Whether the condition is that a variable is NULL, or that it is not."""
+    inner = condition.this if isinstance(condition, exp.Not) else condition
+    return isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ columns of their own last; but whether these have a row is looked up before.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import COMPARISONS, is_literal, type_of
-from deltic.circuit.types import Type
+from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_literal, is_not_null
+from deltic.circuit.types import ValueType
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.plan.isolating import solve
 from deltic.engine.local.plan.plan import (
@@ -30,7 +30,9 @@ from deltic.engine.local.plan.plan import (
     Segment,
     Step,
     Test,
+    is_null_test,
 )
+from deltic.engine.local.storage.interner import is_interned
 from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 
 
@@ -71,7 +73,7 @@ class Planner:
         self.absent = list(self.body.absent)
         self.conditions = list(self.body.conditions)
         self.equations = list(self.body.equations)
-        self.types = {variable_name(v): t for v, t in self.body.types.items()}
+        self.types = {variable_name(v): value for v, value in self.body.types.items()}
         self.sought = {v for atom in self.body.atoms for v in atom.variables()}
         self.segments: list[Segment] = []
         self.steps: list[Step] = []
@@ -132,6 +134,9 @@ class Planner:
         self._bind_equations()
         for condition in [c for c in self.conditions if self._is_bound(c) and is_test(c, self.types)]:
             self.conditions.remove(condition)
+            if not is_null_test(condition):
+                nullable = [v for v in variables_of(condition) if self.body.types[v].nullable]
+                self.steps += [Test(is_not_null(as_expression(v))) for v in nullable]
             self.steps.append(Test(condition))
 
     def _bind(self, sought: bool) -> bool:
@@ -161,13 +166,14 @@ class Planner:
                 self.equations.append((unknown[0], solution))
             elif not unknown:
                 self.equations.remove((variable, expression))
-                self.conditions.append(exp.EQ(this=as_expression(variable), expression=expression.copy()))
+                self.conditions.append(self.body.equality(as_expression(variable), expression))
 
     def _solve(self, variable: int, expression: exp.Expression, unknown: int) -> exp.Expression | None:
         """The value that the unknown variable must have."""
         if not is_arithmetic(expression, self.types):
             return None
-        return solve(as_expression(variable), expression, variable_name(unknown), self.types)
+        types = {name: value.type for name, value in self.types.items()}
+        return solve(as_expression(variable), expression, variable_name(unknown), types)
 
     def _is_bound(self, term: Term) -> bool:
         return set(variables_of(term)) <= self.bound
@@ -334,16 +340,24 @@ def _is_computed(term: exp.Expression) -> bool:
     return not isinstance(term, exp.Column) and not is_literal(term)
 
 
-def is_test(condition: exp.Expression, types: dict[str, Type]) -> bool:
-    """Whether the search itself can decide the condition: a comparison of variables, literals and integer arithmetic.
+def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
+    """Whether the search itself can decide the condition, for operands that are not NULL.
 
-    Text is interned in no particular order, so only its equality can be decided that way.
+    It is a test for NULL of what may be that, or a comparison of variables, literals and integer arithmetic. What is
+    interned is in no particular order, so only its equality can be decided.
     """
+    if is_null_test(condition):
+        (name,) = columns_of(condition)
+        return types[name].nullable
     if not isinstance(condition, COMPARISONS):
         return False
     sides = (condition.this, condition.expression)
-    if all(is_arithmetic(side, types) for side in sides):
+    left, right = (infer(side, types).type for side in sides)
+    if left is not right:
+        return False
+    defined = {name: ValueType(value.type) for name, value in types.items()}
+    if all(is_arithmetic(side, defined) for side in sides):
         return True
     if not all(isinstance(s, exp.Column) or is_literal(s) for s in sides):
         return False
-    return type_of(sides[0], types) is not Type.STRING or isinstance(condition, exp.EQ | exp.NEQ)
+    return not is_interned(left) or isinstance(condition, exp.EQ | exp.NEQ)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal
+from deltic.circuit.types import ValueType
 from deltic.engine.local.storage.layout import Domain
 from deltic.program.queries import Atom, Query, Rule, Term, When
 
@@ -40,7 +41,7 @@ def search_of(rule: Rule, variables: Variables, head: tuple[Domain, ...]) -> tup
     for term, domain in zip(rule.terms, head, strict=True):
         if isinstance(term, exp.Expression) and not is_literal(term):
             variable = next(fresh)
-            domains[variable], types[variable] = domain, domain.type
+            domains[variable], types[variable] = domain, ValueType(domain.type, domain.nullable)
             equations.append((variable, term))
             terms.append(variable)
         else:

@@ -88,7 +88,7 @@ class Arrangement:
         return not self.layout.holds([self.domains[c] for c in self.order])
 
     def relayout(self) -> None:
-        """Pack all runs anew for the present domains; the order of rows stays as it is."""
+        """Pack all runs anew for the present domains; the order of rows stays as it is, unless a domain has turned."""
         new = Layout.of([self.domains[c] for c in self.order])
         runs = tuple(self._repack(run, new) for run in self.runs)
         self.layout, self.runs, self.before = new, runs, runs
@@ -96,7 +96,12 @@ class Arrangement:
     def _repack(self, run: Run, new: Layout) -> Run:
         columns = zip(self.order, self.layout.unpack(run.words), self.layout.places, strict=True)
         moved = [self.domains[c].moved(raw, place) for c, raw, place in columns]
-        return Run(new.pack(moved, len(run)), run.times, run.weights)
+        words = new.pack(moved, len(run))
+        if not any(domain.is_turned for domain in self.domains):
+            return Run(words, run.times, run.weights)
+        order = np.lexsort((*([run.times] if run.times.size else []), *words[::-1]))
+        weights = run.weights[order] if run.weights.size else run.weights
+        return Run(words[:, order], run.times[order] if run.times.size else run.times, weights)
 
 
 def present(runs: Sequence[Run]) -> tuple[Words, Weights]:

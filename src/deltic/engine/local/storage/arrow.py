@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Schema
+from deltic.circuit.types import Schema, Type
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import conflict_error
-from deltic.engine.local.storage.codec import Interner, decode, encode
-from deltic.engine.local.storage.layout import Layout, Values
+from deltic.engine.local.storage.codec import decode, encode, encode_scalar
+from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.layout import Column, Domain, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import WEIGHT, Conflicts
 from deltic.errors import ChangeError
 
-# The columns of a batch as int64 values, and its weights.
-Encoded = tuple[list[Values], Weights]
+# The columns of a batch as int64 values with their NULLs, and its weights.
+Encoded = tuple[list[Column], Weights]
 
 
 def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
@@ -29,18 +30,17 @@ def encode_batch(table: str, given: Changed, state: State, interner: Interner) -
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
 
 
-def make_room(state: State, columns: Sequence[Values]) -> None:
+def make_room(state: State, columns: Sequence[Column]) -> None:
     """Make the relation's domains include the values of a batch; layouts are stale until they are packed anew."""
-    for values, domain in zip(columns, state.domains, strict=True):
-        if values.size:
-            domain.include(int(values.min()), int(values.max()))
+    for (values, nulls), domain in zip(columns, state.domains, strict=True):
+        domain.admit(values if nulls is None else values[~nulls])
 
 
 def table_change(
-    name: str, state: State, columns: list[Values], weights: Weights, conflicts: Conflicts, interner: Interner
+    name: str, state: State, columns: list[Column], weights: Weights, conflicts: Conflicts, interner: Interner
 ) -> Run | None:
     """The change of a table: None when there is none; raises ChangeError for one that does not fit, see `conflicts`."""
-    raw = [d.encode(v) for d, v in zip(state.domains, columns, strict=True)]
+    raw = [d.encode(*column) for d, column in zip(state.domains, columns, strict=True)]
     words, change = consolidate(state.layout.pack(raw, len(weights)), weights)
     if conflicts == "trust":
         moved = state.trust(words, change)
@@ -81,7 +81,7 @@ def decode_rows(state: State, words: Words, interner: Interner, weights: Weights
 
 
 def _decode(schema: Schema, layout: Layout, words: Words, interner: Interner, weights: Weights | None) -> pa.Table:
-    columns = [decode(v, column.type, interner) for v, column in zip(layout.values(words), schema, strict=True)]
+    columns = [decode(*found, c.type, interner) for found, c in zip(layout.values(words), schema, strict=True)]
     fields = schema.to_arrow()
     if weights is not None:
         columns.append(pa.array(weights))
@@ -112,11 +112,18 @@ def encode_key(state: State, key: Mapping[str, object], interner: Interner) -> d
     offsets = {}
     for name, value in key.items():
         index = schema.index(name)
-        type_ = schema.columns[index].type
-        if isinstance(value, str) and interner.find(value) is None:
+        offset = _offset(value, schema.columns[index].type, state.domains[index], interner)
+        if offset is None:
             return None
-        stored = int(encode(pa.array([value], type_.arrow), type_, interner)[0])
-        if not state.domains[index].fits(stored, stored):
-            return None
-        offsets[index] = int(state.domains[index].encode(np.array([stored]))[0])
+        offsets[index] = offset
     return offsets
+
+
+def _offset(value: object, type_: Type, domain: Domain, interner: Interner) -> int | None:
+    """The offset of a value or of NULL; None when there cannot be one in the domain."""
+    if value is None:
+        return 0 if domain.nullable else None
+    known = interner[type_].find(value) if is_interned(type_) else encode_scalar(value, type_, interner)
+    if known is None or not domain.fits(known, known):
+        return None
+    return int(domain.encode(np.array([known]))[0])

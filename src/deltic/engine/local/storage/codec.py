@@ -1,105 +1,110 @@
-"""Between Arrow columns and int64: order is kept for every type but text, whose values are interned."""
+"""Between Arrow columns and int64 values: order is kept for every type but those that are interned.
+
+Decimals of up to 18 digits are whole numbers of their last digit. Larger ones are interned: they are rare, and in two
+words each kernel would have to take two places for a column.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from deltic.circuit.types import Type
-from deltic.engine.local.storage.layout import Values
-from deltic.engine.local.storage.text_order import TextOrder
+from deltic.circuit.types import Kind, Type
+from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.layout import Column, Nulls, Values
 
 _SIGN = np.int64(-(2**63))
 
 
-class Interner:
-    """Text to dense ids and back; append-only: an id never changes its meaning. `order` is that of the texts."""
-
-    def __init__(self) -> None:
-        self._ids = _Numbering()
-        self._array = pa.array([], pa.string())
-        self.order = TextOrder(self)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """The texts by their ids."""
-        return self._ids.texts
-
-    def find(self, text: str) -> int | None:
-        """The id of a text that is known, else None."""
-        return self._ids.get(text)
-
-    def encode(self, column: pa.Array | pa.ChunkedArray) -> Values:
-        """The ids of a column of text; only its distinct texts are looked up one by one."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        encoded = column.dictionary_encode()
-        ids = np.fromiter(map(self._ids.__getitem__, encoded.dictionary.to_pylist()), np.int64)
-        return ids[encoded.indices.to_numpy(zero_copy_only=False)] if len(ids) else np.empty(0, np.int64)
-
-    def decode(self, ids: Values) -> pa.Array:
-        """The texts of ids: at the cost of the ids while they are few, else by one Arrow gather."""
-        texts = self._ids.texts
-        if 8 * len(ids) < len(texts):
-            return pa.array(list(map(texts.__getitem__, ids.tolist())), pa.string())
-        if len(self._array) < len(texts):
-            self._array = pa.concat_arrays([self._array, pa.array(texts[len(self._array) :], pa.string())])
-        return self._array.take(pa.array(ids))
-
-
-class _Numbering(dict[str, int]):
-    """A dictionary that numbers its keys as they are asked for; `texts` has them in that order."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def __missing__(self, key: str) -> int:
-        self[key] = number = len(self.texts)
-        self.texts.append(key)
-        return number
-
-
-def encode(column: Any, type_: Type, interner: Interner) -> Values:
-    """A column without nulls as int64 values."""
-    if type_ is Type.STRING:
-        return interner.encode(column)
+def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> Column:
+    """A column as int64 values, and where it is NULL."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if type_ is Type.UINT64:
-        values: Values = column.to_numpy(zero_copy_only=False).astype(np.uint64).view(np.int64) ^ _SIGN
-        return values
-    if type_ is Type.FLOAT64:
-        return order_floats(column.to_numpy(zero_copy_only=False).astype(np.float64))
-    if type_ in (Type.DATE, Type.TIMESTAMP_NTZ):
-        column = column.cast(pa.int32() if type_ is Type.DATE else pa.int64())
+    if not column.null_count:
+        return _encode(column, type_, interner), None
+    nulls: Nulls = column.is_null().to_numpy(zero_copy_only=False)
+    assert nulls is not None
+    values = np.zeros(len(column), np.int64)
+    values[~nulls] = _encode(column.drop_null(), type_, interner)
+    return values, nulls
+
+
+def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.Array:
+    """The Arrow column of int64 values, NULL where they are."""
+    if nulls is None or not nulls.any():
+        return _decode(values, type_, interner)
+    there = _decode(values[~nulls], type_, interner)
+    return there.take(pa.array(np.cumsum(~nulls) - 1, mask=nulls))
+
+
+def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
+    """A column without NULL as int64 values."""
+    if is_interned(type_):
+        return interner[type_].encode(column)
+    if type_.kind in _ENCODE:
+        return _ENCODE[type_.kind](column)
+    if type_.kind in _STORAGE:
+        column = column.cast(_STORAGE[type_.kind])
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
-    """The Arrow column of int64 values."""
-    if type_ is Type.STRING:
-        return interner.decode(values)
-    if type_ is Type.UINT64:
-        return pa.array((values ^ _SIGN).view(np.uint64), pa.uint64())
-    if type_ is Type.FLOAT64:
-        return pa.array(unorder_floats(values), pa.float64())
-    if type_ is Type.BOOLEAN:
-        return pa.array(values.astype(bool))
-    if type_ is Type.DATE:
-        return pa.array(values.astype(np.int32), pa.int32()).cast(pa.date32())
-    return pc.cast(pa.array(values), type_.arrow)
+def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
+    if is_interned(type_):
+        return interner[type_].decode(values)
+    if type_.kind in _DECODE:
+        return _DECODE[type_.kind](values, type_)
+    return pa.array(values).cast(_STORAGE.get(type_.kind, type_.arrow)).cast(type_.arrow)
 
 
 def encode_scalar(value: Any, type_: Type, interner: Interner) -> int:
-    """One value as encode would give it."""
-    return int(encode(pa.array([value], type_.arrow), type_, interner)[0])
+    """One value, not NULL, as `encode` would give it."""
+    return int(_encode(pa.array([value], type_.arrow), type_, interner)[0])
+
+
+_STORAGE = {
+    Kind.DATE: pa.int32(),
+    Kind.TIMESTAMP: pa.int64(),
+    Kind.TIMESTAMP_NTZ: pa.int64(),
+    Kind.DAY_TIME_INTERVAL: pa.int64(),
+}
+
+
+def _parts(column: pa.Array, dtype: type[np.signedinteger[Any]], each: int) -> Values:
+    """The first of `each` numbers that stand for every value of a column in its memory."""
+    data = column.buffers()[1]
+    start, end = each * column.offset, each * (column.offset + len(column))
+    return np.frombuffer(data, dtype)[start:end:each].astype(np.int64)
+
+
+def _from_parts(parts: np.ndarray[Any, Any], type_: Type) -> pa.Array:
+    return pa.Array.from_buffers(type_.arrow, len(parts), [None, pa.py_buffer(np.ascontiguousarray(parts))])
+
+
+def _months(values: Values, type_: Type) -> pa.Array:
+    """Intervals of months: 32 bits of months, 32 of days, 64 of nanoseconds."""
+    parts = np.zeros((len(values), 4), np.int32)
+    parts[:, 0] = values
+    return _from_parts(parts, type_)
+
+
+_ENCODE: dict[Kind, Callable[[pa.Array], Values]] = {
+    Kind.UINT64: lambda column: column.to_numpy(zero_copy_only=False).astype(np.uint64).view(np.int64) ^ _SIGN,
+    Kind.FLOAT64: lambda column: order_floats(column.to_numpy(zero_copy_only=False).astype(np.float64)),
+    Kind.FLOAT32: lambda column: order_singles(column.to_numpy(zero_copy_only=False).astype(np.float32)),
+    Kind.DECIMAL: lambda column: _parts(column, np.int64, 2),
+    Kind.YEAR_MONTH_INTERVAL: lambda column: _parts(column, np.int32, 4),
+}
+_DECODE: dict[Kind, Callable[[Values, Type], pa.Array]] = {
+    Kind.BOOLEAN: lambda values, type_: pa.array(values.astype(bool)),
+    Kind.UINT64: lambda values, type_: pa.array((values ^ _SIGN).view(np.uint64), pa.uint64()),
+    Kind.FLOAT64: lambda values, type_: pa.array(unorder_floats(values), pa.float64()),
+    Kind.FLOAT32: lambda values, type_: pa.array(unorder_singles(values), pa.float32()),
+    Kind.DECIMAL: lambda values, type_: _from_parts(np.stack([values, values >> 63], axis=1), type_),
+    Kind.YEAR_MONTH_INTERVAL: _months,
+}
 
 
 def order_floats(values: np.ndarray[Any, np.dtype[np.float64]]) -> Values:
@@ -112,3 +117,16 @@ def order_floats(values: np.ndarray[Any, np.dtype[np.float64]]) -> Values:
 def unorder_floats(values: Values) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The inverse of `order_floats`."""
     return (values ^ ((values >> 63) & ~_SIGN)).view(np.float64)
+
+
+def order_singles(values: np.ndarray[Any, np.dtype[np.float32]]) -> Values:
+    """As `order_floats`, for floats of 32 bits, in as many."""
+    values = np.where(np.isnan(values), np.float32(np.nan), values + np.float32(0))
+    bits = values.view(np.int32)
+    return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).astype(np.int64)
+
+
+def unorder_singles(values: Values) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """The inverse of `order_singles`."""
+    bits = values.astype(np.int32)
+    return (bits ^ ((bits >> 31) & np.int32(2**31 - 1))).view(np.float32)

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.types import Type
+from deltic.circuit.types import Type, ValueType
+from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain
 from deltic.program.program import Program
 from deltic.program.queries import Atom, Rule, Term, When
@@ -19,12 +20,18 @@ Item = tuple[Any, int]
 
 @dataclass
 class Domains:
-    """The domains of a program; all text shares one, whose bits follow the number of interned texts."""
+    """The domains of a program; each interned type has but one, whose bits follow the number of its values."""
 
     columns: dict[str, tuple[Domain, ...]] = field(default_factory=dict)
     variables: dict[Rule, dict[int, Domain]] = field(default_factory=dict)
-    text: Domain = field(default_factory=lambda: Domain(Type.STRING, 0, 1, empty=False))
+    interned: dict[Type, Domain] = field(default_factory=dict)
     all: list[Domain] = field(default_factory=list)
+
+    def include_ids(self, interner: Interner) -> None:
+        """Make room for everything that is interned."""
+        for type_, domain in self.interned.items():
+            if len(interner[type_]):
+                domain.include(0, len(interner[type_]) - 1)
 
     def growth(self) -> int:
         """How often any domain has grown so far."""
@@ -35,35 +42,44 @@ def assign_domains(
     program: Program,
     value_of: Callable[[exp.Expression], int],
     known: Mapping[str, tuple[Domain, ...]],
-    text: Domain,
+    interned: Mapping[Type, Domain],
 ) -> tuple[Domains, list[tuple[Domain, Domain]]]:
     """The domains of all columns and variables; those of literals and constants have room for them.
 
-    `known` are those of relations that are there already, `text` that of all text. Where the program compares two known
-    ones, the first stands for both: the pairs are what has to be unified so.
+    A domain is nullable if any of its columns or variables is. `known` are those of relations that are there already,
+    `interned` those of interned types. Where the program compares two known ones, the first stands for both: the pairs
+    are what has to be unified so.
     """
     union = _Union()
     for a, b in _equal(program):
         union.join(a, b)
-    domains = Domains(text=text)
-    made: dict[Item, Domain] = {}
-    items = [(d, (name, i)) for name, columns in known.items() for i, d in enumerate(columns) if d is not text]
+    ids, made = dict(interned), dict[Item, Domain]()
+    items = [(d, (name, i)) for name, columns in known.items() for i, d in enumerate(columns) if d not in ids.values()]
     first = dict(reversed(items))
     for domain, item in items:
         union.join(first[domain], item)
     joined = {domain: made.setdefault(union.find(item), domain) for domain, item in items}
+
+    def domain_of(item: Item, value: ValueType, make: Callable[[Type], Domain]) -> Domain:
+        if is_interned(value.type):
+            domain = ids.setdefault(value.type, Domain.of_ids(value.type))
+        else:
+            domain = made.setdefault(union.find(item), make(value.type))
+        if value.nullable:
+            domain.admit_null()
+        return domain
+
+    domains = Domains()
     for name, relation in program.relations.items():
-        made_for = [_domain(domains, made, union.find((name, i)), c.type) for i, c in enumerate(relation.schema)]
-        domains.columns[name] = tuple(made_for)
+        domains.columns[name] = tuple(domain_of((name, i), c.value_type, Domain) for i, c in enumerate(relation.schema))
     for rule in program.rules:
         types = rule.body.types
-        found = {v: _variable_domain(domains, made, union.find((rule, v)), t) for v, t in types.items()}
-        domains.variables[rule] = found
+        domains.variables[rule] = {v: domain_of((rule, v), value, Domain.all) for v, value in types.items()}
     for relation_name, index, literal in _literals(program):
-        value = value_of(literal)
-        domain = domains.columns[relation_name][index]
-        domain.include(value, value)
-    domains.all = [domains.text, *dict.fromkeys(made.values())]
+        held = value_of(literal)
+        domains.columns[relation_name][index].include(held, held)
+    domains.interned = ids
+    domains.all = list(dict.fromkeys((*ids.values(), *made.values())))
     return domains, [(kept, domain) for domain, kept in joined.items() if domain is not kept]
 
 
@@ -81,19 +97,6 @@ def _equal(program: Program) -> Iterator[tuple[Item, Item]]:
 
 def _head(name: str, terms: tuple[Term, ...]) -> Atom:
     return Atom(name, When.DELTA, terms)
-
-
-def _domain(domains: Domains, made: dict[Item, Domain], root: Item, type_: Type) -> Domain:
-    if type_ is Type.STRING:
-        return domains.text
-    return made.setdefault(root, Domain(type_))
-
-
-def _variable_domain(domains: Domains, made: dict[Item, Domain], root: Item, type_: Type) -> Domain:
-    """The domain of a variable's columns; one that stands in no column gets all 64 bits."""
-    if type_ is Type.STRING:
-        return domains.text
-    return made.get(root) or Domain.all(type_)
 
 
 def _literals(program: Program) -> Iterator[tuple[str, int, exp.Expression]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from deltic.engine.local.storage.run import Words
 
 Values = npt.NDArray[np.int64]
 Raw = npt.NDArray[np.uint64]
+Nulls = npt.NDArray[np.bool_] | None  # which values are NULL, whatever else stands there; None for none
+Column = tuple[Values, Nulls]
+
+LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 
 _WORD = 64
 
@@ -31,6 +36,10 @@ class Domain:
 
     Values are int64 in the order of the type (see `codec`); a domain only ever grows, `growth` times so far.
     `numbering` counts how often values were given anew, which those of labels alone are (see `text_order`).
+
+    In a nullable domain offset 0 is NULL, the least, and no value has it. Offsets are modulo 2⁶⁴: when it has both the
+    least and the greatest of all int64, NULL takes the place of a value that no column holds, and the values below that
+    one come after all others (`is_turned`).
     """
 
     type: Type
@@ -39,77 +48,142 @@ class Domain:
     empty: bool = True
     growth: int = 0
     numbering: int = 0
+    nullable: bool = False
+    is_turned: bool = False
+
+    @classmethod
+    def of_ids(cls, type_: Type) -> Domain:
+        """The domain of ids, which are counted from 0."""
+        return cls(type_, empty=False)
 
     @classmethod
     def all(cls, type_: Type) -> Domain:
         """The domain of all values."""
-        return cls(type_, -(1 << 63), _WORD, empty=False)
+        return cls(type_, LEAST, _WORD, empty=False)
+
+    def admit_null(self) -> None:
+        """Make room for NULL before the least value, if there is none."""
+        if self.nullable:
+            return
+        low, high = self.range()
+        self.nullable, self.base, self.growth = True, self.base - 1, self.growth + 1
+        if not self.empty:
+            self.extend(low, high)
 
     def fits(self, low: int, high: int) -> bool:
-        """Whether all values from `low` to `high` have an offset; none in an empty domain, whose base may move."""
-        return not self.empty and low >= self.base and high - self.base < 1 << self.bits
+        """Whether all values from `low` to `high` have an offset; none in an empty domain, whose base may move.
+
+        In a turned domain all have, but one: `avoids` tells.
+        """
+        if self.is_turned:
+            return not low == high == self.base
+        return not self.empty and low - self.nullable >= self.base and high - self.base < 1 << self.bits
+
+    def avoids(self, values: Values) -> bool:
+        """Whether none of the values is the one whose place NULL has taken."""
+        return not self.is_turned or not bool((values == self.base).any())
 
     def range(self) -> tuple[int, int]:
-        """The least and the greatest value that fit; the greatest is below the least in an empty domain."""
-        return (1, 0) if self.empty else (self.base, min(self.base + (1 << self.bits), 1 << 63) - 1)
+        """The least and the greatest value that fit, but for the base of a turned domain; none in an empty domain."""
+        if self.is_turned:
+            return LEAST, GREATEST
+        return (1, 0) if self.empty else (self.base + self.nullable, min(self.base + (1 << self.bits) - 1, GREATEST))
 
     def include(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high` if they do not fit yet."""
         if not self.fits(low, high):
             self.extend(low, high)
 
+    def admit(self, values: Values) -> None:
+        """Make room for all of these values."""
+        if values.size:
+            self.include(int(values.min()), int(values.max()))
+            if not self.avoids(values):
+                self.extend(self.base, self.base)
+
     def extend(self, low: int, high: int) -> None:
         """Make room for the values from `low` to `high`."""
         self.growth += 1
+        if self.is_turned:
+            self._turn()
+            return
         if self.empty:
             self.empty = False
             near_zero = low >= 0 and high.bit_length() <= (high - low).bit_length() + 2
-            self.base = 0 if near_zero else low
-        if low < self.base:
-            top = self.base + (1 << self.bits) - 1
-            slack = (max(top, high) - low) // 8
-            self.base = max(low - slack, -(1 << 63))
+            self.base = (0 if near_zero else low) - self.nullable
+        least, (_, top) = low - self.nullable, self.range()
+        if least < self.base:
             high = max(top, high)
-        self.bits = min(_WORD, max(self.bits, (high - self.base).bit_length()))
+            ample = max(least - (high - least) // 8, LEAST - self.nullable)
+            self.base = ample if high - ample < 1 << _WORD else least
+        self.bits = max(self.bits, (high - self.base).bit_length())
+        if self.bits > _WORD:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Let NULL have the place of a value that nobody holds: hardly any one is held."""
+        self.is_turned, self.base, self.bits = True, random.SystemRandom().randrange(LEAST + 1, GREATEST), _WORD
 
     def extend_amply(self, low: int, high: int) -> None:
         """Make room for the values and, beyond them, for three times as many as there are: more are to come."""
         _, top = self.range()
         self.extend(
-            max(low - 3 * (top - low), -(1 << 63)) if low < self.base else low,
-            min(high + 3 * (high - self.base), (1 << 63) - 1) if high > top else high,
+            max(low - 3 * (top - low), LEAST) if low < self.base else low,
+            min(high + 3 * (high - self.base), GREATEST) if high > top else high,
         )
 
-    def encode(self, values: Values) -> Raw:
-        """The offsets of values that fit."""
-        return values.view(np.uint64) - np.uint64(self.base % (1 << 64))
+    def encode(self, values: Values, nulls: Nulls = None) -> Raw:
+        """The offsets of values that fit, and of NULL."""
+        raw = values.view(np.uint64) - np.uint64(self.base % (1 << 64))
+        if nulls is not None:
+            assert self.nullable or not nulls.any()
+            raw[nulls] = 0
+        return raw
 
-    def place(self, values: Values) -> Raw:
-        """The offsets of computed values; DomainOverflow where one has none."""
-        if values.size:
-            low, high = int(values.min()), int(values.max())
+    def place(self, values: Values, nulls: Nulls = None) -> Raw:
+        """The offsets of computed values and of NULL; DomainOverflow where one has none."""
+        there = values if nulls is None else values[~nulls]
+        if there.size:
+            low, high = int(there.min()), int(there.max())
             if not self.fits(low, high):
                 raise DomainOverflow(self, low, high)
-        return self.encode(values)
-
-    def moved(self, raw: Raw, old: Place) -> Raw:
-        """The present offsets of what had these offsets when `old` was its place."""
-        return raw + np.uint64((old.base - self.base) % (1 << 64))
+            if not self.avoids(there):
+                raise DomainOverflow(self, self.base, self.base)
+        return self.encode(values, nulls)
 
     def decode(self, raw: Raw) -> Values:
-        """The values of offsets."""
+        """The values of offsets, of any but that of NULL."""
         return (raw + np.uint64(self.base % (1 << 64))).view(np.int64)
+
+    def nulls(self, raw: Raw) -> Nulls:
+        """Which offsets are NULL; None when none can be."""
+        return raw == 0 if self.nullable else None
+
+    def moved(self, raw: Raw, old: Place) -> Raw:
+        """The present offsets of what had these offsets when `old` was its place; DomainOverflow if one has none."""
+        moved = raw + np.uint64((old.base - self.base) % (1 << 64))
+        if not self.nullable:
+            return moved
+        nulls = (raw == 0) & old.nullable
+        if ((moved == 0) & ~nulls).any():
+            raise DomainOverflow(self, self.base, self.base)
+        moved[nulls] = 0
+        return moved
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base` in a `numbering`."""
+    """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base` in a `numbering`.
+
+    Offset 0 is NULL where that is possible.
+    """
 
     word: int
     shift: int
     bits: int
     base: int
     numbering: int = 0
+    nullable: bool = False
 
     @property
     def mask(self) -> int:
@@ -138,7 +212,7 @@ class Layout:
     def holds(self, domains: Sequence[Domain]) -> bool:
         """Whether every value of the domains still has its place."""
         return all(
-            p.bits >= d.bits and p.base == d.base and p.numbering == d.numbering
+            p.bits >= d.bits and p.base == d.base and p.numbering == d.numbering and p.nullable == d.nullable
             for p, d in zip(self.places, domains, strict=True)
         )
 
@@ -155,14 +229,15 @@ class Layout:
         column: Raw = (words[place.word] >> np.uint64(place.shift)) & np.uint64(place.mask % (1 << 64))
         return column
 
-    def values(self, words: Words) -> list[Values]:
+    def values(self, words: Words) -> list[Column]:
         """The values of all columns of packed rows."""
         return [self._values(words, index) for index in range(len(self.places))]
 
-    def _values(self, words: Words, index: int) -> Values:
-        column = self.column(words, index)
-        column += np.uint64(self.places[index].base % (1 << 64))
-        return column.view(np.int64)
+    def _values(self, words: Words, index: int) -> Column:
+        place, column = self.places[index], self.column(words, index)
+        nulls = column == 0 if place.nullable else None
+        column += np.uint64(place.base % (1 << 64))
+        return column.view(np.int64), nulls
 
     def unpack(self, words: Words) -> list[Raw]:
         """The offsets of all columns of packed rows."""
@@ -176,5 +251,5 @@ def _spread(word: int, domains: Sequence[Domain]) -> list[Place]:
     for i, domain in enumerate(domains):
         bits = domain.bits + spare // len(domains) + (i < spare % len(domains))
         shift -= bits
-        places.append(Place(word, shift, bits, domain.base, domain.numbering))
+        places.append(Place(word, shift, bits, domain.base, domain.numbering, domain.nullable))
     return places

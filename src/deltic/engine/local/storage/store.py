@@ -20,10 +20,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from deltic.engine.local.storage.arrangement import Arrangement
-from deltic.engine.local.storage.codec import Interner
 from deltic.engine.local.storage.domains import Domains, assign_domains
+from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import kind_of
-from deltic.engine.local.storage.layout import Domain
+from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.state import Name, Snapshot, State
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class Store:
         `domains.variables` are those of its queries.
         """
         known = {name: state.domains for name, state in self.states.items() if name in program.relations}
-        self.domains, joined = assign_domains(program, value_of, known, self.domains.text)
-        self.domains.all.append(self.interner.order.domain)
+        self.domains, joined = assign_domains(program, value_of, known, self.domains.interned)
+        self.domains.all += [self.interner[type_].order.domain for type_ in self.domains.interned]
         for kept, other in joined:
             self.unify(kept, other)
         held = {program.tables[table] for table in bags}
@@ -69,7 +69,7 @@ class Store:
         for, until `end_evolution`.
         """
         other = Store()
-        other.interner, other.domains = self.interner, Domains(text=self.domains.text)
+        other.interner, other.domains = self.interner, Domains(interned=dict(self.domains.interned))
         other.states = {relation.name: self.states[name].evolved(relation) for relation, name in kept}
         return other
 
@@ -87,6 +87,8 @@ class Store:
 
     def unify(self, kept: Domain, other: Domain) -> None:
         """Let what has domain `other` have `kept`, which holds the values of both; packed anew by the next `fit`."""
+        if other.nullable:
+            kept.admit_null()
         if not other.empty:
             kept.include(*other.range())
         for state in self.states.values():
@@ -103,14 +105,17 @@ class Store:
 
     def fit(self) -> bool:
         """Pack anew what has outgrown its layout; whether layouts may have changed since the last call."""
-        if len(self.interner):
-            self.domains.text.include(0, len(self.interner) - 1)
+        self.domains.include_ids(self.interner)
         growth = self.domains.growth()
         if not self._changed and growth == self._fitted:
             return False
-        for arrangement in self.arrangements().values():
-            if arrangement.is_stale():
-                arrangement.relayout()
+        try:
+            for arrangement in self.arrangements().values():
+                if arrangement.is_stale():
+                    arrangement.relayout()
+        except DomainOverflow as overflow:
+            overflow.domain.extend(overflow.low, overflow.high)
+            return self.fit()
         self._changed, self._fitted = False, growth
         return True
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltic.circuit.types import Type
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Place, Raw, Values
 
 if TYPE_CHECKING:
-    from deltic.engine.local.storage.codec import Interner
+    from deltic.engine.local.storage.interner import Dictionary
 
 BITS = 62
 _END = 1 << BITS
@@ -38,7 +37,7 @@ Mask = npt.NDArray[np.bool_]
 class TextOrder:
     """The labels of the texts of an interner, given when they are asked for; `domain` is that of columns of labels."""
 
-    def __init__(self, interner: Interner) -> None:
+    def __init__(self, interner: Dictionary) -> None:
         self._interner = interner
         self._labels: Values = np.zeros(1024, np.int64)
         self._known = 0
@@ -72,7 +71,7 @@ class TextOrder:
         """Give labels to the texts that are new."""
         new = np.arange(self._known, len(self._interner))
         texts = self._interner.decode(new)
-        order = np.asarray(pc.sort_indices(texts))
+        order = self._interner.sort_indices(texts)
         ids, texts = new[order], texts.take(pa.array(order))
         low, high = self._neighbours(texts)
         labels = _between(low.labels, low.ids, high.labels, high.ids)
@@ -105,10 +104,10 @@ class TextOrder:
     def _positions(self, run: _Ordered, texts: pa.Array) -> Positions:
         """How many texts of a run are before each of the sorted texts."""
         if _MERGED * len(texts) < len(run.ids):
-            known, ids = self._interner.texts, run.ids
-            return np.array([bisect_left(ids, text, key=known.__getitem__) for text in texts.to_pylist()], np.int64)
+            key_of, ids = self._interner.sort_key_of, run.ids
+            return np.array([bisect_left(ids, key, key=key_of) for key in self._interner.sort_keys(texts)], np.int64)
         both = pa.concat_arrays([self._interner.decode(run.ids), texts])
-        new = np.asarray(pc.sort_indices(both)) >= len(run.ids)
+        new = self._interner.sort_indices(both) >= len(run.ids)
         positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
         return positions
 
@@ -116,7 +115,7 @@ class TextOrder:
         """Give all labels anew, the new texts' among them, with the same room everywhere."""
         count = len(self._interner)
         old = self._all()
-        ids = np.asarray(pc.sort_indices(self._interner.decode(np.arange(count)))).astype(np.int64)
+        ids = self._interner.sort_indices(self._interner.decode(np.arange(count)))
         labels = (np.arange(1, count + 1) * (_END // (count + 1))).astype(np.int64)
         self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
         self._write(ids, labels)

@@ -1,0 +1,177 @@
+"""Numbers as numpy computes with them: integers in their own width, decimals as whole numbers of their last digit."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from deltic.circuit.expressions.inference import decimal_result
+from deltic.circuit.types import Kind, Type
+from deltic.circuit.types.value import MAX_PRECISION
+from deltic.engine.local.storage.codec import order_floats, order_singles, unorder_floats, unorder_singles
+from deltic.engine.local.storage.interner import DIGITS, Interner
+from deltic.engine.local.storage.layout import Nulls, Values
+
+Array = np.ndarray[Any, Any]
+Result = tuple[Array, Nulls]
+
+_SIGN = np.int64(-(2**63))
+_EXACT = decimal.Context(prec=50)
+_DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
+    exp.Add: np.add,
+    exp.Sub: np.subtract,
+    exp.Mul: np.multiply,
+    exp.BitwiseAnd: np.bitwise_and,
+    exp.BitwiseOr: np.bitwise_or,
+    exp.BitwiseXor: np.bitwise_xor,
+}
+
+
+def natural(values: Values, type_: Type, interner: Interner) -> Array:
+    """Values as relations hold them, in the form that numpy computes with; ids stay what they are.
+
+    Decimals of more than 18 digits are integers of Python.
+    """
+    match type_.kind:
+        case Kind.UINT64:
+            return (values ^ _SIGN).view(np.uint64)
+        case Kind.FLOAT64:
+            return unorder_floats(values)
+        case Kind.FLOAT32:
+            return unorder_singles(values)
+        case Kind.DECIMAL if type_.precision > DIGITS:
+            known = interner[type_].values
+            found = [int(_EXACT.scaleb(known[i], type_.scale)) for i in values.tolist()]
+            return np.array(found, object)
+        case _:
+            return values.astype(dtype_of(type_), copy=False)
+
+
+def stored(array: Array, type_: Type, interner: Interner) -> Values:
+    """The inverse of `natural`."""
+    match type_.kind:
+        case Kind.UINT64:
+            return array.astype(np.uint64).view(np.int64) ^ _SIGN
+        case Kind.FLOAT64:
+            return order_floats(array.astype(np.float64))
+        case Kind.FLOAT32:
+            return order_singles(array.astype(np.float32))
+        case Kind.DECIMAL if type_.precision > DIGITS:
+            found = [_EXACT.scaleb(decimal.Decimal(n), -type_.scale) for n in array.tolist()]
+            return interner[type_].encode(pa.array(found, type_.arrow))
+        case _:
+            return array.astype(np.int64, copy=False)
+
+
+def dtype_of(type_: Type) -> np.dtype[Any]:
+    """What numpy calls the form of `natural`."""
+    if type_.is_integer or type_.is_float:
+        return np.dtype(type_.kind.value)
+    if type_.kind is Kind.DECIMAL and type_.precision > DIGITS:
+        return np.dtype(object)
+    return np.dtype(bool if type_ is Type.BOOLEAN else np.int64)
+
+
+def in_order(array: Array, type_: Type) -> Array:
+    """What compares as numbers do: NaN equals itself and is above every other float, as in SQL."""
+    if type_ is Type.FLOAT64:
+        return order_floats(array)
+    return order_singles(array) if type_ is Type.FLOAT32 else array
+
+
+def from_order(array: Array, type_: Type) -> Array:
+    """The inverse of `in_order`."""
+    if type_ is Type.FLOAT64:
+        return unorder_floats(array)
+    return unorder_singles(array) if type_ is Type.FLOAT32 else array
+
+
+def rescaled(array: Array, type_: Type, scale: int, digits: int) -> Array:
+    """Decimals as whole numbers of digit `scale`, at or behind their last, in a form that holds so many digits."""
+    wide = array.astype(object) if digits > DIGITS else array
+    factor = 10 ** (scale - type_.scale)
+    return wide * factor if factor > 1 else wide
+
+
+def convert(array: Array, source: Type, target: Type) -> Result:
+    """A cast among integers and floats: low bits are kept, floats lose their fraction, NULL where out of range."""
+    if target.is_float:
+        return array.astype(np.float64).astype(dtype_of(target)), None
+    if source.is_integer:
+        return array.astype(dtype_of(target)), None
+    least, most = target.range
+    inside = (array >= float(least)) & (array < float(most + 1))
+    return np.where(inside, array, 0.0).astype(dtype_of(target)), ~inside
+
+
+def negate(array: Array, type_: Type) -> Array:
+    """The opposite numbers; those of integers wrap around."""
+    return np.zeros_like(array) - array if type_.is_integer else -array
+
+
+def arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> Result:
+    """An operation on two arrays of integers or floats of one type, and where it is undefined."""
+    if kind in _DIRECT:
+        return _DIRECT[kind](a, b), None
+    if kind in (exp.BitwiseLeftShift, exp.BitwiseRightShift):
+        amount = b & b.dtype.type(type_.bits - 1)
+        return (a << amount if kind is exp.BitwiseLeftShift else a >> amount), None
+    if type_.is_float:
+        found, undefined = _float_arithmetic(kind, a.astype(np.float64), b.astype(np.float64))
+        return found.astype(dtype_of(type_)), undefined
+    if kind is exp.Pow:
+        return _power(a, b), (b < 0) if type_.signed else None
+    zero = b == 0
+    divisor = np.where(zero, b.dtype.type(1), b)
+    quotient = _quotient(a, divisor)
+    return (a - quotient * divisor if kind is exp.Mod else quotient), zero
+
+
+def is_exact(kind: type[exp.Expression], left: Type, right: Type) -> bool:
+    """Whether the type of a sum, difference or product of decimals holds it, without rounding."""
+    digits = decimal_result(kind, left, right)
+    return digits is not None and digits[0] <= MAX_PRECISION
+
+
+def decimal_arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: list[Type], result: Type) -> Array:
+    """An exact sum, difference or product of decimals, whose type holds them all."""
+    scales = [t.scale if kind is exp.Mul else result.scale for t in types]
+    same = [rescaled(x, t, scale, result.precision) for x, t, scale in zip((a, b), types, scales, strict=True)]
+    found: Array = _DIRECT[kind](*same)
+    return found
+
+
+def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:
+    if kind is exp.Pow:
+        result = np.power(a, b)
+        return result, ~np.isfinite(result) & np.isfinite(a) & np.isfinite(b)
+    zero = b == 0
+    divisor = np.where(zero, 1.0, b)
+    return (np.fmod(a, divisor) if kind is exp.Mod else a / divisor), zero
+
+
+def _quotient(a: Array, b: Array) -> Array:
+    """Integer division that truncates toward zero and wraps around."""
+    if a.dtype.kind == "u":
+        quotient: Array = a // b
+        return quotient
+    minus = b == -1
+    floor = np.where(minus, np.zeros_like(a) - a, np.floor_divide(a, np.where(minus, b.dtype.type(1), b)))
+    inexact = (floor * b != a) & ((a < 0) != (b < 0))
+    return np.where(minus, floor, floor + inexact)
+
+
+def _power(a: Array, b: Array) -> Array:
+    """Integer powers by squaring, modulo their width."""
+    result = np.ones_like(a)
+    base, exponent = a.copy(), np.where(b < 0, b.dtype.type(0), b).astype(np.uint64)
+    while exponent.any():
+        result = np.where(exponent & np.uint64(1), result * base, result)
+        base = base * base
+        exponent >>= np.uint64(1)
+    return result

@@ -1,0 +1,207 @@
+"""Interned values: text, bytes, decimals of more than 18 digits and composite values, to ids and back.
+
+Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 equals 0.0, inside composite values too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.circuit.types import Kind, Type
+from deltic.engine.local.storage.layout import Values
+from deltic.engine.local.storage.text_order import TextOrder
+
+DIGITS = 18
+"""The digits of the decimals that an int64 holds."""
+
+
+def is_interned(type_: Type) -> bool:
+    """Whether values are ids, which have no order of their own."""
+    if type_.kind is Kind.DECIMAL:
+        return type_.precision > DIGITS
+    return type_.is_composite or type_.kind in (Kind.STRING, Kind.BINARY)
+
+
+class Interner(dict[Type, "Dictionary"]):
+    """The dictionary of each interned type, made when it is asked for."""
+
+    def __missing__(self, type_: Type) -> Dictionary:
+        self[type_] = made = Composites(type_) if type_.is_composite else Dictionary(type_)
+        return made
+
+    @property
+    def text(self) -> Dictionary:
+        """The dictionary of text."""
+        return self[Type.STRING]
+
+
+class Dictionary:
+    """The values of one type to dense ids and back; append-only: an id never changes its meaning.
+
+    `order` is that of the values, for types that have one.
+    """
+
+    def __init__(self, type_: Type) -> None:
+        self.type = type_
+        self._ids = _Numbering()
+        self._array = pa.array([], type_.arrow)
+        self.order = TextOrder(self)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The values by their ids."""
+        return self._ids.named
+
+    def find(self, value: Any) -> int | None:
+        """The id of a value that is known, else None."""
+        return self._ids.get(value)
+
+    def encode(self, column: pa.Array) -> Values:
+        """The ids of a column without NULL; only its distinct values are looked up one by one."""
+        encoded = column.dictionary_encode()
+        ids = np.fromiter(map(self._ids.__getitem__, encoded.dictionary.to_pylist()), np.int64)
+        return ids[encoded.indices.to_numpy(zero_copy_only=False)] if len(ids) else np.empty(0, np.int64)
+
+    def decode(self, ids: Values) -> pa.Array:
+        """The values of ids: at the cost of the ids while they are few, else by one Arrow gather."""
+        values = self.values
+        if 8 * len(ids) < len(values):
+            return self._arrow(list(map(values.__getitem__, ids.tolist())))
+        if len(self._array) < len(values):
+            self._array = pa.concat_arrays([self._array, self._arrow(values[len(self._array) :])])
+        return self._array.take(pa.array(ids))
+
+    def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
+        """The positions of a column's values in their order."""
+        return np.asarray(pc.sort_indices(column)).astype(np.int64)
+
+    def sort_keys(self, column: pa.Array) -> list[Any]:
+        """What compares as the values of a column do."""
+        return self.python(column)
+
+    @property
+    def sort_key_of(self) -> Callable[[int], Any]:
+        """What compares as the value of an id does."""
+        return self.values.__getitem__
+
+    def python(self, column: pa.Array) -> list[Any]:
+        """The values of a column as `values` has them."""
+        found: list[Any] = column.to_pylist()
+        return found
+
+    def _arrow(self, values: Sequence[Any]) -> pa.Array:
+        return pa.array(values, self.type.arrow)
+
+
+class Composites(Dictionary):
+    """The dictionary of a type of arrays, structs or maps: values that are equal have one key, which is numbered.
+
+    Times inside them are whole numbers here: those of Python do not reach as far as Arrow's.
+    """
+
+    def __init__(self, type_: Type) -> None:
+        super().__init__(type_)
+        self._plain = _plain(type_)
+
+    def find(self, value: Any) -> int | None:
+        (found,) = self.python(pa.array([value], self.type.arrow))
+        return self._ids.get(_key(found, self.type))
+
+    def encode(self, column: pa.Array) -> Values:
+        found = self.python(column)
+        return np.fromiter((self._ids.number(_key(v, self.type), v) for v in found), np.int64, len(found))
+
+    def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
+        keys = self.sort_keys(column)
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+    def sort_keys(self, column: pa.Array) -> list[Any]:
+        return [_sort_key(value, self.type) for value in self.python(column)]
+
+    @property
+    def sort_key_of(self) -> Callable[[int], Any]:
+        return lambda number: _sort_key(self.values[number], self.type)
+
+    def python(self, column: pa.Array) -> list[Any]:
+        found: list[Any] = column.cast(self._plain).to_pylist()
+        return found
+
+    def _arrow(self, values: Sequence[Any]) -> pa.Array:
+        return pa.array(values, self._plain).cast(self.type.arrow)
+
+
+class _Numbering(dict[Any, int]):
+    """A dictionary that numbers its keys as they are asked for; `named` has what they stand for in that order."""
+
+    def __init__(self) -> None:
+        self.named: list[Any] = []
+
+    def __missing__(self, key: Any) -> int:
+        return self.number(key, key)
+
+    def number(self, key: Any, value: Any) -> int:
+        """The number of a key that stands for `value`."""
+        number = self.get(key)
+        if number is None:
+            self[key] = number = len(self.named)
+            self.named.append(value)
+        return number
+
+
+def _plain(type_: Type) -> pa.DataType:
+    """The Arrow type with whole numbers for times."""
+    match type_.kind:
+        case Kind.ARRAY:
+            return pa.list_(pa.field("item", _plain(type_.element.type), type_.element.nullable))
+        case Kind.STRUCT:
+            return pa.struct([pa.field(c.name, _plain(c.type), c.nullable) for c in type_.fields])
+        case Kind.MAP:
+            return pa.map_(_plain(type_.key), pa.field("value", _plain(type_.value.type), type_.value.nullable))
+        case Kind.DATE:
+            return pa.int32()
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ | Kind.DAY_TIME_INTERVAL:
+            return pa.int64()
+        case _:
+            return type_.arrow
+
+
+def _key(value: Any, type_: Type) -> Any:
+    """What is equal for equal values alone, and can be looked up."""
+    if value is None:
+        return None
+    match type_.kind:
+        case Kind.ARRAY:
+            return tuple(_key(v, type_.element.type) for v in value)
+        case Kind.STRUCT:
+            return tuple(_key(value[c.name], c.type) for c in type_.fields)
+        case Kind.MAP:
+            return frozenset((_key(k, type_.key), _key(v, type_.value.type)) for k, v in value)
+        case Kind.FLOAT32 | Kind.FLOAT64:
+            return "NaN" if math.isnan(value) else value
+        case _:
+            return value
+
+
+def _sort_key(value: Any, type_: Type) -> Any:
+    """What compares as the values do: NULL before all others, NaN after all other floats."""
+    if value is None:
+        return (0,)
+    match type_.kind:
+        case Kind.ARRAY:
+            return (1, *(_sort_key(v, type_.element.type) for v in value))
+        case Kind.STRUCT:
+            return (1, *(_sort_key(value[c.name], c.type) for c in type_.fields))
+        case Kind.FLOAT32 | Kind.FLOAT64:
+            return (1, math.isnan(value), 0.0 if math.isnan(value) else value)
+        case _:
+            return (1, value)
