@@ -149,7 +149,7 @@ ENGINE_MUTATIONS = {
 @pytest.mark.parametrize("name", ENGINE_MUTATIONS)
 def test_random_programs_detect_a_wrong_step_of_the_engine(name, monkeypatch):
     """In vectorised iterations; that compiled ones do the same is tested by tests/engine/test_thin.py."""
-    monkeypatch.setattr(recursion, "MOST_WAITING", -1)
+    monkeypatch.setattr(recursion._Epoch, "_is_compiled", lambda self, now: False)
     owner, attribute, wrong = ENGINE_MUTATIONS[name]
     monkeypatch.setattr(owner, attribute, wrong(getattr(owner, attribute)))
     assert programs_disagree()
