@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -71,6 +71,12 @@ def check_seeds(seeds: Sequence[int], shape: Shape = SHAPE) -> None:
 def test_random_circuits(batch, record_property):
     record_property("random circuits", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_random_circuits_of_many_types_with_null(batch, record_property):
+    record_property("random circuits", PER_BATCH)
+    check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH), replace(SHAPE, rich=True))
 
 
 @pytest.mark.slow

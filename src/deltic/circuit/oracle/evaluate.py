@@ -69,7 +69,7 @@ def _apply(expression: exp.Expression, values: list[Any], types: list[Type], res
         return _COMPARE[kind](*map(in_order, values))
     if kind in (exp.Least, exp.Greatest):
         return min(values, key=in_order) if kind is exp.Least else max(values, key=in_order)
-    if kind is exp.Paren:
+    if kind is exp.Paren or (kind is exp.TryCast and types[0] is result):
         return values[0]
     if kind is exp.Not:
         return not values[0]

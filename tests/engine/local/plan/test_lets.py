@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from deltic.circuit.types import Type
+from deltic.circuit.types import Type, ValueType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import query as evaluate
@@ -64,7 +64,7 @@ def test_a_second_equation_of_a_variable_is_a_condition() -> None:
     x, y = 0, 1
     sum_, product = (parse_one(text, dialect="duckdb") for text in ('"‹0›" + 1', '"‹0›" * 2'))
     atoms = (Atom("a", When.DELTA, (x,)), Atom("b", When.NEW, (y,)))
-    body = Body(atoms=atoms, equations=((y, sum_), (y, product)), types={x: Type.INT64, y: Type.INT64})
+    body = Body(atoms=atoms, equations=((y, sum_), (y, product)), types=dict.fromkeys((x, y), ValueType(Type.INT64)))
     lines = plan(Query("v", (x,), body, Rule("v", (x,), body))).describe().splitlines()[1:]
     assert [line.strip() for line in lines[1:4]] == ["let _1 = _0 + 1", "if _1 = _0 * 2", "seek b[0] at _1"]
 

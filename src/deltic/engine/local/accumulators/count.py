@@ -10,4 +10,4 @@ from deltic.engine.local.accumulators.slots import Result, Slots, reads
 def count(slots: Slots, column: int, type_: Type) -> Result:
     """One slot."""
     slot = slots.count(column)
-    return lambda totals: totals[:, slot]
+    return lambda totals: (totals[:, slot], None)

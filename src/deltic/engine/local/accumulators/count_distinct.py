@@ -10,4 +10,4 @@ from deltic.engine.local.accumulators.slots import Result, Slots, reads
 def count_distinct(slots: Slots, column: int, type_: Type) -> Result:
     """The slot of the number of different values."""
     slot = slots.values(column)
-    return lambda totals: totals[:, slot]
+    return lambda totals: (totals[:, slot], None)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import ROWS, Linear, Result, Slots, Totals
 from deltic.engine.local.operators import numbers
-from deltic.engine.local.storage.layout import Values
+from deltic.engine.local.storage.layout import Column
 
 Digits = npt.NDArray[np.int64]
 Natural = np.ndarray[Any, Any]
@@ -49,11 +49,11 @@ def rounded_by(slots: Slots, column: int, type_: Type, divisors: Callable[[Total
     """An exact sum as the nearest float of the type, each divided by its divisor."""
     slot = slots.sum(column, DIGITS)
 
-    def result(totals: Totals) -> Values:
+    def result(totals: Totals) -> Column:
         there = totals[:, ROWS] > 0
         found = np.zeros(len(totals), np.float64)
         found[there] = rounded(totals[there, slot : slot + SLOTS], divisors(totals)[there])
-        return numbers.stored(found, type_, slots.interner)
+        return numbers.stored(found, type_, slots.interner), None
 
     return result
 

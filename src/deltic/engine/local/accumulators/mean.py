@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from deltic.circuit.types import Type
+import numpy as np
+
+from deltic.circuit.types import Kind, Type
+from deltic.engine.local.accumulators.decimals import DECIMALS, decimal_sums
 from deltic.engine.local.accumulators.exact import rounded_by
-from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.engine.local.accumulators.slots import Result, Slots, Totals, reads
+from deltic.engine.local.operators import numbers
+from deltic.engine.local.storage.layout import Column
 
 
 @reads("mean")
 def mean(slots: Slots, column: int, type_: Type) -> Result:
     """The slots of an exact sum."""
     count = slots.count(column)
+    if type_.kind is Kind.DECIMAL:
+        return _of_decimals(slots, slots.sum(column, DECIMALS), count, type_)
     return rounded_by(slots, column, Type.FLOAT64, lambda totals: totals[:, count])
+
+
+def _of_decimals(slots: Slots, slot: int, count: int, type_: Type) -> Result:
+    def result(totals: Totals) -> Column:
+        pairs = zip(decimal_sums(totals, slot), totals[:, count].tolist(), strict=True)
+        found = [total / (n * 10**type_.scale) if n > 0 else 0.0 for total, n in pairs]
+        return numbers.stored(np.array(found), Type.FLOAT64, slots.interner), None
+
+    return result

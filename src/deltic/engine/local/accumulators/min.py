@@ -10,4 +10,4 @@ from deltic.engine.local.accumulators.slots import Result, Slots, reads
 def min_(slots: Slots, column: int, type_: Type) -> Result:
     """The slot of the least value."""
     slot = slots.extreme(column, least=True)
-    return lambda totals: totals[:, slot]
+    return lambda totals: (totals[:, slot], None)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.types import Schema, Type
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.layout import Column, Values
+from deltic.engine.local.storage.layout import Column
 
 Totals = npt.NDArray[np.int64]  # [groups, slots]
 Natural = np.ndarray[Any, Any]  # a column's values as numpy computes with them
@@ -34,7 +34,7 @@ class Linear:
 
 
 # How a call's results are read from totals.
-Result = Callable[[Totals], Values]
+Result = Callable[[Totals], Column]
 # How an accumulator of a column of the given type takes its slots.
 Read = Callable[["Slots", int, Type], Result]
 READS: dict[str, Read] = {}
@@ -63,13 +63,19 @@ class Slots:
         self.extremes: dict[int, dict[bool, int]] = {}
         self.results = [self._result(name, column) for name, column in calls]
 
-    def _result(self, name: str, column: int) -> Callable[[Totals], Column]:
+    def _result(self, name: str, column: int) -> Result:
         """How a call is read: what has only NULLs is NULL itself, unless it counts."""
         value = READS[name](self, column, self.schema.columns[column].type if column >= 0 else Type.INT64)
         if ACCUMULATORS[name].counts or self.count(column) == ROWS:
-            return lambda totals: (value(totals), None)
+            return value
         count = self.count(column)
-        return lambda totals: (value(totals), totals[:, count] <= 0)
+
+        def result(totals: Totals) -> Column:
+            values, nulls = value(totals)
+            nothing = totals[:, count] <= 0
+            return values, nothing if nulls is None else nothing | nulls
+
+        return result
 
     def count(self, column: int) -> int:
         """The slot of the number of values that are not NULL; of rows, for -1."""

@@ -1,22 +1,36 @@
-"""Sums of whole numbers wrap around; those of floats are kept as exact digits."""
+"""Sums of whole numbers wrap around; those of floats and decimals are kept as exact digits."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from deltic.circuit.types import Type
+from deltic.circuit.types import Kind, Type
+from deltic.engine.local.accumulators.decimals import DECIMALS, decimal_sums
 from deltic.engine.local.accumulators.exact import rounded_by
-from deltic.engine.local.accumulators.slots import Linear, Result, Slots, reads
+from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
+from deltic.engine.local.storage.layout import Column
 
 WRAPPED = Linear(1, lambda values, type_: [(0, values.astype(np.int64))])
 
 
 @reads("sum")
 def sum_(slots: Slots, column: int, type_: Type) -> Result:
-    """One slot, or those of an exact sum."""
+    """One slot, or those of an exact sum; of decimals NULL where the sum has more digits than the type."""
+    if type_.kind is Kind.DECIMAL:
+        return _decimals(slots, slots.sum(column, DECIMALS), type_)
     if type_.is_float:
         return rounded_by(slots, column, type_, lambda totals: np.ones(len(totals), np.int64))
     slot = slots.sum(column, WRAPPED)
     dtype = numbers.dtype_of(type_)
-    return lambda totals: numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner)
+    return lambda totals: (numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner), None)
+
+
+def _decimals(slots: Slots, slot: int, type_: Type) -> Result:
+    def result(totals: Totals) -> Column:
+        found = decimal_sums(totals, slot)
+        beyond = np.array([abs(total) >= 10**type_.precision for total in found], bool)
+        there = [0 if large else total for total, large in zip(found, beyond, strict=True)]
+        return numbers.stored(np.array(there, numbers.dtype_of(type_)), type_, slots.interner), beyond
+
+    return result

@@ -201,7 +201,7 @@ def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
         return _compared(node, arrays, interner), None
     if kind in (exp.Least, exp.Greatest):
         return _extreme(node, arrays, interner), None
-    if kind is exp.Paren:
+    if kind is exp.Paren or (kind is exp.TryCast and types[0] is node.result):
         return arrays[0], None
     if kind in (exp.Not, exp.BitwiseNot):
         return ~arrays[0], None
