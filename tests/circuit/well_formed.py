@@ -40,7 +40,7 @@ def random_well_formed(rng: random.Random, nodes: int = 15, nesting: int = 1) ->
     pool = _Streams(CircuitBuilder(), rng, SHAPE)
     for i in range(rng.randint(1, 3)):
         is_set = rng.random() < 0.5
-        pool.put(ops.Source(f"s{i}", _schema(rng, rng.choice((1, 2, 2, 3))), is_set), positive=is_set)
+        pool.put(ops.Source(f"s{i}", _schema(rng, rng.choice((1, 2, 2, 3)), SHAPE), is_set), positive=is_set)
     _fill(pool, nodes - 3, nesting)
     for i, number in enumerate((pool.nodes[-1], *(pool.pick() for _ in range(rng.randint(0, 2))))):
         pool.builder.add(ops.Sink(f"v{i}"), number)
