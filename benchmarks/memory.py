@@ -1,8 +1,8 @@
 """State larger than memory: reachability loaded in batches under a limit of memory, with its runs in files and without.
 
 `python benchmarks/memory.py` needs root, for the limit is a control group's: it counts all that the process takes once
-its libraries are loaded, the pages of mapped files included, and the system ends a process that cannot keep to it. The
-files are in DELTIC_STATE_DIR, or in a temporary directory.
+its libraries are loaded, the pages of mapped files included, and the system ends a process that cannot keep to it. A
+quarter of that is for large arrays in memory; further ones are files in --spill, or in a temporary directory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from isolated import GIB, isolated
 from problems import new_engine, signed
 from pyarrow import feather
 
-BATCH = 1_000_000
+from deltic.engine.resources import Resources
+
 UPDATES = 50
 CONTROL = Path("/sys/fs/cgroup")
 
@@ -57,17 +58,17 @@ class Limit:
         (self.group / "cgroup.procs").write_text(str(os.getpid()))
 
 
-def measure(path: Path, limit: Limit, gib: float, directory: str) -> Iterator[dict[str, Any]]:
+def measure(path: Path, limit: Limit, gib: float, directory: str, batch: int) -> Iterator[dict[str, Any]]:
     """Load the graph in batches, then delete single edges and put them back."""
     if gib:
         limit.enter(gib)
-    os.environ["DELTIC_STATE_DIR"] = directory
     graph: pa.Table = feather.read_table(path, memory_map=True)
-    engine = new_engine(REACHABILITY, policy="incremental")
+    resources = Resources.of(spill=directory or None, memory=int(gib * GIB / 4) if directory and gib else None)
+    engine = new_engine(REACHABILITY, policy="incremental", resources=resources)
     warm_up()
     started = time.perf_counter()
-    for first in range(0, len(graph), BATCH):
-        engine.apply(signed({"edge": graph.slice(first, BATCH)}, 1))
+    for first in range(0, len(graph), batch):
+        engine.apply(signed({"edge": graph.slice(first, batch)}, 1))
         yield {"load": time.perf_counter() - started, "state": engine.nbytes}
     for row in np.random.default_rng(1).integers(0, len(graph), UPDATES).tolist():
         for weight in (-1, 1):
@@ -79,34 +80,36 @@ def measure(path: Path, limit: Limit, gib: float, directory: str) -> Iterator[di
 
 HEADER = ["limit GiB", "runs in", "edges loaded", "s", "state GiB", "update ms", "slowest ms", ""]
 NOTES = f"""\
-Batches of {BATCH:,} edges, half of one to a node. limit: of all memory that the process takes once its libraries are
+Edges are loaded in batches, half of one to a node. limit: of all memory that the process takes once its libraries are
 loaded, mapped pages included. update: median of {2 * UPDATES} epochs that delete one edge or put it back, anywhere.
-runs in files: those that merging makes of 16 MiB and more (DELTIC_STATE_DIR); in memory: without that variable."""
+spill: large arrays beyond a quarter of the limit are files, those of an epoch's way included; memory: none are."""
 
 
-def main(edges: int, limits: list[float]) -> None:
+def main(edges: int, limits: list[float], batch: int, spill: str | None) -> None:
     """Measure and report."""
     limit = Limit.find()
     rows: list[list[object]] = []
-    with tempfile.TemporaryDirectory(dir=os.environ.get("DELTIC_STATE_DIR")) as folder:
+    with tempfile.TemporaryDirectory(dir=spill) as folder:
         path = Path(folder) / "graph.arrow"
         feather.write_feather(sparse(edges, PER_NODE), path, compression="uncompressed")
         for gib in [0.0, *limits]:
             for directory in ("", folder):
-                run = isolated(measure, path, limit, gib, directory)
+                run = isolated(measure, path, limit, gib, directory, batch)
                 loads = [value for value in run.values if "load" in value]
                 updates = [1000 * value["update"] for value in run.values if "update" in value]
                 last = loads[-1] if loads else {"load": 0.0, "state": 0}
-                cells = [gib or "-", "files" if directory else "memory", f"{len(loads) * BATCH:,}"]
+                cells = [gib or "-", "spill" if directory else "memory", f"{min(len(loads) * batch, edges):,}"]
                 cells += [f"{last['load']:.1f}", f"{last['state'] / GIB:.2f}"]
                 cells += [f"{statistics.median(updates):.2f}", f"{max(updates):.1f}"] if updates else ["-", "-"]
                 rows.append([*cells, run.failure and "ended by the system: " + run.failure])
-    report("memory", "State larger than memory", HEADER, rows, NOTES)
+    report("memory", f"State larger than memory, loaded in batches of {batch:,} edges", HEADER, rows, NOTES)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--edges", type=int, default=40_000_000)
     parser.add_argument("--limits", type=lambda text: [float(gib) for gib in text.split(",")], default=[1.0])
+    parser.add_argument("--batch", type=int, default=1_000_000)
+    parser.add_argument("--spill")
     options = parser.parse_args()
-    main(options.edges, options.limits)
+    main(options.edges, options.limits, options.batch, options.spill)

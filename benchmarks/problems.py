@@ -19,6 +19,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import WEIGHT
+from deltic.engine.resources import Resources
 
 Tables = Mapping[str, pa.Table]
 
@@ -81,9 +82,12 @@ GALEN = Problem(
 )
 
 
-def new_engine(program: str, strategy: str = "nested", policy: str = "auto") -> LocalEngine:
+def new_engine(
+    program: str, strategy: str = "nested", policy: str = "auto", resources: Resources | None = None
+) -> LocalEngine:
     """A local engine for a program, without rows."""
-    return LocalEngine(lower(check([parse(program)])), Strategy(strategy), Refresh(Policy(policy)))
+    circuit = lower(check([parse(program)]))
+    return LocalEngine(circuit, Strategy(strategy), Refresh(Policy(policy)), resources=resources)
 
 
 def signed(tables: Tables, weight: int) -> dict[str, pa.Table]:

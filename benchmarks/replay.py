@@ -12,6 +12,7 @@ import pyarrow as pa
 from problems import Problem, new_engine, sample, signed
 
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.resources import Resources
 
 LARGE_SEED = 1_000
 
@@ -50,10 +51,17 @@ def workload(small: int, large: int) -> list[Step]:
     return [*before, Step(large, LARGE_SEED, -1), *between, Step(large, LARGE_SEED, 1)]
 
 
-def replay(problem: Problem, folder: Path, strategy: str, policy: str, steps: Sequence[Step]) -> Iterator[Epoch]:
+def replay(
+    problem: Problem,
+    folder: Path,
+    strategy: str,
+    policy: str,
+    steps: Sequence[Step],
+    resources: Resources | None = None,
+) -> Iterator[Epoch]:
     """The bootstrap, then the steps; the views have the expected sizes at first, and again when all was put back."""
     tables = problem.read(folder)
-    engine = new_engine(problem.program, strategy, policy)
+    engine = new_engine(problem.program, strategy, policy, resources)
     yield _apply(engine, tables, None)
     _check(engine, problem)
     gone: dict[str, pa.Table] = {}

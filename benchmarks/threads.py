@@ -1,6 +1,6 @@
 """What a second thread gains: Galen's bootstrap and large updates with one thread, and with as many as processors.
 
-`python benchmarks/threads.py`; each number of threads has a fresh process (DELTIC_THREADS).
+`python benchmarks/threads.py`; each number of threads has a fresh process.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from isolated import GIB, isolated
 from problems import GALEN
 from replay import Epoch, Step, replay
 
+from deltic.engine.resources import Resources
+
 NOTES = """\
 processor: time of all threads, so processor : s is how many were at work on average; that of the bootstrap includes
 reading its files. What is visited, and the results, do not depend on the threads. Strategy nested, always updated.
@@ -25,9 +27,8 @@ peak: resident, of the process."""
 
 def measure(folder: Path, threads: int, steps: list[Step]) -> Iterator[tuple[Epoch, float]]:
     """The epochs, each with the processor time since the one before."""
-    os.environ["DELTIC_THREADS"] = str(threads)
     before = time.process_time()
-    for epoch in replay(GALEN, folder, "nested", "incremental", steps):
+    for epoch in replay(GALEN, folder, "nested", "incremental", steps, Resources(threads=threads)):
         yield epoch, time.process_time() - before
         before = time.process_time()
 

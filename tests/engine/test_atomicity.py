@@ -6,6 +6,7 @@ Failures are injected into the places that an epoch passes through, at a random 
 from __future__ import annotations
 
 import random
+import signal
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -154,3 +155,23 @@ def test_deltas_of_a_failed_epoch_are_forgotten(monkeypatch):
     result = driver.apply({"blocked": [(("eve",), 1)]})
     assert {name: dict(from_arrow(t)) for name, t in result.changes.items()} == {}
     assert result.rows_in == 1
+
+
+def test_an_interrupt_at_the_very_end_leaves_no_trace(monkeypatch):
+    """It is raised when the engine has left its state alone: then the epoch is prepared, and nobody can commit it."""
+    social = Driver.of_program("local", FOLLOWS)
+    social.insert(follows=[("ada", "bob")])
+    before = social.everything()
+    original = social.engine.store.end_epoch
+
+    def interrupted() -> None:
+        original()
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(social.engine.store, "end_epoch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            social.insert(follows=[("bob", "cy")])
+    assert social.everything() == before
+    social.insert(follows=[("bob", "cy")])
+    assert social.engine.count("reaches") == 3

@@ -124,6 +124,24 @@ def run(
     iteration_limit: Annotated[
         int, typer.Option(min=1, help="Iterations that a recursion which computes values may take.")
     ] = 100_000,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
+    ] = None,
+    spill: Annotated[
+        Path | None,
+        typer.Option(
+            help="A directory for state that does not fit into memory.", show_default="all of it is in memory"
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="With --spill: the memory of large arrays, as in 2GiB; further ones are files.",
+            show_default="half of the machine's",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
 ) -> None:
@@ -145,6 +163,9 @@ def run(
         refresh,
         switch,
         iteration_limit,
+        threads,
+        spill,
+        memory,
         as_json,
         quiet,
     )

@@ -74,5 +74,8 @@ class RunOptions:
     refresh: RefreshChoice
     switch: float
     iteration_limit: int
+    threads: int | None
+    spill: Path | None
+    memory: str | None
     as_json: bool
     quiet: bool

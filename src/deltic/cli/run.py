@@ -24,16 +24,10 @@ from deltic.pipeline.session import Pipeline
 def run_command(options: RunOptions) -> int:
     """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
     _check(options)
-    pipeline = Pipeline(
-        engine="reference" if options.engine is EngineChoice.reference else "auto",
-        strategy=_strategy(options.strategy),
-        refresh=options.refresh.value,
-        switch=options.switch,
-        iteration_limit=options.iteration_limit,
-    )
     outcome: Outcome | None = None
     error: DelticError | None = None
     try:
+        pipeline = _pipeline(options)
         with progress_for(options.quiet or options.as_json) as progress, _files(options, progress) as (reader, writer):
             outcome = run(_settings(options), pipeline, reader, writer, progress)
             error = outcome.failure
@@ -43,6 +37,19 @@ def run_command(options: RunOptions) -> int:
         error = DelticError(f"{failure.filename or 'a file'}: {failure.strerror or failure}")
     _report(options, outcome, error)
     return 1 if error else 0
+
+
+def _pipeline(options: RunOptions) -> Pipeline:
+    return Pipeline(
+        engine="reference" if options.engine is EngineChoice.reference else "auto",
+        strategy=_strategy(options.strategy),
+        refresh=options.refresh.value,
+        switch=options.switch,
+        iteration_limit=options.iteration_limit,
+        threads=options.threads,
+        spill=options.spill,
+        memory=options.memory,
+    )
 
 
 def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:

@@ -103,7 +103,8 @@ class Engine(Protocol):
 
     def apply(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> EpochResult:
         """Prepare an epoch and commit it at once; raises what `prepare` does."""
-        return self.prepare(changes, conflicts, token).commit()
+        with self.prepare(changes, conflicts, token) as epoch:
+            return epoch.commit()
 
     def extend(self, circuit: Circuit) -> EpochResult:
         """Go on with another circuit, as one epoch in which no table changes; the changes are those of its views.

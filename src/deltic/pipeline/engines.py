@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
+from deltic.engine.resources import Resources
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice, find
 
@@ -60,7 +61,9 @@ class Maintenance:
                     )
 
 
-def new_engine(name: EngineName, circuit: Circuit, maintenance: Maintenance) -> Engine:
+def new_engine(
+    name: EngineName, circuit: Circuit, maintenance: Maintenance, resources: Resources | None = None
+) -> Engine:
     """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
     if name == "reference":
         from deltic.engine.reference import ReferenceEngine
@@ -73,4 +76,6 @@ def new_engine(name: EngineName, circuit: Circuit, maintenance: Maintenance) -> 
     policy, _, strict = maintenance.refresh.partition(" ")
     refresh = Refresh(Policy(policy), maintenance.switch, bool(strict))
     chosen = {name: Strategy(strategy) for name, strategy in maintenance.chosen.items()}
-    return LocalEngine(circuit, Strategy(maintenance.default), refresh, maintenance.iteration_limit, chosen)
+    return LocalEngine(
+        circuit, Strategy(maintenance.default), refresh, maintenance.iteration_limit, chosen, resources=resources
+    )

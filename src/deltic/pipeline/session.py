@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.catalog import Catalog, Difference, Table, schema_of
@@ -12,6 +13,7 @@ from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.engine.resources import Resources
 from deltic.errors import CatalogError, DelticError
 from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, new_engine
@@ -50,6 +52,10 @@ class Pipeline:
     transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
     `iteration_limit` iterations is rejected with an IterationLimitError.
 
+    Large changes are computed by `threads` threads, one for each processor if not told. With a directory `spill`, state
+    may exceed memory: once large arrays take `memory` ("2 GiB", or a number of bytes; half of the machine's if not
+    told), further ones are files in that directory, which go with the process.
+
     One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction within a moment,
     and leaves the state before it.
     """
@@ -63,6 +69,9 @@ class Pipeline:
         refresh: RefreshName = "auto",
         switch: float = 0.2,
         iteration_limit: int = ITERATION_LIMIT,
+        threads: int | None = None,
+        spill: str | Path | None = None,
+        memory: int | str | None = None,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -72,7 +81,8 @@ class Pipeline:
         self._engine_name: EngineName = engine
         self._definitions = Definitions()
         self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
-        self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance)
+        self._resources = Resources.of(threads, spill, memory)
+        self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance, self._resources)
         self._transaction: Transaction | None = None
 
     def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
@@ -230,7 +240,9 @@ class Pipeline:
             self._refuse_lost_rows(definitions.catalog, difference)
             result = self._engine.extend(definitions.catalog.circuit)
         else:
-            self._engine = new_engine(self._engine_name, definitions.catalog.circuit, self._maintenance)
+            self._engine = new_engine(
+                self._engine_name, definitions.catalog.circuit, self._maintenance, self._resources
+            )
         self._definitions = definitions
         return Evolution(difference, self.views, result, self.spark)
 

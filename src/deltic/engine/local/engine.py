@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.local import parallel
 from deltic.engine.local.critical_section import CriticalSection, exclusive
 from deltic.engine.local.evolution import difference, kept_relations
 from deltic.engine.local.explain import explain, summary
@@ -26,6 +28,7 @@ from deltic.engine.local.operators.query import Environment, Evaluation, value_o
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.local.storage import spilling
 from deltic.engine.local.storage.arrow import (
     Encoded,
     encode_batch,
@@ -37,11 +40,13 @@ from deltic.engine.local.storage.arrow import (
 )
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.lookup import find_rows
+from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension
+from deltic.engine.resources import Resources
 from deltic.program.extract import program_of
 from deltic.program.program import Program
 
@@ -54,8 +59,8 @@ class LocalEngine(Engine):
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
     chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
-    recursion of more than `iteration_limit` iterations is rejected. A second thread that uses it at the same time gets
-    a DelticError.
+    recursion of more than `iteration_limit` iterations is rejected. `resources` are what it may use of the machine. A
+    second thread that uses it at the same time gets a DelticError.
     """
 
     def __init__(
@@ -66,6 +71,7 @@ class LocalEngine(Engine):
         iteration_limit: int = ITERATION_LIMIT,
         strategies: Mapping[str, Strategy] | None = None,
         thresholds: Thresholds = DEFAULTS,
+        resources: Resources | None = None,
     ) -> None:
         announce_compilation()
         self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
@@ -76,7 +82,9 @@ class LocalEngine(Engine):
         self.extension: Extension | None = None
         self.section = CriticalSection()
         """What keeps other threads and interrupts from the state while a method works on it."""
-        self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store())
+        used = resources or Resources()
+        self._threads = used.threads
+        self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store(Space(used.spill, used.memory)))
 
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
         """Be ready to run a program over the relations of a store, and those that are new."""
@@ -113,21 +121,26 @@ class LocalEngine(Engine):
 
     # Epochs
 
-    @exclusive
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
+        prepared: list[Prepared] = []
+        try:
+            self._prepare(prepared, changes, conflicts, token)
+        except BaseException:
+            for epoch in prepared:  # a signal that arrived at the very end
+                epoch.abort()
+            raise
+        return prepared[0]
+
+    @exclusive
+    def _prepare(
+        self, prepared: list[Prepared], changes: Mapping[str, Changed], conflicts: Conflicts, token: str
+    ) -> None:
+        """Add the epoch to `prepared`."""
         started = time.perf_counter()
         refuse_second(self._prepared)
         self._environment.visits.rows = 0
-        batches = {
-            name: encode_batch(name, batch, self.states[self.program.tables[name]], self.store.interner)
-            for name, batch in changes.items()
-        }
-        for name, (columns, _) in batches.items():
-            make_room(self.states[self.program.tables[name]], columns)
-        found, grown = None, set[Domain]()
-        while found is None:
-            found = self._try_epoch(partial(self._epoch, batches, conflicts), grown)
-        before, deltas = found
+        with self._working():
+            before, deltas = self._run_epoch(changes, conflicts)
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self.store.end_epoch()
         seconds = time.perf_counter() - started
@@ -142,7 +155,13 @@ class LocalEngine(Engine):
             self.store.roll_back(before)
 
         self._prepared = Prepared(number, token, result, commit, abort)
-        return self._prepared
+        prepared.append(self._prepared)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Use the resources of this engine."""
+        with spilling.using(self.store.space), parallel.using(self._threads):
+            yield
 
     @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
@@ -150,13 +169,11 @@ class LocalEngine(Engine):
         refuse_second(self._prepared)
         program = program_of(circuit, strict=self._refresh.strict)
         other = copy(self)
-        kept = other._evolve(self, circuit, program)
+        with self._working():
+            kept = other._evolve(self, circuit, program)
         new = tuple(name for name in program.relations if name not in kept)
-        found, grown = None, set[Domain]()
-        while found is None:
-            found = other._try_epoch(partial(other._begin, self, new, kept), grown)
-            if found is None:
-                self._fit()
+        with self._working():
+            found = other._settled(partial(other._begin, self, new, kept), self._fit)
         other.store.end_epoch()
         other.epoch += 1
         dropped = tuple(name for name in self.program.relations if name not in kept.values())
@@ -202,6 +219,27 @@ class LocalEngine(Engine):
         """The state of a view, if there is one of that name with these columns."""
         name = self.program.sinks.get(view)
         return self.states[name] if name is not None and self.program.relations[name].schema == schema else None
+
+    def _run_epoch(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> tuple[Snapshot, Changes]:
+        """The state before and the changes of the views."""
+        batches = {
+            name: encode_batch(name, batch, self.states[self.program.tables[name]], self.store.interner)
+            for name, batch in changes.items()
+        }
+        for name, (columns, _) in batches.items():
+            make_room(self.states[self.program.tables[name]], columns)
+        return self._settled(partial(self._epoch, batches, conflicts))
+
+    def _settled(
+        self, epoch: Callable[[], Changes], again: Callable[[], None] = lambda: None
+    ) -> tuple[Snapshot, Changes]:
+        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try."""
+        found, grown = None, set[Domain]()
+        while found is None:
+            found = self._try_epoch(epoch, grown)
+            if found is None:
+                again()
+        return found
 
     def _try_epoch(self, epoch: Callable[[], Changes], grown: set[Domain]) -> tuple[Snapshot, Changes] | None:
         """The state before and the changes of the views; None when a domain had to grow: the epoch is to be run again.

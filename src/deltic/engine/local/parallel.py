@@ -5,20 +5,35 @@ Nothing that threads do together depends on their order, so results are the same
 
 from __future__ import annotations
 
+import contextvars
 import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+_threads: contextvars.ContextVar[int] = contextvars.ContextVar("threads", default=os.cpu_count() or 1)
+
+
 def threads() -> int:
-    """How many threads to use: the environment variable DELTIC_THREADS says, else one for each processor."""
-    wanted = os.environ.get("DELTIC_THREADS", "")
-    return max(1, int(wanted)) if wanted.isdigit() else os.cpu_count() or 1
+    """How many threads to use now."""
+    return _threads.get()
+
+
+@contextmanager
+def using(count: int) -> Iterator[None]:
+    """Let so many threads be used in the block."""
+    token = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
 
 
 def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
@@ -58,7 +73,8 @@ class _Workers(Generic[T, R]):
         self._lock = threading.Lock()
         self._queue: queue.Queue[tuple[R] | BaseException | None] = queue.Queue(count)
         self._stopped = threading.Event()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
+        runs = [partial(contextvars.copy_context().run, self._run) for _ in range(count)]
+        self._threads = [threading.Thread(target=run, daemon=True) for run in runs]
         for thread in self._threads:
             thread.start()
 

@@ -6,18 +6,20 @@ rows; and each growth runs the epoch again.
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from sqlglot import parse_one
 
 from deltic.circuit.types import Type, ValueType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.operators import query as evaluate
-from deltic.engine.local.operators import search
+from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.plan.plan import Let
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.resources import Resources
 from deltic.errors import IterationLimitError
 from deltic.program.queries import Atom, Body, Query, Rule, When
 from tests.conformance.engines import Driver
@@ -123,12 +125,12 @@ def test_one_growth_for_all_values_of_a_change(monkeypatch: pytest.MonkeyPatch) 
     assert view.runs == 2
 
 
-@pytest.mark.parametrize("threads", ["1", "3"])
-def test_growth_in_pieces_of_a_change(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DELTIC_THREADS", threads)
-    monkeypatch.setattr(evaluate, "_MANY", 0)
-    monkeypatch.setattr(search, "_PIECE", 3)
-    view = Counted(TABLES + ".decl v(x: number, y: number)\nv(x, x * x * x) :- a(x), b(x, _).", monkeypatch)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_growth_in_pieces_of_a_change(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = TABLES + ".decl v(x: number, y: number)\nv(x, x * x * x) :- a(x), b(x, _)."
+    view = Counted(
+        program, monkeypatch, thresholds=Thresholds(grouped=0, piece=3), resources=Resources(threads=threads)
+    )
     view.driver.insert(a=[(x,) for x in range(-40, 40)], b=[(x, 1) for x in range(-50, 50, 2)])
     assert view.driver.rows("v") == {(x, x**3) for x in range(-40, 40, 2)}
 
@@ -199,9 +201,8 @@ RUNS: list[Contents] = [
 
 def test_a_large_change_is_sought_by_what_its_groups_determine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows (x, y) of the change with y = x + 1, of which a group has at most one."""
-    monkeypatch.setattr(evaluate, "_MANY", 0)
     program = ".decl v(x: number)\nv(x) :- b(x, y), a(x), a(y), y = x + 1."
-    view = Counted(TABLES + program, monkeypatch)
+    view = Counted(TABLES + program, monkeypatch, thresholds=Thresholds(grouped=0))
     (following,) = (e for e in view.engine.evaluations if e.query.delta.relation == "b")
     grouped = following.by_groups()
     assert grouped is not None
@@ -216,12 +217,12 @@ def test_a_large_change_is_sought_by_what_its_groups_determine(monkeypatch: pyte
 
 @pytest.mark.parametrize("by_groups", [False, True])
 @pytest.mark.parametrize("strategy", Strategy)
-def test_against_the_reference(strategy: Strategy, by_groups: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_against_the_reference(strategy: Strategy, by_groups: bool) -> None:
     """Values in every place where an expression stands, with insertions and deletions."""
-    if by_groups:
-        monkeypatch.setattr(evaluate, "_MANY", 0)
+    thresholds = Thresholds(grouped=0) if by_groups else Thresholds()
     circuit = lower(check([parse(PROGRAM)]))
-    found = first_disagreement(circuit, RUNS, lambda c: LocalEngine(c, strategy, Refresh(Policy.INCREMENTAL)))
+    make = partial(LocalEngine, strategy=strategy, refresh=Refresh(Policy.INCREMENTAL), thresholds=thresholds)
+    found = first_disagreement(circuit, RUNS, make)
     assert found is None, str(found)
     engine = LocalEngine(circuit, strategy)
     evaluations = [*engine.evaluations, *engine._strata.evaluations]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,19 +15,24 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.storage import run as run_module
-from deltic.engine.local.storage import spilling as space
+from deltic.engine.local.storage import spilling
+from deltic.engine.local.storage.spilling import Space
+from deltic.engine.resources import Resources, bytes_of
+from deltic.errors import DelticError
 from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
 from tests.differential.test_datalog import check_seeds
 from tests.engine.test_bootstrap import state_of
 
+WORDS = np.dtype(np.uint64)
+
 
 @pytest.fixture
-def in_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("DELTIC_STATE_DIR", str(tmp_path))
-    monkeypatch.setattr(space, "_LARGE", 64)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every array is large, and everything is sorted in small pieces."""
+    monkeypatch.setattr(spilling, "_LARGE", 64)
+    monkeypatch.setattr(spilling, "_PIECE", 7)
     monkeypatch.setattr(run_module, "_MANY", 16)  # small runs are merged in compiled code, in memory
-    return tmp_path
 
 
 def is_mapped(array: np.ndarray) -> bool:
@@ -34,36 +42,54 @@ def is_mapped(array: np.ndarray) -> bool:
     return isinstance(getattr(array.base, "obj", array.base), mmap.mmap)
 
 
-def test_arrays_are_mapped_where_the_variable_is_set(in_files, monkeypatch):
-    assert is_mapped(space.empty((2, 100), np.dtype(np.uint64)))
-    assert not is_mapped(space.empty((3,), np.dtype(np.uint64)))
-    assert not os.listdir(in_files), "the files have no names"
-    monkeypatch.delenv("DELTIC_STATE_DIR")
-    assert not is_mapped(space.empty((2, 100), np.dtype(np.uint64)))
+@pytest.mark.usefixtures("small")
+def test_arrays_are_mapped_once_the_limit_is_reached(tmp_path: Path) -> None:
+    space = Space(tmp_path, 2_000)
+    first = space.empty((2, 100), WORDS)
+    second = space.empty((2, 100), WORDS)
+    assert (is_mapped(first), is_mapped(second), space.held) == (False, True, 1_600)
+    assert not is_mapped(space.empty((3,), WORDS)), "too small for a file"
+    assert not os.listdir(tmp_path), "the files have no names"
+    view = first[:, :3]
+    del first
+    gc.collect()
+    assert space.held == 1_600, "a view keeps its array"
+    del view
+    gc.collect()
+    assert space.held == 0
+    assert not is_mapped(space.empty((2, 100), WORDS))
 
 
-def test_the_state_is_the_same(in_files, monkeypatch):
+@pytest.mark.usefixtures("small")
+def test_nothing_is_mapped_without_a_directory() -> None:
+    assert not is_mapped(Space(None, 0).empty((2, 100), WORDS))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("memory", [0, 3_000])
+def test_the_state_is_the_same(tmp_path: Path, memory: int) -> None:
     circuit = lower(check([parse(CLOSURE)]))
     edges = frozenset((i, i + 1) for i in range(80))
     states = []
-    for directory in (str(in_files), ""):
-        monkeypatch.setenv("DELTIC_STATE_DIR", directory)
-        engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL))
+    for resources in (Resources(spill=tmp_path, memory=memory), Resources()):
+        engine = LocalEngine(circuit, refresh=Refresh(Policy.INCREMENTAL), resources=resources)
         for old, new in ((set(), edges), (edges, edges - {(40, 41)}), (edges - {(40, 41)}, edges)):
             engine.apply(batches_of(circuit, changes_between({"e": frozenset(old)}, {"e": frozenset(new)})))
         runs = [run for state in engine.states.values() for a in state.arrangements() for run in a.runs]
-        assert any(is_mapped(run.words) for run in runs) == bool(directory)
+        assert any(is_mapped(run.words) for run in runs) == (resources.spill is not None)
         states.append(state_of(engine))
     assert states[0] == states[1]
 
 
-def test_random_programs(in_files):
-    check_seeds(range(5_000, 5_030))
+@pytest.mark.usefixtures("small")
+def test_random_programs(tmp_path: Path) -> None:
+    check_seeds(range(5_000, 5_030), partial(LocalEngine, resources=Resources(spill=tmp_path)))
 
 
-def test_a_full_disk_leaves_no_trace(in_files, monkeypatch):
+@pytest.mark.usefixtures("small")
+def test_a_full_disk_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CLOSURE)]))
-    engine = LocalEngine(circuit)
+    engine = LocalEngine(circuit, resources=Resources(spill=tmp_path))
     edges = frozenset((i, i + 1) for i in range(50))
     engine.apply(batches_of(circuit, changes_between({}, {"e": edges})))
     before = state_of(engine)
@@ -74,8 +100,43 @@ def test_a_full_disk_leaves_no_trace(in_files, monkeypatch):
     change = batches_of(circuit, changes_between({"e": edges}, {"e": edges | {(i, i + 500) for i in range(50)}}))
     with monkeypatch.context() as patch:
         patch.setattr(os, "posix_fallocate", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(DelticError, match=f"spill directory {tmp_path}: No space left on device, while"):
             engine.apply(change)
     assert state_of(engine) == before
     engine.apply(change)
     assert engine.count("e") == 100
+
+
+def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DelticError, match="there is no such directory; make it, or name another"):
+        Resources.of(spill=tmp_path / "absent")
+
+
+def test_a_directory_that_takes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(DelticError, match=r"no file can be made in it \(Permission denied\)"):
+        Resources.of(spill=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [(7, 7), ("7", 7), ("2 GiB", 2**31), ("2gib", 2**31), ("2g", 2 * 10**9), ("1.5 MB", 1_500_000), ("4 KiB", 4096)],
+)
+def test_sizes(size: int | str, count: int) -> None:
+    assert bytes_of(size) == count
+
+
+@pytest.mark.parametrize("size", ["much", "2 XB", "", "-1", -1, "2 i"])
+def test_what_is_no_size(size: int | str) -> None:
+    with pytest.raises(DelticError, match='it is a number of bytes, or a text such as "2 GiB" or "500 MB"'):
+        bytes_of(size)
+
+
+def test_what_does_not_go_together() -> None:
+    with pytest.raises(DelticError, match="name a directory with spill"):
+        Resources.of(memory="2 GiB")
+    with pytest.raises(DelticError, match="threads is 0; it is a number of threads: 1 or more"):
+        Resources.of(threads=0)

@@ -188,7 +188,7 @@ class _Epoch:
         }
         for name, delta in deltas.items():
             self.component.states[name].append(delta)
-            self.changes[name].add(delta.words, delta.weights)
+            self.changes[name].add_run(Run(delta.words, weights=delta.weights))
         for name, delta in deltas.items():
             for evaluation in self.component.inner.get(name, ()):
                 self.derive(evaluation, delta, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from deltic.engine.local.kernels.merge import repeats, sum_ordered
 from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.storage.layout import Domain, Layout, Raw
 from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, sort_order
+from deltic.engine.local.storage.spilling import pieces
 
 Descriptors = npt.NDArray[np.int64]
 
@@ -62,7 +64,14 @@ class Arrangement:
         self.before = self.runs
 
     def arrange(self, source: Layout, run: Run) -> Run:
-        """A run in canonical order and layout `source`, brought into this order."""
+        """A run in canonical order and layout `source`, brought into this order; where memory is limited, in pieces."""
+        parts = [run] if len(cut := pieces(len(run))) == 1 else [run.part(p.start, p.stop) for p in cut]
+        runs: tuple[Run, ...] = ()
+        for part in parts:
+            runs = add_runs(runs, self._arranged(source, part))
+        return reduce(merge_runs, reversed(runs)) if runs else run
+
+    def _arranged(self, source: Layout, run: Run) -> Run:
         columns = source.unpack(run.words)
         words = self.layout.pack([columns[c] for c in self.order], len(run))
         if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():

@@ -11,10 +11,12 @@ from deltic.circuit.types import Schema, Type
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import conflict_error
+from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode, encode, encode_scalar
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Column, Domain, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
+from deltic.engine.local.storage.spilling import kept, pieces
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import WEIGHT, Conflicts
 from deltic.errors import ChangeError
@@ -26,8 +28,13 @@ Encoded = tuple[list[Column], Weights]
 def encode_batch(table: str, given: Changed, state: State, interner: Interner) -> Encoded:
     """The columns of a table's batch as int64 values, and its weights; ChangeError when it is no batch of the table."""
     batch = arrow_of(table, given, state.relation.schema)
-    columns = [encode(batch.column(c.name), c.type, interner) for c in state.relation.schema]
+    columns = [_kept(encode(batch.column(c.name), c.type, interner)) for c in state.relation.schema]
     return columns, np.ascontiguousarray(batch.column(WEIGHT).to_numpy(), dtype=np.int64)
+
+
+def _kept(column: Column) -> Column:
+    values, nulls = column
+    return kept(values), nulls
 
 
 def make_room(state: State, columns: Sequence[Column]) -> None:
@@ -40,8 +47,7 @@ def table_change(
     name: str, state: State, columns: list[Column], weights: Weights, conflicts: Conflicts, interner: Interner
 ) -> Run | None:
     """The change of a table: None when there is none; raises ChangeError for one that does not fit, see `conflicts`."""
-    raw = [d.encode(*column) for d, column in zip(state.domains, columns, strict=True)]
-    words, change = consolidate(state.layout.pack(raw, len(weights)), weights)
+    words, change = _packed(state, columns, weights)
     if conflicts == "trust":
         moved = state.trust(words, change)
     else:
@@ -51,8 +57,25 @@ def table_change(
         if conflicts == "error" and (wrong := new != old + change).any():
             raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
         moved = state.settle(words, new)
-    kept = moved != 0
-    return Run(words[:, kept], weights=plain(moved[kept])) if kept.any() else None
+    there = moved != 0
+    if not there.all():
+        words, moved = words[:, there], moved[there]
+    return Run(words, weights=plain(moved)) if len(moved) else None
+
+
+def _packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
+    """The rows of a batch, sorted, each once with the sum of its weights; where memory is limited, made in pieces."""
+    total = Batch()
+    for part in pieces(len(weights)):
+        raw = [
+            domain.encode(values[part], None if nulls is None else nulls[part])
+            for domain, (values, nulls) in zip(state.domains, columns, strict=True)
+        ]
+        words, sums = consolidate(state.layout.pack(raw, part.stop - part.start), weights[part])
+        if part.stop - part.start == len(weights):
+            return words, sums
+        total.add_run(Run(words, weights=plain(sums)))
+    return total.total() or state.no_rows()
 
 
 def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:

@@ -9,6 +9,9 @@ import numpy as np
 from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, Weights, Words, add_runs, consolidate, merge_runs, plain
 
+# Rows of small parts from which on these are added up.
+_GATHERED = 1 << 20
+
 
 class Batch:
     """Changes of counts of rows, added in any order; from `large` rows on, what is added is consolidated at once."""
@@ -17,6 +20,7 @@ class Batch:
         self._limit = large
         self._small: list[tuple[Words, Weights]] = []
         self._large: list[Run] = []
+        self._gathered = 0
         self.size = 0
 
     def add(self, words: Words, weights: Weights) -> None:
@@ -27,11 +31,20 @@ class Batch:
             self._keep(Run(rows, weights=plain(sums)))
         else:
             self._small.append((words.copy(), weights.copy()))
+            self._gathered += words.shape[1]
+            if self._gathered >= _GATHERED:
+                self._fold()
 
     def add_run(self, run: Run) -> None:
         """Add rows that are sorted and distinct already."""
         self.size += len(run)
         self._keep(run)
+
+    def _fold(self) -> None:
+        """Add up the small parts."""
+        words, weights = consolidate(*_concatenate(self._small))
+        self._small, self._gathered = [], 0
+        self._keep(Run(words, weights=plain(weights)))
 
     def _keep(self, run: Run) -> None:
         """Runs of similar size are added up at once: what is in both needs its memory but once."""

@@ -24,6 +24,7 @@ from deltic.engine.local.storage.domains import Domains, assign_domains
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import kind_of
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Name, Snapshot, State
 
 if TYPE_CHECKING:
@@ -33,9 +34,13 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """The relations of an engine by name, with the interner and the domains of their values."""
+    """The relations of an engine by name, with the interner and the domains of their values.
 
-    def __init__(self) -> None:
+    `space` is where its runs are, and what becomes runs: in memory or in files.
+    """
+
+    def __init__(self, space: Space | None = None) -> None:
+        self.space = space or Space(None, 0)
         self.interner = Interner()
         self.domains = Domains()
         self.states: dict[str, State] = {}
@@ -68,7 +73,7 @@ class Store:
         It has the relations that are `kept`, each with its name here. Column orders are taken over when they are asked
         for, until `end_evolution`.
         """
-        other = Store()
+        other = Store(self.space)
         other.interner, other.domains = self.interner, Domains(interned=dict(self.domains.interned))
         other.states = {relation.name: self.states[name].evolved(relation) for relation, name in kept}
         return other
