@@ -45,7 +45,7 @@ def entries(engine: LocalEngine, state: State, arrangement: Arrangement, run: Ru
     """The entries of a run as {(row, time): weight}."""
     offsets = arrangement.columns(run.words)
     columns = [
-        decode(*domain.decode(raw), column.type, engine.store.interner).to_pylist()
+        decode(domain.decode(raw), domain.nulls(raw), column.type, engine.store.interner).to_pylist()
         for raw, domain, column in zip(offsets, state.domains, state.relation.schema, strict=True)
     ]
     rows = zip(*columns, strict=True) if columns else [()] * len(run)
