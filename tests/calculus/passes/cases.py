@@ -35,7 +35,7 @@ CASES = {
         %3 = plus (%1, %0) : zset{AB}
         %4 = join (%2, %3) : zset{AB}
         %5 = sink v (%4) : zset{AB}""",
-    "push_filters before windows": f"""
+    "push_filters behind windows": f"""
         %0 = source s : set{AB}
         %1 = source clock : set{{d: int64}}
         %2 = window [a, 1] (%0, %1) : set{AB}

@@ -2,7 +2,8 @@
 
 A filter commutes with the linear operators, with distinct [DBSP Prop 6.10], with the left side of an antijoin, and
 with each side of a join that has all of its columns; with a map when it reads columns that the map takes over, with a
-flatmap when it does not read the new one. A window is a filter of rows itself, so that less is kept behind one.
+flatmap when it does not read the new one. It stays behind a window, which has to be the same window whether others
+read it or not.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _filtered_inputs(circuit: Circuit, inner: Node, wanted: set[str]) -> set[int
     """The positions of the inputs that are to be filtered; none when the filter does not commute."""
     if isinstance(inner.operator, ops.Join):
         return {i for i, n in enumerate(inner.inputs) if wanted <= set(circuit.type_of(n).schema.names)}
-    if isinstance(inner.operator, ops.Antijoin | ops.Window):
+    if isinstance(inner.operator, ops.Antijoin):
         return {0}
     if isinstance(inner.operator, ops.FlatMap):
         return set() if inner.operator.column in wanted else {0}

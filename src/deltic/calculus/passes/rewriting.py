@@ -13,6 +13,7 @@ from functools import cached_property
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.operators.base import Clocked
 from deltic.circuit.types import BundleType, EdgeType, ZSetType
 
 Rule = Callable[["Rewriting", Node], "int | None"]
@@ -33,6 +34,16 @@ class Rewriting:
         """How many inputs of other nodes each old node feeds."""
         return Counter(i for node in self.circuit.nodes for i in node.inputs)
 
+    @cached_property
+    def remembered(self) -> set[int]:
+        """The old nodes that an operator which remembers the past is computed from, directly or not, and the operator.
+
+        They stay as they are: their form must not depend on what else a circuit has, or a change of that would make
+        another operator of this one, without its past.
+        """
+        ends = [n for n, op in enumerate(self.circuit.operators) if isinstance(op, ops.Window | Clocked)]
+        return self.circuit.ancestors(ends)
+
     def only_read_here(self, number: int) -> bool:
         """Whether one input alone reads the old node, so that rewriting it does not compute it twice."""
         return self.readers[number] == 1
@@ -51,8 +62,8 @@ class Rewriting:
 
     def sweep(self, imports: tuple[EdgeType, ...]) -> Circuit:
         """The new circuit, whose imports have the types of the outer inputs; `applied` says whether the rule was."""
-        for node in self.circuit.nodes:
-            found = self._rule(self, node)
+        for number, node in enumerate(self.circuit.nodes):
+            found = None if number in self.remembered else self._rule(self, node)
             self.applied = self.applied or found is not None
             self._numbers.append(self._same(node, imports) if found is None else found)
         return without_unread(self.builder.build()) if self.applied else self.builder.build()
