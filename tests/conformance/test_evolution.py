@@ -100,6 +100,14 @@ def test_a_delay_that_stays_owes_what_it_owed_and_a_new_one_everything(drive):
     assert log.changes({}) == {}
 
 
+def test_a_table_that_becomes_a_bag_is_another_table(drive):
+    people = drive(parse_circuit(PEOPLE))
+    people.insert(seen=[(1, 7)])
+    bag = PEOPLE.replace("source seen : set", "source seen : zset")
+    assert people.extend(parse_circuit(bag)) == {"people": {(7,): -1}}
+    assert people.changes({"seen": [((1, 8), 3)]}) == {"people": {(8,): 1}}
+
+
 @pytest.mark.parametrize("keys", [1, 300])
 def test_columns_that_are_first_compared_by_an_added_rule(drive, keys):
     """They have had domains of their own, with other ranges."""

@@ -185,6 +185,43 @@ def test_other_types_join_and_are_handed_on(pipeline):
     assert list(pipeline["twins"]) == [("ada", "bob", day)]
 
 
+def test_nulls_bags_and_narrow_numbers_in_rules(pipeline):
+    """NULL matches `_` alone; a row of a bag counts once; narrow numbers are numbers."""
+    pipeline.table("sale", {"id": "int64", "shop": "string?", "n": "int32?"}, bag=True)
+    pipeline.datalog("""
+        .decl shop(s: symbol)       shop(s) :- sale(_, s, _).
+        .decl more(n: number)       more(n + 1) :- sale(_, _, n).
+        .decl other(i: number)      other(i) :- sale(i, _, _), !sale(i, _, 5).
+        .decl sales(n: number)      sales(n) :- n = count : { sale(_, _, _) }.
+    """)
+    follow(pipeline, (1, "a", 3), (1, "a", 3), (2, None, None), (3, "b", 5), table="sale")
+    assert len(pipeline["sale"]) == 4
+    assert set(pipeline["shop"]) == {("a",), ("b",)}
+    assert set(pipeline["more"]) == {(4,), (6,)}
+    assert set(pipeline["other"]) == {(1,), (2,)}
+    assert list(pipeline["sales"]) == [(3,)]
+    with pipeline.transaction() as change:
+        change.delete("sale", [(1, "a", 3), (2, None, None)])
+    assert dict(change.of("sales")) == {(3,): -1, (2,): 1}
+    assert set(pipeline["other"]) == {(1,)}
+    counted = "%0 = source sale : zset{id: int64, shop: string?, n: int32?}\n%1 = map [shop] (%0) : zset{shop: string?}"
+    evolution = pipeline.view("shops", f"{counted}\n%2 = sink shops (%1) : zset{{shop: string?}}")
+    assert dict(evolution.of("shops")) == {("a",): 1, ("b",): 1}
+    follow(pipeline, (4, None, 1), (5, None, 1), table="sale")
+    assert sorted(pipeline["shops"], key=str) == [("a",), ("b",), (None,), (None,)]
+
+
+def test_a_strategy_of_a_hidden_recursion():
+    pipeline = deltic.Pipeline(strategy={"reaches": "elastic"}, refresh="incremental")
+    pipeline.datalog(
+        FOLLOWS + REACHES + '.pragma "hidden" "reaches" .decl ends(x: symbol) ends(x) :- reaches("ada", x).'
+    )
+    report = follow(pipeline, ("ada", "bob"), ("bob", "eve")).report
+    assert [(c.relations, c.strategy) for c in report.components] == [(("reaches",), "elastic")]
+    evolution = pipeline.datalog(".decl other(x: symbol) other(x) :- ends(x).")
+    assert "reaches" in evolution.report.extension.kept
+
+
 def test_a_refused_change_leaves_the_pipeline_as_it_was(pipeline):
     for action in (
         lambda: pipeline.datalog(".decl a(x: symbol) a(x) :- reach(x, _)."),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.checks.normal_form import Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, Variable, Wildcard, rewrite, variables
+from deltic.datalog.syntax.expressions import Expression, Unnamed, Variable, Wildcard, rewrite, variables
 from deltic.datalog.syntax.formulas import (
     Aggregate,
     Aggregation,
@@ -103,7 +103,7 @@ class _Scopes:
             if not isinstance(argument, Wildcard):
                 return argument
             local.add(named := self.fresh(""))
-            return Variable(named, span=argument.span)
+            return Unnamed(named, span=argument.span)
 
         return with_expressions(literal, name)
 

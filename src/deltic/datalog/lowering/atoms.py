@@ -13,7 +13,7 @@ from deltic.circuit.types import Column
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.scalars import conjunction, scalar
 from deltic.datalog.lowering.scopes import Scope
-from deltic.datalog.syntax.expressions import Variable, Wildcard
+from deltic.datalog.syntax.expressions import Expression, Unnamed, Variable, Wildcard
 from deltic.datalog.syntax.formulas import Atom
 
 
@@ -22,7 +22,10 @@ def lower_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
     node = _selected(scope.builder, scope.relation(atom.relation), atom, rule)
     attributes = scope.builder.type_of(node).schema.columns
     variables = _first_places(atom)
-    columns = [Column(name, attributes[place].type) for name, place in variables.items()]
+    columns = [
+        Column(name, attributes[place].type, attributes[place].nullable and _may_be_null(atom.arguments[place]))
+        for name, place in variables.items()
+    ]
     return project(scope.builder, node, columns, [column(attributes[place].name) for place in variables.values()])
 
 
@@ -64,6 +67,11 @@ def _first_places(atom: Atom) -> dict[str, int]:
     return places
 
 
+def _may_be_null(argument: Expression) -> bool:
+    """Whether NULL matches an argument; a constant excludes it by the comparison with it."""
+    return not isinstance(argument, Variable) or isinstance(argument, Unnamed)
+
+
 def _selected(builder: CircuitBuilder, node: int, atom: Atom, rule: Rule) -> int:
     """The rows that agree with the atom's constants and repeated variables; NULL agrees with `_` alone."""
     attributes = builder.type_of(node).schema.names
@@ -73,7 +81,7 @@ def _selected(builder: CircuitBuilder, node: int, atom: Atom, rule: Rule) -> int
         if isinstance(argument, Variable) and first[argument.name] != place:
             earlier = column(attributes[first[argument.name]])
             predicates.append(exp.EQ(this=column(attributes[place]), expression=earlier))
-        elif isinstance(argument, Variable) and builder.type_of(node).schema.columns[place].nullable:
+        elif not _may_be_null(argument) and builder.type_of(node).schema.columns[place].nullable:
             is_null = exp.Is(this=column(attributes[place]), expression=exp.Null())
             predicates.append(exp.Not(this=is_null))
         elif not isinstance(argument, Variable | Wildcard):

@@ -28,6 +28,11 @@ class Variable(Expression):
 
 
 @dataclass(frozen=True)
+class Unnamed(Variable):
+    """A variable that stands for `_`; it may be NULL, which no other variable is."""
+
+
+@dataclass(frozen=True)
 class Wildcard(Expression):
     """`_`: any value, and a different one at each place."""
 
