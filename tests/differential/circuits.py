@@ -182,10 +182,10 @@ def random_expression(rng: random.Random, wanted: Column, schema: Schema) -> exp
 
 
 def _constant(rng: random.Random, values: Sequence[Any], wanted: Column) -> exp.Expression:
-    """One of the values, or NULL; of types without literals always NULL."""
+    """One of the values but NaN, which no literal is, or NULL; of types without literals always NULL."""
     if wanted.type.is_composite or wanted.type is Type.BINARY or (wanted.nullable and rng.random() < 0.3):
         return null(wanted.type)
-    return literal(rng.choice(values), wanted.type)
+    return literal(rng.choice([value for value in values if value == value]), wanted.type)
 
 
 def _add_filter(pool: _Pool) -> None:
