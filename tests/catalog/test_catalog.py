@@ -122,6 +122,8 @@ ERRORS = {
     "drop what is read": lambda: catalog(view("a"), view("b", "a"), view("c", "b")).check_unread(["a", "edge"]),
     "type misspelt": lambda: schema_of("t", {"a": "int46"}),
     "type of another language": lambda: schema_of("t", {"a": "VARCHAR?"}),
+    "two types": lambda: schema_of("t", {"a": "int64, b: int64"}),
+    "decimal without digits": lambda: schema_of("t", {"a": "decimal"}),
     "no type": lambda: schema_of("t", {"a": 5}),
     "no mapping": lambda: schema_of("t", "a int"),
     "column without a name": lambda: schema_of("t", {"": int}),
@@ -148,6 +150,10 @@ def test_relations_may_be_dropped_with_their_readers():
     [
         ({"a": int, "b": "string?", "c": Type.DATE.or_null}, "{a: int64, b: string?, c: date?}"),
         ({"a": Type.decimal(5, 1), "b": bytes, "c": "uint8"}, "{a: decimal(5, 1), b: binary, c: uint8}"),
+        (
+            {"a": "decimal(10, 2)?", "b": "map(string, array(date?))"},
+            "{a: decimal(10, 2)?, b: map(string, array(date?))}",
+        ),
         (EDGE, "{x: int64, y: int64}"),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltic.circuit.types import Column, Schema, Type, ValueType
-from deltic.errors import CatalogError, did_you_mean
+from deltic.errors import CatalogError, ProgramError, did_you_mean
 
 _PYTHON: dict[type, Type] = {
     bool: Type.BOOLEAN,
@@ -33,8 +33,9 @@ _ELSEWHERE = {
 def schema_of(table: str, columns: Any) -> Schema:
     """The schema that `columns` tells: a Schema, an Arrow schema, or a mapping from names to types.
 
-    A type is one of `deltic.circuit.types`, its name ("int64", "string"), one of Arrow's, or a Python class (int, str,
-    …). Where a column may be NULL it is `Type.INT64.or_null`, or has a question mark: "int64?". Raises CatalogError.
+    A type is one of `deltic.circuit.types`, its text ("int64", "decimal(10, 2)", "array(string?)"), one of Arrow's, or
+    a Python class (int, str, …). Where a column may be NULL it is `Type.INT64.or_null`, or has a question mark:
+    "int64?". Raises CatalogError.
     """
     if isinstance(columns, Schema):
         return columns
@@ -63,13 +64,23 @@ def _value_type(type_: Any) -> ValueType | None:
     if isinstance(type_, Type):
         return ValueType(type_)
     if isinstance(type_, str):
-        bare = type_.removesuffix("?").strip()
-        return ValueType(_WORDS[bare], type_.endswith("?")) if bare in _WORDS else None
+        return _written(type_)
     if isinstance(type_, type):
         return ValueType(_PYTHON[type_]) if type_ in _PYTHON else None
     if type(type_).__module__.startswith("pyarrow"):
         return ValueType(Type.of_arrow(type_))
     return None
+
+
+def _written(text: str) -> ValueType | None:
+    """The type that a text means, as circuits have it; None for none."""
+    from deltic.circuit.reading.parser import parse_circuit
+
+    try:
+        columns = parse_circuit(f"%0 = source t : set{{c: {text}}}").type_of(0).schema.columns
+    except ProgramError:
+        return None
+    return columns[0].value_type if len(columns) == 1 else None
 
 
 def _remedy(type_: Any) -> str:
@@ -79,4 +90,4 @@ def _remedy(type_: Any) -> str:
             return f"did you mean `{_ELSEWHERE[bare]}`?"
         if near := did_you_mean(bare, _WORDS):
             return near
-    return f"the types are {', '.join(_WORDS)}, and Type.decimal, Type.array, Type.struct and Type.map of them"
+    return f"the types are {', '.join(_WORDS)}, decimal(10, 2), array(string?), map(string, int64), struct{{a: date}}"
