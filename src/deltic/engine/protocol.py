@@ -54,7 +54,7 @@ class Extension:
     kept: tuple[str, ...] = ()
     """Relations that stayed, with their state."""
     dropped: tuple[str, ...] = ()
-    """Relations whose state is gone."""
+    """Relations that are no more. The state of those that were built anew under their name is gone, too."""
 
     def of(self, relations: Collection[str]) -> Extension:
         """What was made of some relations."""

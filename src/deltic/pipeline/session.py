@@ -104,9 +104,9 @@ class Pipeline:
     def table(self, name: str, columns: Any, key: str | Sequence[str] = (), bag: bool = False) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
-        `columns` maps names to types: names of types (with a question mark where a column may be NULL), Python
-        classes, types of Arrow, or `deltic.circuit.types.Type` for decimals, arrays, structs and maps; an Arrow schema
-        does as well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
+        `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
+        a value may be NULL, Python classes, or types of Arrow and of `deltic.circuit.types`; an Arrow schema does as
+        well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
         the columns that tell rows apart: they are never NULL, and the table is a set. The catalog shows them; that no
         two rows agree in them is not checked yet. Raises CatalogError.
         """

@@ -176,7 +176,8 @@ class LocalEngine(Engine):
             found = other._settled(partial(other._begin, self, new, kept), self._fit)
         other.store.end_epoch()
         other.epoch += 1
-        dropped = tuple(name for name in self.program.relations if name not in kept.values())
+        gone = self.program.relations.keys() - kept.values() - program.relations.keys()
+        dropped = tuple(name for name in self.program.relations if name in gone)
         other.extension = Extension(new, tuple(kept), dropped)
         self.__dict__ = other.__dict__
         seconds = time.perf_counter() - started
