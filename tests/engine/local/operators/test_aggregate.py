@@ -25,7 +25,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import aggregate
 from tests.conformance.engines import Driver
 from tests.differential.compare import first_disagreement
-from tests.engine.local.storage.test_text_order import closing_in
+from tests.engine.local.storage.test_value_order import closing_in
 
 ROWS = Schema.of(a=Type.INT64, b=Type.INT64, f=Type.FLOAT64, u=Type.UINT64, s=Type.STRING)
 VALUES = {

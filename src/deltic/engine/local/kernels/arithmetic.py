@@ -3,7 +3,7 @@
 A program is a run of rows of `code` int64[., 6]: an operation, the slot that it writes, and two operands, each a slot
 and what is added to it; slot -1 stands for zero, so that the addend is a literal. Slots of variables hold offsets, and
 the addend is their base. All is modulo 2⁶⁴: only shifts to the right, extremes, quotients and remainders tell signed
-from unsigned.
+from unsigned. LOOK_UP takes an element of the array int64 at an address.
 
 A row of `lets` int64[., 9] says where the result is, as an operand, which values have a place, from which base, in
 which slot its offset goes, whether a value without a place can be left, and what the least and greatest ones were that
@@ -15,10 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from deltic.engine.local.kernels.memory import load_i64
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Words1
 
 ADD, SUBTRACT, MULTIPLY, AND, OR, XOR, SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_UNSIGNED, MINIMUM, MAXIMUM = range(11)
-QUOTIENT, REMAINDER, QUOTIENT_UNSIGNED, REMAINDER_UNSIGNED = range(11, 15)
+QUOTIENT, REMAINDER, QUOTIENT_UNSIGNED, REMAINDER_UNSIGNED, LOOK_UP = range(11, 16)
 # Columns of `code`.
 OPERATION, TARGET, LEFT, LEFT_ADDEND, RIGHT, RIGHT_ADDEND = range(6)
 # Columns of `lets`.
@@ -72,6 +73,8 @@ def _apply(operation: Int, a: U64, b: U64) -> U64:
         result = a // b
     elif operation == REMAINDER_UNSIGNED:
         result = a - a // b * b
+    elif operation == LOOK_UP:
+        result = np.uint64(load_i64(np.int64(b), np.int64(a)))
     return result
 
 

@@ -176,6 +176,7 @@ class Evaluation:
         if all(run.max_time <= now for atom, t in zip(runs, timed, strict=True) if t for run in atom):
             timed = [False] * len(timed)
         environment = self.environment
+        bound.tables.find_labels(environment.interner)
         found = search(bound.tables, bound.words, runs, sign, timed, now, environment.visits, environment.thresholds)
         try:
             for derived in found:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.expressions import is_literal, show, type_of
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic
 from deltic.engine.local.kernels import join as kernel
-from deltic.engine.local.kernels.query import COLUMNS, LETS, STATE, VISITED, pack, view
+from deltic.engine.local.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
 from deltic.engine.local.kernels.types import Ints
 from deltic.engine.local.plan.arithmetic import Assembler, Operand, signed
 from deltic.engine.local.plan.plan import Absent, Each, Let, Meet, Open, Seek, Segment, Step, Test, is_null_test
-from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place
+from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place, Values
 from deltic.errors import UnsupportedError
 from deltic.program.queries import Term, variable_of, variables_of
 
@@ -41,14 +43,27 @@ class Encoding:
 
 @dataclass
 class Tables:
-    """A segment as the kernel takes it, see `kernels.query`, and the domains of what it computes."""
+    """A segment as the kernel takes it, see `kernels.query`, and the domains of what it computes.
+
+    `labelled` are the slots for where the labels of interned types are, of those whose order the segment asks for.
+    """
 
     query: Ints
     let_domains: Sequence[Domain]
+    labelled: Mapping[Type, int]
+    labels: Sequence[Values] = ()
 
     def with_own_position(self) -> Tables:
         """The same tables for another search, which may run at the same time."""
         return replace(self, query=self.query.copy())
+
+    def find_labels(self, interner: Interner) -> None:
+        """Enter where the labels are now; to be called before a search. DomainOverflow where one has no room."""
+        if self.labelled:
+            self.labels = [interner[type_].order.labels() for type_ in self.labelled]
+            slots = view(self.query, SLOTS)[0]
+            for slot, labels in zip(self.labelled.values(), self.labels, strict=True):
+                slots[slot] = labels.ctypes.data
 
     @property
     def visited(self) -> int:
@@ -80,6 +95,7 @@ class _Binder:
         self.literals: dict[int, int] = {}
         self.rows: dict[str, list[list[int]]] = {name: [] for name in COLUMNS}
         self.let_domains: list[Domain] = []
+        self.labelled: dict[Type, int] = {}
         self.assembler = Assembler(encoding.types, encoding.value_of, self._column, self._temporary)
         self.rows["code"] = self.assembler.code
 
@@ -89,7 +105,7 @@ class _Binder:
         self._add_step(kernel.EMIT)
         self._head(head, terms)
         slots = [self.literals.get(slot, 0) for slot in range(len(self.slot_of) + 1)]
-        return Tables(pack(self.rows, slots, len(self.segment.accesses)), self.let_domains)
+        return Tables(pack(self.rows, slots, len(self.segment.accesses)), self.let_domains, self.labelled)
 
     def _add_step(self, *fields: int) -> None:
         self.rows["steps"].append([*fields, *[0] * (COLUMNS["steps"] - len(fields))])
@@ -174,16 +190,34 @@ class _Binder:
             code = _CODES[exp.NEQ if isinstance(step.condition, exp.Not) else exp.EQ]
             return self._add("tests", code, self._slot(variable), 0, -1, 0)
         row = [_CODES[type(step.condition)]]
+        type_ = type_of(step.condition.this, self.encoding.types)
+        is_labelled = is_interned(type_) and not isinstance(step.condition, exp.EQ | exp.NEQ)
         for side in (step.condition.this, step.condition.expression):
-            if is_literal(side):
+            if is_labelled:
+                row += self._compare(partial(self._label, side, type_))
+            elif is_literal(side):
                 row += [-1, self.encoding.value_of(side)]
             elif isinstance(side, exp.Column):
                 row += self._column(side.name)
             else:
-                slot = self._temporary()
-                self._add_step(*self._let(side, slot, _ANY, False))
-                row += [slot, _ANY.base]
+                row += self._compare(partial(self.assembler.assemble, side))
         return self._add("tests", *row)
+
+    def _compare(self, assemble: Callable[[], Operand]) -> Operand:
+        """Compute what is to be compared, in a step of its own."""
+        slot = self._temporary()
+        first = len(self.assembler.code)
+        self._add_step(*self._place_result(assemble(), first, slot, _ANY, False))
+        return slot, _ANY.base
+
+    def _label(self, side: exp.Expression, type_: Type) -> Operand:
+        """Look up the label of a variable or literal of an interned type."""
+        target = self._temporary()
+        if type_ not in self.labelled:
+            self.labelled[type_] = self._temporary()
+        own = (-1, self.encoding.value_of(side)) if is_literal(side) else self._column(side.name)
+        self.assembler.code.append([arithmetic.LOOK_UP, target, *own, self.labelled[type_], 0])
+        return target, 0
 
     def _let(self, expression: exp.Expression, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
         """Compute an expression into a slot, as an offset in the domain."""
@@ -191,6 +225,10 @@ class _Binder:
         source = self.assembler.assemble(expression)
         if domain.is_turned:
             raise UnsupportedError(f"local engine: {show(expression)} is computed for {_TURNED}")
+        return self._place_result(source, first, slot, domain, sought)
+
+    def _place_result(self, source: Operand, first: int, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
+        """Run the code from `first` on, and put what is then at `source` into a slot, as an offset in the domain."""
         least, greatest = domain.range()
         self.let_domains.append(domain)
         row = self._add("lets", *source, least, greatest, signed(domain.base), slot, sought, _HIGHEST, _LOWEST)

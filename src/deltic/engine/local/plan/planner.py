@@ -32,7 +32,6 @@ from deltic.engine.local.plan.plan import (
     Test,
     is_null_test,
 )
-from deltic.engine.local.storage.interner import is_interned
 from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 
 
@@ -343,8 +342,7 @@ def _is_computed(term: exp.Expression) -> bool:
 def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
     """Whether the search itself can decide the condition, for operands that are not NULL.
 
-    It is a test for NULL of what may be that, or a comparison of variables, literals and integer arithmetic. What is
-    interned is in no particular order, so only its equality can be decided.
+    It is a test for NULL of what may be that, or a comparison of variables, literals and integer arithmetic.
     """
     if is_null_test(condition):
         (name,) = columns_of(condition)
@@ -358,6 +356,4 @@ def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
     defined = {name: ValueType(value.type) for name, value in types.items()}
     if all(is_arithmetic(side, defined) for side in sides):
         return True
-    if not all(isinstance(s, exp.Column) or is_literal(s) for s in sides):
-        return False
-    return not is_interned(left) or isinstance(condition, exp.EQ | exp.NEQ)
+    return all(isinstance(s, exp.Column) or is_literal(s) for s in sides)

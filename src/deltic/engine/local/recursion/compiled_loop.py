@@ -230,6 +230,8 @@ class CompiledLoop:
         if self._bound_for is not self.evaluations[0].tables or len(self.own) != self._count():
             self._build()
             self._bound_for = self.evaluations[0].tables
+        for evaluation in self.evaluations:
+            evaluation.tables.find_labels(self.environment.interner)
         self.levels.clear()
         waiting = [agendas[name] for name in self.names]
         self.waiting.fill(waiting)

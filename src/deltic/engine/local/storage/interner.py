@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from deltic.circuit.types import Kind, Type
 from deltic.engine.local.storage.layout import Values
-from deltic.engine.local.storage.text_order import TextOrder
+from deltic.engine.local.storage.value_order import ValueOrder
 
 DIGITS = 18
 """The digits of the decimals that an int64 holds."""
@@ -52,7 +52,7 @@ class Dictionary:
         self.type = type_
         self._ids = _Numbering()
         self._array = pa.array([], type_.arrow)
-        self.order = TextOrder(self)
+        self.order = ValueOrder(self)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deltic.circuit.types import Type
 from deltic.engine.local.storage.interner import Dictionary
 from deltic.engine.local.storage.layout import DomainOverflow
-from deltic.engine.local.storage.text_order import BITS
+from deltic.engine.local.storage.value_order import BITS
 
 # Few characters, so that texts share prefixes; some outside of the basic plane, which UTF-16 would put elsewhere.
 TEXTS = st.text(alphabet="ab\0\x7fé\ud7ff\ue000\U0001f600", max_size=4)

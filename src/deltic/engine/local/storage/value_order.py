@@ -1,10 +1,10 @@
-"""An order over interned text: labels that compare as the texts do, byte by byte in UTF-8.
+"""An order over interned values: labels that compare as the values do, text byte by byte in UTF-8.
 
-Ids are dense and never change, but say nothing of order. Beside its id each text has a *label*, an integer below 2⁶²
-with room on both sides: a new text gets one between those of its neighbours, and no other moves (order maintenance).
+Ids are dense and never change, but say nothing of order. Beside its id each value has a *label*, an integer below 2⁶²
+with room on both sides: a new value gets one between those of its neighbours, and no other moves (order maintenance).
 Where there is no room left, all labels are given anew: to whoever keeps labels that is a domain which grows.
 
-Sequences that are written in order, such as names with numbers, would halve the same gap again and again. So a text
+Sequences that are written in order, such as names with numbers, would halve the same gap again and again. So a value
 whose neighbour is its predecessor in time is put close to it, and the rest of the gap is left for those that follow.
 """
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 BITS = 62
 _END = 1 << BITS
-# The room that is left between texts that come in order.
+# The room that is left between values that come in order.
 _STRIDE = 1 << 20
-# So many times as many texts as there are new ones are found by merging, not one by one.
+# So many times as many values as there are new ones are found by merging, not one by one.
 _MERGED = 8
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-class TextOrder:
-    """The labels of the texts of an interner, given when they are asked for; `domain` is that of columns of labels."""
+class ValueOrder:
+    """The labels of a dictionary's values, given when they are asked for; `domain` is that of columns of labels."""
 
-    def __init__(self, interner: Dictionary) -> None:
-        self._interner = interner
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
         self._labels: Values = np.zeros(1024, np.int64)
         self._known = 0
         self._runs: list[_Ordered] = []
@@ -46,16 +46,16 @@ class TextOrder:
         self.moved = _Ordered.none(), _Ordered.none()
 
     def labels(self) -> Values:
-        """The label of each id, int64[texts]; elements never change, so that searches may go on while texts are added.
+        """The label of each id, int64[n]; elements never change, so that searches may go on while values are added.
 
         Raises DomainOverflow where there is no room for a new one.
         """
-        if self._known < len(self._interner):
+        if self._known < len(self._dictionary):
             self._include()
         return self._labels[: self._known]
 
     def of(self, ids: Values) -> Values:
-        """The labels of texts given by their ids."""
+        """The labels of values given by their ids."""
         return self.labels()[ids]
 
     def ids(self, labels: Values) -> Values:
@@ -68,19 +68,19 @@ class TextOrder:
         return found
 
     def _include(self) -> None:
-        """Give labels to the texts that are new."""
-        new = np.arange(self._known, len(self._interner))
-        texts = self._interner.decode(new)
-        order = self._interner.sort_indices(texts)
-        ids, texts = new[order], texts.take(pa.array(order))
-        low, high = self._neighbours(texts)
+        """Give labels to the values that are new."""
+        new = np.arange(self._known, len(self._dictionary))
+        values = self._dictionary.decode(new)
+        order = self._dictionary.sort_indices(values)
+        ids, values = new[order], values.take(pa.array(order))
+        low, high = self._neighbours(values)
         labels = _between(low.labels, low.ids, high.labels, high.ids)
         if labels is None:
             raise DomainOverflow(self.domain, 0, _END - 1)
         self._write(ids, labels)
 
     def _write(self, ids: Values, labels: Values) -> None:
-        count = len(self._interner)
+        count = len(self._dictionary)
         if count > len(self._labels):
             self._labels = np.concatenate([self._labels[: self._known], np.zeros(2 * count - self._known, np.int64)])
         self._labels[ids] = labels
@@ -90,32 +90,32 @@ class TextOrder:
             run = self._runs.pop().merge(run)
         self._runs.append(run)
 
-    def _neighbours(self, texts: pa.Array) -> tuple[_Ordered, _Ordered]:
-        """The labels and ids of the nearest known texts before and after each of the sorted texts."""
-        low = _Ordered(np.zeros(len(texts), np.int64), np.full(len(texts), -1))
-        high = _Ordered(np.full(len(texts), _END), np.full(len(texts), -1))
+    def _neighbours(self, values: pa.Array) -> tuple[_Ordered, _Ordered]:
+        """The labels and ids of the nearest known values before and after each of the sorted ones."""
+        low = _Ordered(np.zeros(len(values), np.int64), np.full(len(values), -1))
+        high = _Ordered(np.full(len(values), _END), np.full(len(values), -1))
         for run in self._runs:
-            at = self._positions(run, texts)
+            at = self._positions(run, values)
             before, after = run.take(at - 1), run.take(at)
             low = low.where((before.labels > low.labels) & (at > 0), before)
             high = high.where((after.labels < high.labels) & (at < len(run.ids)), after)
         return low, high
 
-    def _positions(self, run: _Ordered, texts: pa.Array) -> Positions:
-        """How many texts of a run are before each of the sorted texts."""
-        if _MERGED * len(texts) < len(run.ids):
-            key_of, ids = self._interner.sort_key_of, run.ids
-            return np.array([bisect_left(ids, key, key=key_of) for key in self._interner.sort_keys(texts)], np.int64)
-        both = pa.concat_arrays([self._interner.decode(run.ids), texts])
-        new = self._interner.sort_indices(both) >= len(run.ids)
+    def _positions(self, run: _Ordered, values: pa.Array) -> Positions:
+        """How many values of a run are before each of the sorted ones."""
+        if _MERGED * len(values) < len(run.ids):
+            key_of, ids = self._dictionary.sort_key_of, run.ids
+            return np.array([bisect_left(ids, key, key=key_of) for key in self._dictionary.sort_keys(values)], np.int64)
+        both = pa.concat_arrays([self._dictionary.decode(run.ids), values])
+        new = self._dictionary.sort_indices(both) >= len(run.ids)
         positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
         return positions
 
     def relabel(self) -> None:
-        """Give all labels anew, the new texts' among them, with the same room everywhere."""
-        count = len(self._interner)
+        """Give all labels anew, the new values' among them, with the same room everywhere."""
+        count = len(self._dictionary)
         old = self._all()
-        ids = self._interner.sort_indices(self._interner.decode(np.arange(count)))
+        ids = self._dictionary.sort_indices(self._dictionary.decode(np.arange(count)))
         labels = (np.arange(1, count + 1) * (_END // (count + 1))).astype(np.int64)
         self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
         self._write(ids, labels)
@@ -130,7 +130,7 @@ class TextOrder:
 
 
 class _Ordered:
-    """Labels in ascending order, int64[n], with the ids of their texts."""
+    """Labels in ascending order, int64[n], with the ids of their values."""
 
     def __init__(self, labels: Values, ids: Values) -> None:
         self.labels, self.ids = labels, ids
@@ -159,7 +159,7 @@ class _Ordered:
 def _between(low: Values, before: Values, high: Values, after: Values) -> Values | None:
     """Labels in ascending order, each between its `low` and `high`, equal ones together; None where there is no room.
 
-    `before` and `after` are the ids of the neighbours, -1 for none: the greater one is the newer text.
+    `before` and `after` are the ids of the neighbours, -1 for none: the greater one is the newer value.
     """
     starts = np.flatnonzero(np.diff(low, prepend=-1))
     sizes = np.diff(starts, append=len(low))
@@ -178,7 +178,7 @@ def _between(low: Values, before: Values, high: Values, after: Values) -> Values
 class _Labels(Domain):
     """The domain of labels: all of them have a place, and growing is giving them anew."""
 
-    def __init__(self, order: TextOrder) -> None:
+    def __init__(self, order: ValueOrder) -> None:
         super().__init__(Type.INT64, 0, BITS, empty=False)
         self._order = order
 
