@@ -1,4 +1,4 @@
-"""Comparisons of text inside searches. Catches labels that are stale or missing, in searches and compiled iterations."""
+"""Comparisons of text inside searches. Catches labels that are stale or missing in a search or a compiled iteration."""
 
 from __future__ import annotations
 

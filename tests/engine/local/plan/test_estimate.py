@@ -8,8 +8,8 @@ import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Evaluation
-from deltic.engine.local.recursion import fixpoint as recursion
 from tests.differential.compare import batches_of, changes_between
 
 TABLES = ".decl a(x: number, y: number)\n.input a\n.decl b(x: number, y: number)\n.input b\n"
@@ -45,13 +45,12 @@ def test_the_estimate_is_near_what_is_counted(view, most):
         assert expected.derived >= 0.4 * (evaluation.actual.derived - derived) / len(rows)
 
 
-def test_compiled_iterations_count_as_vectorised_ones_do(monkeypatch):
+def test_compiled_iterations_count_as_vectorised_ones_do():
     circuit = lower(check([parse(TABLES + CLOSURE)]))
     edges = frozenset((i, i + 1) for i in range(60))
     counts = []
-    for waiting in (recursion.MOST_WAITING, -1):
-        monkeypatch.setattr(recursion, "MOST_WAITING", waiting)
-        engine = LocalEngine(circuit)
+    for most_waiting in (DEFAULTS.most_waiting, -1):
+        engine = LocalEngine(circuit, thresholds=Thresholds(most_waiting=most_waiting))
         engine.apply(batches_of(circuit, changes_between({}, {"a": edges, "b": edges})))
         counts.append([(e.actual.changed, e.actual.derived) for e in engine.evaluations])
     assert counts[0] == counts[1]
