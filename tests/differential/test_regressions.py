@@ -31,6 +31,18 @@ PROGRAMS = {
         """,
         [{"p": {(1, 0), (2, 1)}}],
     ),
+    "computed values in a domain with NULL, the least and the greatest number": (
+        """
+        .decl t(x: number, y: number)
+        .input t
+        .decl least(x: number)
+        least(m) :- m = min y : { t(_, y) }.
+        .decl next(x: number)
+        next(x) :- t(x - 1, x).
+        next(x) :- least(x), t(_, x + 1).
+        """,
+        [{"t": {(4, -(2**63)), (2**63 - 1, 1)}}, {"t": {(4, 5), (2**63 - 1, -(2**63))}}, {"t": {(4, 5)}}],
+    ),
     "conversions of constants that have no value": (
         """
         .decl r(x: number)

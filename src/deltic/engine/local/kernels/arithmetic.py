@@ -5,9 +5,9 @@ and what is added to it; slot -1 stands for zero, so that the addend is a litera
 the addend is their base. All is modulo 2⁶⁴: only shifts to the right, extremes, quotients and remainders tell signed
 from unsigned. LOOK_UP takes an element of the array int64 at an address.
 
-A row of `lets` int64[., 9] says where the result is, as an operand, which values have a place, from which base, in
-which slot its offset goes, whether a value without a place can be left, and what the least and greatest ones were that
-can not.
+A row of `lets` int64[., 10] says where the result is, as an operand, which values have a place, from which base,
+whether the base itself has none, in which slot its offset goes, whether a value without a place can be left, and what
+the least and greatest ones were that can not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUOTIENT, REMAINDER, QUOTIENT_UNSIGNED, REMAINDER_UNSIGNED, LOOK_UP = range(11, 
 # Columns of `code`.
 OPERATION, TARGET, LEFT, LEFT_ADDEND, RIGHT, RIGHT_ADDEND = range(6)
 # Columns of `lets`.
-SOURCE, ADDEND, LOW, HIGH, BASE, SLOT, SOUGHT, LEAST, GREATEST = range(9)
+SOURCE, ADDEND, LOW, HIGH, BASE, TURNED, SLOT, SOUGHT, LEAST, GREATEST = range(10)
 # A value has a place; has none and need not have one; has none.
 FITS, MISSES, STRAYS = range(3)
 
@@ -91,7 +91,7 @@ def let(code: Table, first: Int, count: Int, row: Ints, slots: Words1) -> Int:
         right = _operand(code[i, RIGHT], code[i, RIGHT_ADDEND], slots)
         slots[code[i, TARGET]] = _apply(code[i, OPERATION], left, right)
     value = np.int64(_operand(row[SOURCE], row[ADDEND], slots))
-    if row[LOW] <= value <= row[HIGH]:
+    if row[LOW] <= value <= row[HIGH] and not (row[TURNED] and value == row[BASE]):
         slots[row[SLOT]] = np.uint64(value) - np.uint64(row[BASE])
         return FITS
     if row[SOUGHT]:

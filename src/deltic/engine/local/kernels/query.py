@@ -30,7 +30,7 @@ COLUMNS = {
     "parts": 4,
     "tests": 5,
     "code": 6,
-    "lets": 9,
+    "lets": 10,
     "head": 4,
     "moves": 5,
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal, show, type_of
+from deltic.circuit.expressions import is_literal, type_of
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic
 from deltic.engine.local.kernels import join as kernel
@@ -19,16 +19,11 @@ from deltic.engine.local.plan.arithmetic import Assembler, Operand, signed
 from deltic.engine.local.plan.plan import Absent, Each, Let, Meet, Open, Seek, Segment, Step, Test, is_null_test
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place, Values
-from deltic.errors import UnsupportedError
 from deltic.program.queries import Term, variable_of, variables_of
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 # The domain of what is computed to be compared.
 _ANY = Domain.all(Type.INT64)
-_TURNED = (
-    "a column that is compared with one that holds NULL, -9223372036854775808 and 9223372036854775807; "
-    "declare one of them that is computed NULL too"
-)
 _CODES: dict[type[exp.Expression], int] = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp.LTE: 3, exp.GT: 4, exp.GTE: 5}
 
 
@@ -223,15 +218,14 @@ class _Binder:
         """Compute an expression into a slot, as an offset in the domain."""
         first = len(self.assembler.code)
         source = self.assembler.assemble(expression)
-        if domain.is_turned:
-            raise UnsupportedError(f"local engine: {show(expression)} is computed for {_TURNED}")
         return self._place_result(source, first, slot, domain, sought)
 
     def _place_result(self, source: Operand, first: int, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
         """Run the code from `first` on, and put what is then at `source` into a slot, as an offset in the domain."""
         least, greatest = domain.range()
         self.let_domains.append(domain)
-        row = self._add("lets", *source, least, greatest, signed(domain.base), slot, sought, _HIGHEST, _LOWEST)
+        place = least, greatest, signed(domain.base), domain.is_turned
+        row = self._add("lets", *source, *place, slot, sought, _HIGHEST, _LOWEST)
         return (kernel.LET, row, first, len(self.assembler.code) - first)
 
     def _column(self, name: str) -> Operand:
