@@ -35,7 +35,7 @@ class Pipeline:
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
     `engine` is "local", "reference" (slow; for tests) or "auto", which is the local one. `conflicts` says what to do
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
-    "normalize" makes it a no-op, "trust" does not look.
+    "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance.
 
     Tables and views are one namespace, the `catalog`. `datalog`, `table` and `view` add to it, `replace` and `drop`
     change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A name
@@ -56,8 +56,8 @@ class Pipeline:
     may exceed memory: once large arrays take `memory` ("2 GiB", or a number of bytes; half of the machine's if not
     told), further ones are files in that directory, which go with the process.
 
-    One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction within a moment,
-    and leaves the state before it.
+    One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction between two
+    steps of its work, and leaves the state before it.
     """
 
     def __init__(
