@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
+from tests.conformance.engines import Driver
 
 PROGRAM = """
     .decl follows(who: symbol, whom: symbol)
@@ -36,3 +37,11 @@ def test_explain_leaves_other_views_out() -> None:
     explained = LocalEngine(lower(check([parse(PROGRAM)]))).explain("reaches", full=True)
     assert "visible" not in explained
     assert "blocked" not in explained
+
+
+def test_the_memory_of_each_relation_is_told_once_there_is_any():
+    circuit = lower(check([parse(".decl t(x: number)\n.input t\n.decl v(x: number)\nv(x) :- t(x).")]))
+    driver = Driver(LocalEngine(circuit), circuit)
+    assert "KiB" not in driver.engine.explain("v")
+    driver.insert(t=[(n,) for n in range(1024)])
+    assert "t: table; sorted [x]; 8.0 KiB now" in driver.engine.explain("v")

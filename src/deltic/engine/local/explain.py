@@ -95,8 +95,10 @@ def _relations(
         state = states[relation]
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.by_order)
-        kept = _keeps(state, strategies.of(stratum.relations))
-        yield f"{relation}: {kept}" + (f"; sorted {orders}" if orders else "")
+        kept = [_keeps(state, strategies.of(stratum.relations))]
+        kept += [f"sorted {orders}"] * bool(orders)
+        kept += [f"{state.nbytes / 1024:,.1f} KiB now"] * bool(state.nbytes)
+        yield f"{relation}: {'; '.join(kept)}"
         yield from (f"  {line}" for line in state.relation.definition.describe(columns))
         queries = [evaluation for evaluation in evaluations if evaluation.query.head == relation]
         if relation in views and relation != name:

@@ -158,7 +158,7 @@ class Recursive:
             sum(len(state.delta) for state in states if state.delta is not None),
             visits.rows - visited,
             time.perf_counter() - started,
-            sum(a.nbytes for state in states for a in state.arrangements()),
+            sum(state.nbytes for state in states),
         )
 
     def _changes(self) -> dict[Kind, int]:

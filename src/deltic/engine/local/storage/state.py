@@ -142,6 +142,11 @@ class State:
         if self.counts is not None:
             yield self.counts
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the relation, in bytes: all its arrangements."""
+        return sum(arrangement.nbytes for arrangement in self.arrangements())
+
     def replace_domain(self, old: Domain, new: Domain) -> None:
         """Let columns of domain `old` have `new`, which includes it; packed rows are stale until `relayout`."""
 
