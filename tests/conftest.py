@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ _common = settings(deadline=None, print_blob=True, suppress_health_check=[Health
 settings.register_profile("default", _common, max_examples=50, derandomize="CI" in os.environ)
 settings.register_profile("thorough", _common, max_examples=1000)
 settings.load_profile("default")
+
+# Processes in the background of a shell begin with Ctrl-C ignored, and so would those that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Spark's Python workers would be whatever `python3` is on the PATH, and that one has not our requirements.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

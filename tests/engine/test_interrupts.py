@@ -68,7 +68,7 @@ print("interrupted", seen)
 
 def test_interrupts_at_any_time_leave_a_whole_state():
     run = [sys.executable, "-c", CHILD, CLOSURE, "1", "40"]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (0, "interrupted 40\n"), done.stderr
 
 

@@ -18,7 +18,7 @@ from deltic.circuit.types import ValueType
 
 
 class When(enum.Enum):
-    """Which state of a relation an atom reads; the atoms of a rule are all OLD."""
+    """Which state of a relation an atom reads; those of a rule are OLD, or NEW where the rule follows no change."""
 
     DELTA = "Δ"
     NEW = "'"
@@ -188,7 +188,10 @@ class Conjunctive:
 
 @dataclass(frozen=True, eq=False)
 class Rule(Conjunctive):
-    """A conjunction over whole relations, all atoms in one state; it is equal to itself alone."""
+    """A conjunction over whole relations, all atoms in one state; it is equal to itself alone.
+
+    An atom that is NEW is read as it is when another one changes; its own changes derive nothing [DBSP §8.2].
+    """
 
     def queries(self) -> Iterator[Query]:
         """Its delta queries by position: the atoms in their order, then those that must be absent.
@@ -197,7 +200,7 @@ class Rule(Conjunctive):
         are old where an absent one does. There the weight of the change enters negated: a ▷ b is a − a ⋈ b.
         """
         atoms, absent = self.body.atoms, self.body.absent
-        for i in range(len(atoms)):
+        for i in (i for i, atom in enumerate(atoms) if atom.when is When.OLD):
             versions = (*_at(When.NEW, atoms[:i]), replace(atoms[i], when=When.DELTA), *_at(When.OLD, atoms[i + 1 :]))
             yield self._query(self.body.sign, versions, _at(When.NEW, absent))
         for i in range(len(absent)):
@@ -247,4 +250,4 @@ class Query(Conjunctive):
 
 
 def _at(when: When, atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-    return tuple(replace(atom, when=when) for atom in atoms)
+    return tuple(replace(atom, when=when) if atom.when is When.OLD else atom for atom in atoms)
