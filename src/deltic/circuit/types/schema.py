@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deltic.circuit.types.value import Type, ValueType
@@ -74,6 +75,10 @@ class Schema:
 
     def to_arrow(self) -> pa.Schema:
         """The Arrow schema of a table of such rows."""
+        return self._arrow
+
+    @cached_property
+    def _arrow(self) -> pa.Schema:
         import pyarrow as pa
 
         return pa.schema([pa.field(c.name, c.type.arrow, nullable=c.nullable) for c in self.columns])

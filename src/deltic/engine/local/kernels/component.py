@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from deltic.engine.local.kernels.memory import array_i64, table_i64
+from deltic.engine.local.kernels.memory import address_of, array_i64, table_i64
 from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, Words1, Words2
 
 Levels = npt.NDArray[np.int64]
@@ -82,7 +82,7 @@ def addresses(*groups: Sequence[npt.NDArray[Any]]) -> Table:
     iterations do, and so would counting the references to arrays that the caller keeps alive in any case.
     """
     arrays = [array for group in groups for array in group]
-    return np.array([(a.ctypes.data, a.shape[0], a.size // max(1, a.shape[0])) for a in arrays], np.int64)
+    return np.array([(address_of(a), a.shape[0], a.size // max(1, a.shape[0])) for a in arrays], np.int64)
 
 
 @njit(cache=True)

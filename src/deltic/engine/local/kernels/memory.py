@@ -1,15 +1,22 @@
 """Arrays by their addresses, so that one kernel serves any number of runs and of tables.
 
-An address is `array.ctypes.data`; the caller keeps the array alive for the duration of the call.
+The caller keeps the array alive for the duration of the call.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Where the elements are; as `array.ctypes.data`, without making an object for it."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def loader(element: Any, width: int) -> Any:

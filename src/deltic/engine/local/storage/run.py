@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.kernels import merge as kernels
+from deltic.engine.local.kernels.memory import address_of
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
 from deltic.engine.local.kernels.search import describe
 from deltic.engine.local.parallel import run_all, threads
@@ -84,15 +85,9 @@ def narrow(values: Integers) -> Integers:
 
 def describe_output(words: Words, times: Integers, weights: Integers) -> npt.NDArray[np.int64]:
     """The descriptor of arrays of any width, see `kernels.search`."""
-    coded_times = _address(times) + TIME_CODES[times.itemsize] if times.size else 0
-    coded_weights = _address(weights) + WEIGHT_CODES[weights.itemsize] if weights.size else 0
-    return np.array([words.shape[1], _address(words), coded_times, coded_weights], np.int64)
-
-
-def _address(array: npt.NDArray[Any]) -> int:
-    """Where the elements are; as `array.ctypes.data`, without making an object for it."""
-    address: int = array.__array_interface__["data"][0]
-    return address
+    coded_times = address_of(times) + TIME_CODES[times.itemsize] if times.size else 0
+    coded_weights = address_of(weights) + WEIGHT_CODES[weights.itemsize] if weights.size else 0
+    return np.array([words.shape[1], address_of(words), coded_times, coded_weights], np.int64)
 
 
 def plain(weights: Weights) -> Weights:
