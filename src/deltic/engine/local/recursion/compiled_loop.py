@@ -63,6 +63,8 @@ from deltic.program.queries import When
 
 # Runs that an arrangement may have beside those of `base`: its levels.
 _LEVELS = 3
+# Where the table of addresses has that of the runs, the one array that each call has anew.
+_BASE = Component._fields.index("base")
 
 
 def fits(evaluations: Sequence[Evaluation]) -> bool:
@@ -196,12 +198,8 @@ class CompiledLoop:
         most: int = max(1 + sum(counts[a] for a in numbers) for numbers in self._atoms_of)
         self._make_room(max(most, 3 * max(counts) + 1))
         base = descriptors(runs)
-        levels = self.levels
-        component = Component(
-            self.relations, self.table, base, self.moves, self.queries, self.atoms, levels.levels, levels.spares
-        )
         self._alive = runs, base
-        self._arrays = addresses(component, self._log, self._scratch)
+        self._arrays[_BASE] = addresses([base])[0]
 
     def _make_room(self, runs: int) -> None:
         """See that searches over so many runs have their memory; a search has a finger for each and one more."""
@@ -211,6 +209,11 @@ class CompiledLoop:
         self._fingers = np.zeros((len(self.queries), 2 * runs), np.int64)
         for row, fingers in zip(self.queries, self._fingers, strict=True):
             row[[Q_FINGERS, Q_FINGER_COUNT]] = fingers.ctypes.data, fingers.size
+        levels, base = self.levels, descriptors(())
+        component = Component(
+            self.relations, self.table, base, self.moves, self.queries, self.atoms, levels.levels, levels.spares
+        )
+        self._arrays = addresses(component, self._log, self._scratch)
 
     def run(
         self,
