@@ -119,10 +119,14 @@ def test_the_handler_is_called_at_a_safe_place_and_stays_what_it_was():
 
 def test_a_section_is_left_by_an_exception():
     section = CriticalSection()
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt), section:
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt), section:
+                signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 TRIANGLES = """
