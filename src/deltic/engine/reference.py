@@ -83,7 +83,7 @@ class ReferenceEngine(Engine):
         gone = [name for name in (*self._sums, *self._views) if name not in (*other._sums, *other._views)]
         extension = Extension(built=tuple(other._views), kept=tuple(other._sums), dropped=tuple(gone))
         result = replace(other._step(other._sums, started, 0), extension=extension)
-        self.__dict__ = other.__dict__
+        vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
         return result
 
     def _step(self, sums: dict[str, Rows], started: float, rows_in: int) -> EpochResult:

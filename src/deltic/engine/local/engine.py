@@ -179,7 +179,7 @@ class LocalEngine(Engine):
         gone = self.program.relations.keys() - kept.values() - program.relations.keys()
         dropped = tuple(name for name in self.program.relations if name in gone)
         other.extension = Extension(new, tuple(kept), dropped)
-        self.__dict__ = other.__dict__
+        vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
         seconds = time.perf_counter() - started
         return EpochResult(found[1], 0, self._environment.visits.rows, seconds, self._components, self.extension)
 
