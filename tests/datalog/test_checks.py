@@ -58,7 +58,7 @@ def test_directives_keep_their_options_as_text():
 
 def test_what_changes_nothing_is_accepted():
     text = (
-        ".decl a, b(x: number) btree inline\n.decl c(x: number) brie magic // a comment\n"
+        ".decl a, b(x: number) btree no_inline\n.decl c(x: number) brie no_magic // a comment\n"
         '.pragma "verbose"\n.pragma "jobs" "4"\n'
         "c(x) :- a(x), b(x). .plan 0:(2,1), 1:(1,2)\nc(x) :- b(x). .strict\n/* a\n comment */"
     )

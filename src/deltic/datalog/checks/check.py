@@ -10,6 +10,8 @@ from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation
 from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
 from deltic.datalog.checks.directives import check_directives
 from deltic.datalog.checks.equivalences import equivalence_rules
+from deltic.datalog.checks.hints import Hints, hints_of
+from deltic.datalog.checks.inlining import inline_relations
 from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.stratification import check_stratification
@@ -34,31 +36,52 @@ def check(programs: Sequence[Program], others: Mapping[str, ZSetType] | None = N
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
     clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations, declared)
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
-    rules = RuleChecker(signatures, types, findings).rules(clauses)
+    hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
+    checker = RuleChecker(signatures, types, findings)
+    if hints.inlined:
+        clauses = _inlined(clauses, hints, others, checker, findings)
+    rules = checker.rules(clauses)
     check_heads(rules, others.keys() - declared.keys(), findings)
-    strata = check_stratification(rules, declared, findings)
+    computed = {name: signature for name, signature in declared.items() if name not in hints.inlined}
+    strata = check_stratification(rules, computed, findings)
     check_bindings(rules, strata, findings)
-    relations = _relations(declarations, declared, directives, {rule.head.relation for rule in rules})
+    relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints)
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
     return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata)
 
 
+def _inlined(
+    clauses: list[Clause], hints: Hints, others: Mapping[str, ZSetType], checker: RuleChecker, findings: Findings
+) -> list[Clause]:
+    """The clauses without atoms of inlined relations; where something is wrong, those of other relations as written."""
+    nullable = {name for name, type_ in others.items() if any(column.nullable for column in type_.schema)}
+    checker.check_as_written(clauses)
+    inlined = [] if findings else inline_relations(clauses, hints.inlined, nullable, findings)
+    if findings:
+        return [clause for clause in clauses if not any(atom.relation in hints.inlined for atom in clause.heads)]
+    return inlined
+
+
 def _relations(
-    declarations: Sequence[Declaration], signatures: Signatures, directives: Sequence[Directive], heads: set[str]
+    declarations: Sequence[Declaration],
+    signatures: Signatures,
+    directives: Sequence[Directive],
+    heads: set[str],
+    hints: Hints,
 ) -> dict[str, Relation]:
-    """The declared relations, each with what it is; those with an unknown type are left out."""
-    kinds = {kind: {d.relation for d in directives if d.kind == kind} for kind in ("input", "hidden")}
+    """The relations that are computed, each with what it is; those with an unknown type are left out."""
+    inputs = {d.relation for d in directives if d.kind == "input"}
     spans = {declaration.name: declaration.span for declaration in reversed(declarations)}
     return {
         name: Relation(
             name,
             signature.schema(),
-            is_table=name in kinds["input"] or name not in heads,
+            is_table=name in inputs or name not in heads,
             is_derived=name in heads,
             span=spans[name],
-            is_hidden=name in kinds["hidden"],
+            is_hidden=name in hints.hidden,
         )
         for name, signature in signatures.items()
         if None not in signature.types

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from deltic.datalog.checks.checked import Directive
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
+from deltic.datalog.checks.hints import EVERY
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.souffle.words import RELATION_PRAGMAS
 from deltic.datalog.syntax.program import DirectiveItem, Option
 from deltic.errors import did_you_mean
 
@@ -39,7 +41,7 @@ def check_directives(items: Sequence[DirectiveItem], signatures: Signatures, fin
     for item in items:
         for option in item.options:
             _check_option(option, findings)
-        if item.relation in signatures:
+        if item.relation in signatures or (item.relation == EVERY and item.kind in RELATION_PRAGMAS[1:]):
             options = {option.key: option.value for option in item.options}
             directives.append(Directive(item.kind, item.relation, options, item.span))
         else:

@@ -29,6 +29,13 @@ class RuleChecker:
         """The rules of the clauses, in their order; those with findings are not to be used."""
         return [rule for clause in clauses for rule in self._rules_of(clause)]
 
+    def check_as_written(self, clauses: Sequence[Clause]) -> None:
+        """Report what is wrong with clauses, but for variables without values: inlining may give them some."""
+        for clause in clauses:
+            for head in clause.heads:
+                for alternative in self._bodies(clause):
+                    self._rule(*name_aggregates(head, alternative, self._findings), clause.span)
+
     def _rules_of(self, clause: Clause) -> Iterator[Rule]:
         bodies = self._bodies(clause)
         for head in clause.heads:

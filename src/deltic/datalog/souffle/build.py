@@ -10,7 +10,7 @@ from deltic.datalog.souffle.build_expressions import build_type_name, string_val
 from deltic.datalog.souffle.build_formulas import build_atom, build_formula
 from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
-from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES
+from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
 from deltic.datalog.syntax.program import (
     Attribute,
     Clause,
@@ -112,20 +112,21 @@ def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
 def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
     key: Token = tokens(parsed)[0]
     name = string_value(context, key)
-    if name == "hidden":
-        yield from _hidden(context, parsed)
+    if name in RELATION_PRAGMAS:
+        yield from _about_relations(context, parsed, name)
     elif name not in PRAGMAS:
         message = f'the pragma "{name}" is not supported'
-        context.report(key, message, did_you_mean(name, (*PRAGMAS, "hidden")) or "remove the line")
+        context.report(key, message, did_you_mean(name, (*PRAGMAS, *RELATION_PRAGMAS)) or "remove the line")
 
 
-def _hidden(context: Context, parsed: Parsed) -> Iterator[Item]:
-    """`.pragma "hidden" "r"`: a relation that is there for other rules alone. Soufflé takes no notice of it."""
+def _about_relations(context: Context, parsed: Parsed, kind: str) -> Iterator[Item]:
+    """`.pragma "hidden" "r,s"` and the like: a directive for each relation; `*` is all of them."""
     key, *rest = tokens(parsed)
-    if rest:
-        yield DirectiveItem("hidden", string_value(context, rest[0]), (), span=context.span(rest[0]))
-    else:
-        context.report(key, "this pragma names a relation", 'write `.pragma "hidden" "helper"`')
+    if not rest:
+        context.report(key, "this pragma names relations", f'write `.pragma "{kind}" "helper"`')
+    for token in rest:
+        for name in string_value(context, token).split(","):
+            yield DirectiveItem(kind, name.strip(), (), span=context.span(token))
 
 
 _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import singledispatch
 
 from deltic.datalog.souffle.literals import quote
-from deltic.datalog.souffle.words import BINARY_OPERATORS, PREFIX_OPERATORS
+from deltic.datalog.souffle.words import BINARY_OPERATORS, PREFIX_OPERATORS, RELATION_PRAGMAS
 from deltic.datalog.syntax import expressions as e
 from deltic.datalog.syntax import formulas as f
 from deltic.datalog.syntax import program as p
@@ -46,8 +46,8 @@ def _(item: p.UnionType) -> str:
 
 @print_item.register
 def _(item: p.DirectiveItem) -> str:
-    if item.kind == "hidden":
-        return f'.pragma "hidden" {quote(item.relation)}'
+    if item.kind in RELATION_PRAGMAS:
+        return f'.pragma "{item.kind}" {quote(item.relation)}'
     options = ", ".join(f"{option.key}={quote(option.value)}" for option in item.options)
     return f".{item.kind} {item.relation}" + (f"({options})" if options else "")
 

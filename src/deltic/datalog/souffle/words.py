@@ -16,8 +16,11 @@ DIRECTIVES = (
     *(".comp", ".init", ".override", ".functor", ".strict"),
 )
 
-# How a relation is stored or evaluated by Soufflé; here they change nothing.
+# How a relation is stored or evaluated. `inline`, `magic` and `no_magic` say so here too; the others change nothing.
 HINTS = ("btree", "btree_delete", "brie", "inline", "no_inline", "magic", "no_magic", "overridable", "suppressed")
+
+# Pragmas that are about relations. Soufflé takes no notice of the first.
+RELATION_PRAGMAS = ("hidden", "magic-transform", "magic-transform-exclude", "inline-exclude")
 
 # From the loosest to the tightest; operators of one row bind alike, to the left. `^` binds to the right.
 BINARY_OPERATORS = (
@@ -36,6 +39,5 @@ PREFIX_OPERATORS = ("-", "bnot", "lnot")
 # Settings of Soufflé that cannot change what a program derives.
 PRAGMAS = (
     *("auto-schedule", "compile", "debug-report", "disable-transformers", "emit-statistics", "generate"),
-    *("inline-exclude", "jobs", "magic-transform", "magic-transform-exclude", "no-warn"),
-    *("profile", "profile-frequency", "show", "swig", "verbose", "warn", "wno"),
+    *("jobs", "no-warn", "profile", "profile-frequency", "show", "swig", "verbose", "warn", "wno"),
 )
