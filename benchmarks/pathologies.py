@@ -1,0 +1,67 @@
+"""Ordinary programs on ordinary, skewed and long data: what Deltic visits for them, and what it takes.
+
+`python benchmarks/pathologies.py [CASE …]` computes each case in a process of its own, then changes it a little, and
+stops one after `--seconds`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from typing import Any
+
+from cases import CASES, Case
+from deltic_cases import CHANGED, measure
+from harness import report
+from isolated import GIB, isolated
+
+HEADER = ["case", "rows", "view", "visited", "s", "processor s", "peak GiB", "change ms", "processor ms", "visited "]
+NOTES = f"""\
+The first five figures after the rows are of the bootstrap, the last three medians over changes: {CHANGED} random rows
+of one table are deleted, or come back. s: from Arrow tables to the view; processor s: of all threads. peak: of a
+process of its own, data and imports included. Kernels were loaded before."""
+
+
+def cells(case: Case, memory: int, seconds: float) -> list[object]:
+    """One row of the table."""
+    run = isolated(measure, case.name, memory=memory, seconds=seconds)
+    found: list[Any] = run.values
+    row: list[object] = [case.name, *["-"] * (len(HEADER) - 1)]
+    row[6] = f"{run.peak / GIB:.2f}"
+    if found:
+        row[1] = f"{found[0]['loaded']:,}"
+        row[3:6] = f"{found[0]['visited']:,}", f"{found[0]['seconds']:.2f}", f"{found[0]['processor']:.2f}"
+    if len(found) > 1:
+        row[2] = f"{found[1]['rows']:,}"
+    if len(found) > 2:
+        taken, processor, visited = (
+            statistics.median(change[key] for change in found[2:]) for key in ("seconds", "processor", "visited")
+        )
+        row[7:] = f"{1000 * taken:.1f}", f"{1000 * processor:.1f}", f"{visited:,.0f}"
+    if run.failure:
+        row[2 if len(found) < 2 else 7] = run.failure
+    return row
+
+
+def chosen(names: list[str]) -> list[Case]:
+    """The cases whose names contain any of these; all where there are none."""
+    return [case for case in CASES if not names or any(name in case.name for name in names)]
+
+
+def main(names: list[str], memory: int, seconds: float) -> None:
+    """Measure and report."""
+    rows: list[list[object]] = []
+    for case in chosen(names):
+        print(case.name, file=sys.stderr, flush=True)
+        rows.append(cells(case, memory, seconds))
+    report("pathologies", "What ordinary programs visit", HEADER, rows, NOTES)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="CASE", help="a part of the names of the cases to compute")
+    parser.add_argument("--memory", type=int, default=6, help="GiB at which a case is stopped")
+    parser.add_argument("--seconds", type=float, default=30, help="after which a case is stopped")
+    options = parser.parse_args()
+    main(options.names, options.memory * GIB, options.seconds)

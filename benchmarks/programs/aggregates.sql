@@ -1,0 +1,1 @@
+SELECT x, count(*), sum(w), min(w) FROM arc GROUP BY x

@@ -1,0 +1,1 @@
+FROM i WHERE EXISTS (FROM n)
