@@ -62,7 +62,10 @@ PAIRS = {
         LESS + ".decl up(a: number, b: number) inline\nup(a, b) :- e(a, b), less(a, b).\np(x) :- up(x, _), up(_, x).",
         "p(x) :- e(x, y), x < y, e(z, x), z < x.",
     ),
-    "in an aggregate": (LESS + "p(n) :- n = count : { e(x, y), less(x, y) }.", "p(n) :- n = count : { e(x, y), x < y }."),
+    "in an aggregate": (
+        LESS + "p(n) :- n = count : { e(x, y), less(x, y) }.",
+        "p(n) :- n = count : { e(x, y), x < y }.",
+    ),
     "with an aggregate": (
         ".decl r(a: number, n: number) inline\nr(a, n) :- s(a), n = sum y : { e(y, a) }.\np(x + n) :- r(x, n).",
         "p(x + n) :- s(x), n = sum y : { e(y, x) }.",
@@ -80,8 +83,14 @@ PAIRS = {
         "p(1). p(y) :- p(x), step(x, y).",
         "p(1). p(y) :- p(x), e(x, y). p(y) :- p(x), e(y, x).",
     ),
-    "around a recursion": (".decl r(a: number) inline\nr(a) :- p(a), a < 9.\np(1). p(x + 1) :- r(x).", "p(1). p(x + 1) :- p(x), x < 9."),
-    "one of two heads": (".decl r(a: number) inline\nr(x), p(x) :- s(x).\np(x + 1) :- r(x).", "p(x), p(x + 1) :- s(x)."),
+    "around a recursion": (
+        ".decl r(a: number) inline\nr(a) :- p(a), a < 9.\np(1). p(x + 1) :- r(x).",
+        "p(1). p(x + 1) :- p(x), x < 9.",
+    ),
+    "one of two heads": (
+        ".decl r(a: number) inline\nr(x), p(x) :- s(x).\np(x + 1) :- r(x).",
+        "p(x), p(x + 1) :- s(x).",
+    ),
     "a proposition": (".decl go() inline\ngo() :- s(5), !s(7).\np(x) :- s(x), go().", "p(x) :- s(x), s(5), !s(7)."),
     "whole numbers of another type": (
         ".decl half(a: float, b: float) inline\nhalf(a, a / 2).\np(to_number(x)) :- half(7, x).",
@@ -91,7 +100,7 @@ PAIRS = {
         '.decl r(a: number) inline\n.pragma "inline-exclude" "r"\nr(a) :- e(a, y), s(y).\np(x) :- s(x), !r(x).',
         ".decl r(a: number)\nr(a) :- e(a, y), s(y).\np(x) :- s(x), !r(x).",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -132,16 +141,22 @@ def test_random_programs():
         text = str(program)
         for name in rng.sample(names, len(names)):
             attempt = re.sub(rf"(\.decl {name}\(.*\))$", r"\1 inline", text, flags=re.MULTILINE)
-            try:
-                check([parse(attempt)])
-            except ProgramError as error:
-                assert "inlined" in str(error) or "alternatives" in str(error), f"{attempt}\n{error}"
-            else:
+            if can_be_inlined(attempt):
                 text, inlined = attempt, inlined + 1
         contents = {name: set(rows) for name, rows in random_run(rng, program)[-1].items()}
         expected = derive(str(program), contents)
         assert all(rows == expected[name] for name, rows in derive(text, contents).items()), f"seed {seed}\n{text}"
     assert inlined > 40
+
+
+def can_be_inlined(text):
+    """Whether the program is accepted; where it is not, inlining must be what is wrong with it."""
+    try:
+        return check([parse(text)])
+    except ProgramError as error:
+        if "inlined" in str(error) or "alternatives" in str(error):
+            return None
+        raise
 
 
 def test_the_printed_form_reads_back():
