@@ -13,6 +13,7 @@ import pytest
 
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion import refresh
+from deltic.engine.local.recursion.fixpoint import Component
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from tests.conformance.engines import Driver
@@ -55,28 +56,44 @@ def abandoning(rng: random.Random) -> Any:
     original = refresh.update
 
     def update(component, lower, check):
-        def give_up() -> None:
-            check()
+        def give_up(now: int) -> None:
+            check(now)
             if rng.random() < 0.2:
-                raise refresh._Abandoned
+                raise refresh._Abandoned(1.0)
 
         original(component, lower, give_up)
 
     return update
 
 
+def state_of(component: Component) -> list[tuple[Any, ...]]:
+    """All entries of a component's arrangements, by name, and that no relation has a change."""
+    assert all(state.delta is None for state in component.states.values())
+    return [
+        (str(name), *(part.tobytes() for run in a.runs for part in (run.words, run.times, run.weights)))
+        for state in component.states.values()
+        for name, a in state.named()
+    ]
+
+
 @pytest.mark.parametrize("strategy", [Strategy.NESTED, Strategy.ELASTIC])
 def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
-    """The state after a random abandonment is a bootstrap's; later epochs build on it."""
+    """After a random abandonment all is as it was, rows, iterations and counts; later epochs build on it."""
     rng = random.Random(1)
-    abandoned = []
-    original = refresh.Recursive._act
+    abandoned, kept = [], []
+    original, bootstrap = refresh.Recursive._act, refresh.bootstrap
+
+    def begin_anew(component, lower, check):
+        assert state_of(component) == kept[-1]
+        bootstrap(component, lower, check)
 
     def act(self, changes):
+        kept.append(state_of(self.component))
         first = all(not state.contents.runs for state in self.component.states.values())
         with monkeypatch.context() as patch:
             if not first:
                 patch.setattr(refresh, "update", abandoning(rng))
+                patch.setattr(refresh, "bootstrap", begin_anew)
             found = original(self, changes)
         abandoned.append("abandoned" in found[1])
         return found
@@ -111,45 +128,3 @@ def test_the_switching_parameter_spans_full_and_incremental(strategy):
 
 def test_without_counts_there_is_no_update():
     assert actions(Strategy.FULL, Refresh(Policy.INCREMENTAL)) == ["bootstrap"] * 3
-
-
-DELETED, INSERTED = ("e", -1), ("e", 1)
-
-
-def test_the_history_predicts_from_what_it_saw():
-    """Deletions are told apart from insertions, larger changes cost less for each row, and estimates fade."""
-    history = refresh._History(0.2, bootstrap=1.0)
-    assert history.predict({DELETED: 10}) is None
-    history.learn({DELETED: 10}, 5.0)
-    assert history.predict({DELETED: 10}) == pytest.approx(5.0)
-    assert 5.0 < history.predict({DELETED: 100}) < 50
-    assert history.predict({INSERTED: 1000}) is None
-    fades = 0
-    while history.is_hopeless({DELETED: 4}):
-        history.fade({DELETED: 4})
-        fades += 1
-    assert 0 < fades < 10
-
-
-def test_only_changes_like_those_that_were_tried_are_hopeless():
-    history = refresh._History(0.2, bootstrap=1.0)
-    history.learn({DELETED: 10}, 0.5)
-    assert history.predict({DELETED: 1000}) > 1.0
-    assert not history.is_hopeless({DELETED: 1000})
-    assert history.is_hopeless({DELETED: 40})
-    assert not history.is_hopeless({DELETED: 10})
-
-
-def test_an_update_that_was_abandoned_may_take_longer_the_next_time():
-    """As long as a bootstrap: when it takes longer still, it is known to be the worse way."""
-    history = refresh._History(0.2, bootstrap=1.0)
-    changes = {DELETED: 10}
-    limits = []
-    while not history.is_hopeless(changes):
-        limits.append(history.limit(changes))
-        history.abandon(changes)
-    assert limits == [0.2, 1.0]
-    history = refresh._History(0.2, bootstrap=1.0)
-    history.learn(changes, 0.3)
-    assert history.limit(changes) == 1.0
-    assert history.limit({INSERTED: 5}) == 0.2

@@ -32,7 +32,7 @@ class Maintenance:
             check_choice(strategy, "strategy", get_args(StrategyName))
         check_choice(self.refresh, "refresh policy", get_args(RefreshName))
         if not self.switch >= 0:
-            raise DelticError(f"switch is {self.switch}; it is a fraction of a bootstrap's time: 0 or more")
+            raise DelticError(f"switch is {self.switch}; it is a part of a bootstrap's work: 0 or more")
         if self.iteration_limit < 1:
             raise DelticError(f"iteration_limit is {self.iteration_limit}; it is a number of iterations: 1 or more")
 

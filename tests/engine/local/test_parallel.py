@@ -14,7 +14,7 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.parallel import run_all, stream, threads, using
+from deltic.engine.local.parallel import processor_time, run_all, stream, threads, using
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.storage import run
 from deltic.engine.local.storage import state as relation
@@ -80,6 +80,26 @@ def test_a_reader_that_stops_leaves_no_thread() -> None:
         assert next(found) in (1, 2)
         found.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before
+
+
+def test_processor_time_is_that_of_a_thread_and_its_helpers() -> None:
+    """Neither waiting counts, nor what other threads do."""
+
+    def burn() -> None:
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+
+    with using(2):
+        before = processor_time()
+        run_all([burn] * 4)
+        assert 0.2 <= processor_time() - before < 0.3
+        other = threading.Thread(target=lambda: [burn() for _ in range(4)])
+        before = processor_time()
+        other.start()
+        time.sleep(0.1)
+        other.join()
+        assert processor_time() - before < 0.1
 
 
 def test_threads_know_what_was_chosen() -> None:

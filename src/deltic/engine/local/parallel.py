@@ -1,6 +1,7 @@
 """Threads for large batches: kernels and numpy's sorts run outside the interpreter's lock.
 
-Nothing that threads do together depends on their order, so results are the same for any number of them.
+Nothing that threads do together depends on their order, so results are the same for any number of them. What they cost
+is told in processor time, which does not depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextvars
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +20,20 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+class _Helped:
+    """The seconds of processor that threads spent for another one."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+
+    def add(self, seconds: float) -> None:
+        with self._lock:
+            self.seconds += seconds
+
+
 _threads: contextvars.ContextVar[int] = contextvars.ContextVar("threads", default=os.cpu_count() or 1)
+_helped: contextvars.ContextVar[_Helped] = contextvars.ContextVar("helped", default=_Helped())  # noqa: B039
 
 
 def threads() -> int:
@@ -28,12 +43,18 @@ def threads() -> int:
 
 @contextmanager
 def using(count: int) -> Iterator[None]:
-    """Let so many threads be used in the block."""
-    token = _threads.set(count)
+    """Let so many threads be used in the block, which has an account of its own of what they cost."""
+    tokens = _threads.set(count), _helped.set(_Helped())
     try:
         yield
     finally:
-        _threads.reset(token)
+        _threads.reset(tokens[0])
+        _helped.reset(tokens[1])
+
+
+def processor_time() -> float:
+    """The seconds of processor that this thread and those that helped it used; only differences mean something."""
+    return time.thread_time() + _helped.get().seconds
 
 
 def run_all(tasks: Sequence[Callable[[], R]]) -> list[R]:
@@ -102,16 +123,25 @@ class _Workers(Generic[T, R]):
             thread.join()
 
     def _run(self) -> None:
+        helped, before = _helped.get(), time.thread_time()
         try:
             while not self._stopped.is_set() and (item := self._next()) is not None:
                 for result in self._work(item[0]):
+                    before = self._account(helped, before)
                     self._queue.put((result,))
                     if self._stopped.is_set():
                         return
         except BaseException as error:  # noqa: BLE001 - the reader raises it
             self._queue.put(error)
         else:
+            self._account(helped, before)
             self._queue.put(None)
+
+    def _account(self, helped: _Helped, before: float) -> float:
+        """Add what this thread cost since `before`; the time now."""
+        now = time.thread_time()
+        helped.add(now - before)
+        return now
 
     def _next(self) -> tuple[T] | None:
         with self._lock:

@@ -15,6 +15,7 @@ from deltic.engine.local.kernels.types import Table
 from deltic.engine.local.parallel import stream
 from deltic.engine.local.plan.bind import Tables
 from deltic.engine.local.storage.arrangement import descriptors
+from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, Times, Weights, Words, consolidate
 
 
@@ -67,8 +68,13 @@ def search(
         _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted, thresholds)
         for mine, piece in zip(own, cut, strict=True)
     ]
-    yield from stream(pieces, _Piece.run)
-    visits.rows += sum(piece.visited for piece in pieces)
+    try:
+        yield from stream(pieces, _Piece.run)
+    except DomainOverflow:
+        pieces.clear()  # how far the others came by then is chance
+        raise
+    finally:
+        visits.rows += sum(piece.visited for piece in pieces)
 
 
 def _pieces(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
@@ -105,13 +111,13 @@ class _Piece:
             times = np.empty(capacity, np.int32) if any(self.timed) else NO_TIMES
             weights = np.empty(capacity, np.int64) if self.weighted else NO_WEIGHTS
             status, n = kernel.search(query, atoms, table, fingers, out, times, weights)
+            self.visited = self.tables.visited
             if status == kernel.OVERFLOW:
                 raise next(self.tables.overflows())
             if n or status == kernel.PAUSED:
                 yield self._chunk(out[:, :n], times[:n], weights[:n])
             if status == kernel.FULL:
                 capacity = min(4 * capacity, self.thresholds.last_chunk)
-        self.visited = self.tables.visited
 
     def _chunk(self, words: Words, times: Times, weights: Weights) -> Derived:
         if times.size or words.shape[1] < self.thresholds.large:

@@ -35,6 +35,8 @@ from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, p
 from deltic.engine.local.storage.state import Snapshot, State
 
 Values = np.ndarray[Any, np.dtype[Any]]
+# Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
+Check = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,8 @@ class Component:
         return list(dict.fromkeys(str(query.rule) for query in queries if query.computes))
 
 
-def update(component: Component, lower: Mapping[str, State], check: Callable[[], None]) -> None:
-    """Bring the component up to date with the changes of `lower`; sets the `delta` of its relations.
-
-    `check` is called again and again, and may raise to abandon the update.
-    """
+def update(component: Component, lower: Mapping[str, State], check: Check) -> None:
+    """Bring the component up to date with the changes of `lower`; sets the `delta` of its relations."""
     epoch = _Epoch(component, check)
     for evaluation in component.outer:
         delta = lower[evaluation.query.delta.relation].delta
@@ -75,13 +74,13 @@ def update(component: Component, lower: Mapping[str, State], check: Callable[[],
     epoch.finish()
 
 
-def bootstrap(component: Component, lower: Mapping[str, State]) -> None:
+def bootstrap(component: Component, lower: Mapping[str, State], check: Check) -> None:
     """Compute the component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
     started = Snapshot.of(component.states.values())
     old = {name: state.rows() for name, state in component.states.items()}
     for arrangement, _, _ in started.saved:
         arrangement.runs = arrangement.before = ()
-    epoch = _Epoch(component, lambda: None)
+    epoch = _Epoch(component, check)
     for evaluation in component.bases:
         words, weights = lower[evaluation.query.delta.relation].rows()
         if len(weights):
@@ -102,7 +101,7 @@ def bootstrap(component: Component, lower: Mapping[str, State]) -> None:
 class _Epoch:
     """One epoch of a component."""
 
-    def __init__(self, component: Component, check: Callable[[], None]) -> None:
+    def __init__(self, component: Component, check: Check) -> None:
         self.component = component
         self.check = check
         self.keeps_all = component.strategy is Strategy.NESTED
@@ -143,7 +142,7 @@ class _Epoch:
 
         def check(now: int) -> None:
             self._check_end(now)
-            self.check()
+            self.check(now)
 
         keeps = self.keeps_all, self.keeps_counts
         done = self.component.compiled.run(self.agendas, self.changes, self.found, self._before, keeps, check)
@@ -165,7 +164,7 @@ class _Epoch:
         """Push a change through one query; its derivations wait for their iterations."""
         head = evaluation.query.head
         for derived in evaluation.run(delta, self.names, now, version):
-            self.check()
+            self.check(now)
             if self.keeps_all or derived.times.size or len(derived) < self.thresholds.large:
                 self.agendas[head].derive(derived, now + 1)
             else:
@@ -181,7 +180,7 @@ class _Epoch:
 
     def iterate(self, now: int) -> None:
         """Settle the rows of one iteration and push what changed through the rules."""
-        self.check()
+        self.check(now)
         self.environment.section.check()
         deltas = {
             name: d for name, agenda in self.agendas.items() if (d := self._settle(name, agenda, now)) is not None
@@ -220,7 +219,7 @@ class _Epoch:
         gathered = Agenda(self.thresholds.large)
         for evaluation in self.component.searches[name]:
             for derived in evaluation.run(Run(words), self.names, 0, self._before):
-                self.check()
+                self.check(now)
                 gathered.derive(derived, 1)
         for time in sorted(t for t in gathered.counts if t > now):
             total = gathered.counts[time].total()

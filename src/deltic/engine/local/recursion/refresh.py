@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from deltic.engine.local.recursion.fixpoint import Component, bootstrap, update
+from deltic.engine.local.operators.search import Visits
+from deltic.engine.local.parallel import processor_time
+from deltic.engine.local.recursion.course import Course, Race
+from deltic.engine.local.recursion.fixpoint import Check, Component, bootstrap, update
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.protocol import ComponentReport
@@ -20,7 +23,7 @@ _MEMORY = 0.5
 _FADING = 0.8
 _GROWTH = 0.75
 _FAR = 4
-# Seconds below which it does not matter what is done.
+# Seconds of processor below which it does not matter what is done.
 _QUICK = 0.1
 
 # A followed relation and the sign of its changes; the number of changed rows of each such kind.
@@ -32,7 +35,7 @@ class Policy(enum.Enum):
     """When a component is computed anew instead of updated."""
 
     AUTO = "auto"
-    """When an update costs more than a fraction of the last bootstrap, or surely will."""
+    """When what is left of an update seems to cost more than a bootstrap."""
     INCREMENTAL = "incremental"
     """Never."""
     FULL = "full"
@@ -41,9 +44,10 @@ class Policy(enum.Enum):
 
 @dataclass(frozen=True)
 class Refresh:
-    """A policy with its switching parameter, the fraction of the last bootstrap's time that an update may take.
+    """A policy with its switching parameter [ELA §5.2].
 
-    `strict` refuses circuits with an operator that is not incremental.
+    That is the part of the last bootstrap's work that an update may do without getting on; the further it got, the more
+    it may have done. `strict` refuses circuits with an operator that is not incremental.
     """
 
     policy: Policy = Policy.AUTO
@@ -55,59 +59,49 @@ AUTO = Refresh()
 
 
 class _Abandoned(Exception):
-    """The update has cost more than it may."""
+    """What is left of the update seems to cost more than a bootstrap; the whole of it would have cost `work`."""
+
+    def __init__(self, work: float) -> None:
+        self.work = work
 
 
 @dataclass
 class _History:
-    """What the component's own past says of costs, in seconds: of a bootstrap, and of updates.
+    """What the component's own past says of costs, in seconds of processor: of a bootstrap, and of updates.
 
     Changes are told apart by relation and sign: deletions may cost much more than insertions. An update by n rows of a
     kind is expected to take its coefficient times n to the power `_GROWTH`, for larger changes have more in common.
     `largest` is the largest change of each kind that was tried.
     """
 
-    switch: float
-    bootstrap: float = 0.0
+    course: Course = field(default_factory=Course)
     coefficients: dict[Kind, float] = field(default_factory=dict)
     largest: dict[Kind, int] = field(default_factory=dict)
 
     def predict(self, changes: Changes) -> float | None:
-        """The expected time of an update; None when nothing like it was tried."""
+        """The expected work of an update; None when nothing like it was tried."""
         known = {kind: rows for kind, rows in changes.items() if kind in self.coefficients}
         return sum(self.coefficients[kind] * rows**_GROWTH for kind, rows in known.items()) if known else None
 
-    def is_hopeless(self, changes: Changes) -> bool:
-        """Whether an update will surely take longer than a bootstrap, by experience with changes of such sizes."""
+    def is_hopeless(self, changes: Changes, bootstrap: float) -> bool:
+        """Whether an update will surely cost more than a bootstrap, by experience with changes of such sizes."""
         predicted = self.predict(changes)
         seen = all(rows <= _FAR * self.largest.get(kind, 0) for kind, rows in changes.items())
-        return predicted is not None and predicted > self.bootstrap and seen
+        return predicted is not None and predicted > max(_QUICK, bootstrap) and seen
 
-    def limit(self, changes: Changes) -> float:
-        """The time after which an update is abandoned; what is quick in any case is left alone.
-
-        That of a bootstrap when the update is expected to take less; else the switching parameter's part of it.
-        """
-        if self.switch == 0:
-            return 0.0
-        predicted = self.predict(changes)
-        promising = predicted is not None and predicted < self.bootstrap
-        return max(_QUICK, self.bootstrap * max(self.switch, promising))
-
-    def learn(self, changes: Changes, seconds: float) -> None:
+    def learn(self, changes: Changes, work: float) -> None:
         """Remember what an update of these changes cost."""
         total = sum(changes.values())
         for kind, rows in changes.items():
-            found = seconds * rows / total / rows**_GROWTH
+            found = work * rows / total / rows**_GROWTH
             self.coefficients[kind] = _MEMORY * self.coefficients.get(kind, found) + (1 - _MEMORY) * found
             self.largest[kind] = max(rows, self.largest.get(kind, 0))
 
-    def abandon(self, changes: Changes) -> None:
-        """Remember that an update took longer than its limit: twice as long is what is believed then."""
-        believed = 2 * self.limit(changes)
+    def abandon(self, changes: Changes, work: float) -> None:
+        """Remember what an abandoned update seemed to cost, and nothing else of such changes."""
         for kind in changes:
             self.coefficients.pop(kind, None)
-        self.learn(changes, believed)
+        self.learn(changes, work)
 
     def fade(self, changes: Changes) -> None:
         """Trust an estimate less each time that it was believed unseen, so that an update is tried again."""
@@ -122,7 +116,7 @@ class Recursive:
         self.component, self.lower, self.refresh = component, lower, refresh
         self.relations = tuple(component.states)
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
-        self._history = _History(refresh.switch)
+        self._history = _History()
 
     def adopt(self, other: Recursive) -> None:
         """Go by what another one, of the same relations, has learned of costs."""
@@ -145,8 +139,7 @@ class Recursive:
 
     def _reported(self, act: Callable[[], tuple[Changes, str, str]]) -> ComponentReport:
         """What was done; `act` gives the changes from which, the action and the reason."""
-        visits = next(iter(self.component.outer)).environment.visits
-        visited, started = visits.rows, time.perf_counter()
+        visited, started = self._visits.rows, time.perf_counter()
         changes, action, reason = act()
         states = self.component.states.values()
         return ComponentReport(
@@ -156,10 +149,14 @@ class Recursive:
             reason,
             sum(changes.values()),
             sum(len(state.delta) for state in states if state.delta is not None),
-            visits.rows - visited,
+            self._visits.rows - visited,
             time.perf_counter() - started,
             sum(state.nbytes for state in states),
         )
+
+    @property
+    def _visits(self) -> Visits:
+        return self.component.outer[0].environment.visits
 
     def _changes(self) -> dict[Kind, int]:
         """The number of changed rows of each relation below, by sign."""
@@ -174,48 +171,71 @@ class Recursive:
     def _act(self, changes: Changes) -> tuple[str, str]:
         """What is done, and why."""
         if all(not state.contents.runs for state in self.component.states.values()):
-            return self._update(changes, first=True), "it was empty"
+            return self._recorded(lambda check: update(self.component, self.lower, check)), "it was empty"
         if self.component.strategy is Strategy.FULL:
             return self._bootstrap(), "the strategy keeps no counts"
         if self.refresh.policy is Policy.FULL:
             return self._bootstrap(), "the policy is full"
         if self.refresh.policy is Policy.INCREMENTAL:
-            return self._update(changes), "the policy is incremental"
-        limit = self._history.limit(changes)
-        if self._history.is_hopeless(changes):
-            expected = self._history.predict(changes)
+            return self._update(changes, lambda now, spent: None), "the policy is incremental"
+        return self._attempt(changes)
+
+    def _attempt(self, changes: Changes) -> tuple[str, str]:
+        """Update, unless or until that seems to cost more than a bootstrap."""
+        course, visited = self._history.course, self._visits.rows
+        bootstrap = course.expected(self._size())
+        if self._history.is_hopeless(changes, bootstrap):
             self._history.fade(changes)
-            return self._bootstrap(), f"an update was expected to take {expected:.3g} s, longer than a bootstrap"
+            last = f"the last one visited {course.visited:,} rows"
+            return self._bootstrap(), f"an update was expected to cost more than a bootstrap; {last}"
         try:
-            return self._update(changes, limit=limit), f"it took less than {limit:.3g} s"
-        except _Abandoned:
-            self._history.abandon(changes)
-            return self._bootstrap(), f"an update was abandoned after {limit:.3g} s"
+            done = self._update(changes, self._referee(bootstrap))
+            return done, f"it visited {self._visits.rows - visited:,} rows, the last bootstrap {course.visited:,}"
+        except _Abandoned as abandoned:
+            self._history.abandon(changes, abandoned.work)
+        reason = f"an update was abandoned after {self._visits.rows - visited:,} rows visited: what was left of it"
+        return (
+            self._bootstrap(),
+            f"{reason} seemed to cost more than a bootstrap; the last one visited {course.visited:,}",
+        )
 
-    def _update(self, changes: Changes, first: bool = False, limit: float = float("inf")) -> str:
-        started = time.perf_counter()
+    def _referee(self, bootstrap: float) -> Callable[[int, float], None]:
+        """What abandons an update, given its iteration and what was spent, where a bootstrap of that cost is better."""
+        switch = self.refresh.switch
+        race = Race(self._history.course, switch)
+
+        def judge(now: int, spent: float) -> None:
+            if switch == 0:
+                raise _Abandoned(spent)
+            if spent > _QUICK and (left := race.left(now, spent)) > bootstrap:
+                raise _Abandoned(spent + left)
+
+        return judge
+
+    def _update(self, changes: Changes, judge: Callable[[int, float], None]) -> str:
+        started = processor_time()
         snapshot = Snapshot.of(self.component.states.values())
-
-        def check() -> None:
-            if time.perf_counter() - started > limit:
-                raise _Abandoned
-
         try:
-            update(self.component, self.lower, check)
+            update(self.component, self.lower, lambda now: judge(now, processor_time() - started))
         except _Abandoned:
             snapshot.restore()
             for state in self.component.states.values():
                 state.delta = None
             raise
-        seconds = time.perf_counter() - started
-        if first:
-            self._history.bootstrap = seconds
-            return "bootstrap"
-        self._history.learn(changes, seconds)
+        self._history.learn(changes, processor_time() - started)
         return "update"
 
     def _bootstrap(self) -> str:
-        started = time.perf_counter()
-        bootstrap(self.component, self.lower)
-        self._history.bootstrap = time.perf_counter() - started
+        return self._recorded(lambda check: bootstrap(self.component, self.lower, check))
+
+    def _recorded(self, run: Callable[[Check], None]) -> str:
+        """Compute the component from nothing, and remember how that went."""
+        course, started, visited = Course(), processor_time(), self._visits.rows
+        run(lambda now: course.reach(now, processor_time() - started))
+        course.finish(processor_time() - started, self._visits.rows - visited, self._size())
+        self._history.course = course
         return "bootstrap"
+
+    def _size(self) -> int:
+        """The rows of what the component is computed from."""
+        return sum(len(self.lower[name].contents) for name in self.follows)
