@@ -9,16 +9,28 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from deltic.engine.local.kernels.declaring import Kernel
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 GOLDEN = Path(__file__).parent / "golden"
-KERNELS = Path(__file__).parents[1] / "src" / "deltic" / "engine" / "local" / "kernels"
+# The arrays that kernels take, by the names of their types.
+ARRAYS = {
+    "Words1": "uint64 of 1 dimensions",
+    "Words2": "uint64 of 2 dimensions",
+    "Rows": "uint64 of 2 dimensions",
+    "Ints": "int64 of 1 dimensions",
+    "Table": "int64 of 2 dimensions",
+    "Times": "int32 of 1 dimensions",
+    "Weights": "int64 of 1 dimensions",
+}
 
 # Kernels compile in their first call, so a deadline would measure the compiler.
 _common = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -38,15 +50,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files with what the tests got")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Forget compiled kernels when any kernel's source is newer: numba looks at a function's own file alone."""
-    if hasattr(config, "workerinput"):
-        return
-    compiled = list((KERNELS / "__pycache__").glob("*.nb?"))
-    newest = max(path.stat().st_mtime for path in KERNELS.glob("*.py"))
-    if any(path.stat().st_mtime < newest for path in compiled):
-        for path in compiled:
-            path.unlink()
+@pytest.fixture(autouse=True, scope="session")
+def _checked_arguments() -> Iterator[None]:
+    """Let kernels refuse arrays that are not what they say: machine code would read them as if they were."""
+    call = Kernel.__call__
+
+    def checked(kernel: Kernel, *args: Any) -> Any:
+        for argument, expected in zip(args, kernel.function.__annotations__.values(), strict=False):
+            if expected in ARRAYS:
+                found = f"{argument.dtype} of {argument.ndim} dimensions" if isinstance(argument, np.ndarray) else ""
+                assert found == ARRAYS[expected], f"{kernel.name} wants {ARRAYS[expected]}, not {found or argument!r}"
+        return call(kernel, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Kernel, "__call__", checked)
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook of this name

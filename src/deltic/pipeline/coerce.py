@@ -18,10 +18,12 @@ from deltic.pipeline.io.parsed import table_of
 from deltic.pipeline.io.values import accepts, problem, whole
 from deltic.pipeline.rows import Rows
 from deltic.pipeline.spark import from_dataframe, is_dataframe
+from deltic.without_pandas import postpone_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
 
+postpone_pandas()
 
 _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
 

@@ -14,6 +14,9 @@ import pyarrow as pa
 from deltic.circuit.types.schema import Column
 from deltic.circuit.types.value import Kind, Type, ValueType
 from deltic.errors import UnsupportedError
+from deltic.without_pandas import postpone_pandas
+
+postpone_pandas()
 
 _SIMPLE = {
     Type.BOOLEAN: pa.bool_(),

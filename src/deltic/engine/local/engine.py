@@ -22,7 +22,6 @@ from deltic.engine.local import parallel
 from deltic.engine.local.critical_section import CriticalSection, exclusive
 from deltic.engine.local.evolution import difference, kept_relations
 from deltic.engine.local.explain import explain, summary
-from deltic.engine.local.kernels.compiling import announce_compilation
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
@@ -73,7 +72,6 @@ class LocalEngine(Engine):
         thresholds: Thresholds = DEFAULTS,
         resources: Resources | None = None,
     ) -> None:
-        announce_compilation()
         self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
         self._iteration_limit, self._thresholds = iteration_limit, thresholds
         self._components: tuple[ComponentReport, ...] = ()

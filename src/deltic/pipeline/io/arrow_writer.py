@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.target import Target, clear
@@ -49,6 +48,8 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def _write_parquet(rows: pa.Table, path: Path) -> None:
+    import pyarrow.parquet as pq
+
     with pq.ParquetWriter(path, rows.schema) as writer:
         for part in slices(rows, _SLICE):
             writer.write_table(part)

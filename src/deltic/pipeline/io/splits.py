@@ -10,7 +10,6 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import blocks, can_be_cut
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
-from deltic.pipeline.io.parquet import read_parquet, row_groups
 from deltic.pipeline.io.parsed import Batch, arrow_schema, concatenated
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import check_types, header_hint
@@ -46,6 +45,8 @@ def read(split: Split, layout: Layout) -> Iterator[Batch]:
     """The rows of a part, stretch by stretch; the lines of findings are counted from the part's first."""
     try:
         if layout.kind is Kind.PARQUET:
+            from deltic.pipeline.io.parquet import read_parquet
+
             yield from read_parquet(split.path, range(split.start, split.end or 0), layout, split.name)
         else:
             yield from _read_lines(split, layout)
@@ -75,6 +76,8 @@ def joined(parts: Iterable[tuple[Split, Batch]], layout: Layout, limit: int | No
 def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, int | None]]:
     """Where the parts of a file begin and end."""
     if layout.kind is Kind.PARQUET:
+        from deltic.pipeline.io.parquet import row_groups
+
         groups = row_groups(path, layout)
         yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
     elif size and can_be_cut(path):

@@ -1,1 +1,1 @@
-"""Compiled kernels: numba functions over arrays, nothing of them specific to a program."""
+"""Compiled kernels: functions over arrays that numba compiles once on a machine, nothing of them specific to a program."""

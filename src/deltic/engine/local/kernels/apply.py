@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from deltic.engine.local.kernels.component import (
     A_MOVE_COUNT,
@@ -22,6 +21,7 @@ from deltic.engine.local.kernels.component import (
     Scratch,
 )
 from deltic.engine.local.kernels.decide import Decision
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.heap import Heap, push, with_room
 from deltic.engine.local.kernels.lost import fill_timed
 from deltic.engine.local.kernels.memory import store_i32, store_i64, store_u64
@@ -33,7 +33,7 @@ from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Int, Ints, Times, Words2
 
 
-@njit(cache=True)
+@compiled
 def _arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words2:
     """The chosen canonical rows as arrangement a has them, in their own order."""
     arrangement = component.arrangements[a]
@@ -51,7 +51,7 @@ def _arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Word
     return rows
 
 
-@njit(cache=True)
+@compiled
 def _fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs: Ints, now: Int) -> None:
     """Write the chosen canonical rows, with their signs, into the level DELTA of arrangement a."""
     level = component.levels[a, DELTA]
@@ -71,7 +71,7 @@ def _fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs
     level[MAX_TIME] = now
 
 
-@njit(cache=True)
+@compiled
 def _reconsider(heap: Heap, r: Int, words: Words2, times: Times) -> Heap:
     """Let rows of relation r wait for their iterations, but for those whose time is NEVER."""
     heap = with_room(heap, times.size)
@@ -81,7 +81,7 @@ def _reconsider(heap: Heap, r: Int, words: Words2, times: Times) -> Heap:
     return heap
 
 
-@njit(cache=True)
+@compiled
 def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
     """Add the rows that are asserted or retracted to the log, which has so many entries: how many it has then."""
     for place in moved:
@@ -93,7 +93,7 @@ def _note(log: Log, size: Int, decision: Decision, moved: Ints) -> Int:
     return size
 
 
-@njit(cache=True)
+@compiled
 def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, scratch: Scratch) -> Heap:
     """Keep what was found of lost rows, and let each wait for its next derivation."""
     found = component.relations[decision.relation, R_FOUND]
@@ -104,7 +104,7 @@ def _keep_found(component: Component, heap: Heap, decision: Decision, now: Int, 
     return _reconsider(heap, decision.relation, decision.lost, following)
 
 
-@njit(cache=True)
+@compiled
 def apply(
     component: Component, heap: Heap, log: Log, size: Int, decision: Decision, now: Int, counts: bool, scratch: Scratch
 ) -> tuple[Heap, Int]:
@@ -128,14 +128,14 @@ def apply(
     return heap, _note(log, size, decision, moved)
 
 
-@njit(cache=True)
+@compiled
 def _to_far(component: Component, a: Int, near: Int) -> None:
     """Move what NEAR holds to FAR when it is much."""
     if component.levels[a, NEAR, ROWS] > near:
         absorb(component, a, FAR, NEAR)
 
 
-@njit(cache=True)
+@compiled
 def let_be_past(component: Component, thresholds: Thresholds) -> None:
     """Let the change of the iteration be past."""
     for r in range(component.relations.shape[0]):
@@ -146,7 +146,7 @@ def let_be_past(component: Component, thresholds: Thresholds) -> None:
         _to_far(component, component.relations[r, R_FOUND], thresholds.near)
 
 
-@njit(cache=True)
+@compiled
 def is_full(component: Component, far: Int) -> bool:
     """Whether the level FAR of any arrangement holds too much."""
     for r in range(component.relations.shape[0]):

@@ -13,8 +13,8 @@ the least and greatest ones were that can not.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.memory import load_i64
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Words1
 
@@ -28,7 +28,7 @@ SOURCE, ADDEND, LOW, HIGH, BASE, TURNED, SLOT, SOUGHT, LEAST, GREATEST = range(1
 FITS, MISSES, STRAYS = range(3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _quotient(a: Int, b: Int) -> Int:
     """The signed quotient, toward zero, that wraps around."""
     if b == -1:
@@ -39,7 +39,7 @@ def _quotient(a: Int, b: Int) -> Int:
     return quotient
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _apply(operation: Int, a: U64, b: U64) -> U64:
     """The result of one operation; divisors are not zero."""
     result = a
@@ -78,12 +78,12 @@ def _apply(operation: Int, a: U64, b: U64) -> U64:
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _operand(slot: Int, addend: Int, slots: Words1) -> U64:
     return np.uint64(addend) + (slots[slot] if slot >= 0 else np.uint64(0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def let(code: Table, first: Int, count: Int, row: Ints, slots: Words1) -> Int:
     """Run a program and place its result; whether that FITS, MISSES or STRAYS."""
     for i in range(first, first + count):

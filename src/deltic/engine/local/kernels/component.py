@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.memory import address_of, array_i64, table_i64
 from deltic.engine.local.kernels.types import Int, Ints, Table, Times, Weights, Words1, Words2
 
@@ -85,25 +85,25 @@ def addresses(*groups: Sequence[npt.NDArray[Any]]) -> Table:
     return np.array([(address_of(a), a.shape[0], a.size // max(1, a.shape[0])) for a in arrays], np.int64)
 
 
-@njit(cache=True)
+@compiled
 def _table(found: Table, i: Int) -> Table:
     table: Table = table_i64(found[i, 0], found[i, 1], found[i, 2])
     return table
 
 
-@njit(cache=True)
+@compiled
 def _levels(found: Table, i: Int, levels: Int, fields: Int) -> Levels:
     cube: Levels = array_i64(found[i, 0], found[i, 1] * found[i, 2]).reshape((found[i, 1], levels, fields))
     return cube
 
 
-@njit(cache=True)
+@compiled
 def _vector(found: Table, i: Int) -> Ints:
     vector: Ints = array_i64(found[i, 0], found[i, 1])
     return vector
 
 
-@njit(cache=True)
+@compiled
 def unpack(found: Table) -> tuple[Component, Log, Scratch]:
     """The arrays at these addresses."""
     component = Component(

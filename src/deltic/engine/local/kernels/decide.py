@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from deltic.engine.local.kernels.component import R_FIRST, R_FOUND, R_STORES, R_WIDTH, Component, Scratch
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.heap import RELATION_BITS, Heap, drop_first, first_time, push, with_room
 from deltic.engine.local.kernels.lost import derivations_of
 from deltic.engine.local.kernels.merge import order_ties, sum_ordered
@@ -35,7 +35,7 @@ class Decision(NamedTuple):
     visited: Int
 
 
-@njit(cache=True)
+@compiled
 def take(heap: Heap, now: Int, scratch: Scratch) -> Int:
     """Move what waits for iteration `now` into `scratch`, by relation, as far as there is room: how many entries."""
     n = 0
@@ -51,7 +51,7 @@ def take(heap: Heap, now: Int, scratch: Scratch) -> Int:
     return n
 
 
-@njit(cache=True)
+@compiled
 def put_back(heap: Heap, now: Int, scratch: Scratch) -> Heap:
     """Let what was taken wait again."""
     starts = scratch.starts
@@ -63,7 +63,7 @@ def put_back(heap: Heap, now: Int, scratch: Scratch) -> Heap:
     return heap
 
 
-@njit(cache=True)
+@compiled
 def _candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Words2, Ints]:
     """The rows of one relation among those taken, sorted and distinct, with the changes of their counts."""
     words = np.empty((width, end - first), np.uint64)
@@ -77,7 +77,7 @@ def _candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Wor
     return out[:, :n].copy(), sums[:n].copy()
 
 
-@njit(cache=True)
+@compiled
 def decide(
     component: Component, r: Int, now: Int, keeps_all: bool, scratch: Scratch, thresholds: Thresholds
 ) -> Decision:

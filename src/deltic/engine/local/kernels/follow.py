@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from deltic.engine.local.kernels import join
 from deltic.engine.local.kernels.component import (
     A_BASE_TIME,
@@ -27,6 +25,7 @@ from deltic.engine.local.kernels.component import (
     Component,
     Scratch,
 )
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.memory import array_i64
 from deltic.engine.local.kernels.overlay import FAR, MAX_TIME, NEAR, copy_runs, gather
 from deltic.engine.local.kernels.query import begin, visited_by
@@ -34,7 +33,7 @@ from deltic.engine.local.kernels.search import TIMES
 from deltic.engine.local.kernels.types import Int, Ints, Times, Words2
 
 
-@njit(cache=True)
+@compiled
 def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scratch) -> tuple[Int, bool]:
     """Put the runs of each atom of query q into `scratch`, the first one's those of the descriptor `change`.
 
@@ -66,14 +65,14 @@ def read_runs(component: Component, q: Int, change: Ints, now: Int, scratch: Scr
     return n, timed
 
 
-@njit(cache=True)
+@compiled
 def begin_query(component: Component, q: Int, now: Int, patience: Int) -> None:
     """Let the search of query q begin."""
     query = component.queries[q]
     begin(array_i64(query[Q_PACKED], query[Q_LENGTH]), now, query[Q_SIGN], patience)
 
 
-@njit(cache=True)
+@compiled
 def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words2, out_times: Times) -> tuple[Int, Int]:
     """Go on with the search of query q over the first `count` runs: its status, and the derivations written."""
     query = component.queries[q]
@@ -90,7 +89,7 @@ def go_on(component: Component, q: Int, count: Int, scratch: Scratch, out: Words
     return status, written
 
 
-@njit(cache=True)
+@compiled
 def finish(component: Component, q: Int, changed: Int) -> Int:
     """Note that a search for so many changed rows is over: the rows that it visited."""
     query = component.queries[q]
@@ -100,7 +99,7 @@ def finish(component: Component, q: Int, changed: Int) -> Int:
     return visited
 
 
-@njit(cache=True)
+@compiled
 def output(scratch: Scratch, width: Int) -> Words2:
     """Where a search writes rows of so many words."""
     room = scratch.weights.size

@@ -6,15 +6,15 @@ The rows of both kinds of runs are (key, x) with x in the low bits of the last w
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_weight
 from deltic.engine.local.kernels.search import ROWS, WEIGHTS, WORDS, compare_rows, find_row
-from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Words1, Words2
+from deltic.engine.local.kernels.types import U64, Int, Ints, Rows, Table, Words1, Words2
 
 
-@njit(cache=True)
+@compiled
 def _in_group(address: Int, rows: Int, i: Int, words: Words2, j: Int, mask: U64) -> bool:
     """Whether row i of a run has the key of row j of `words`."""
     last = words.shape[0] - 1
@@ -24,8 +24,8 @@ def _in_group(address: Int, rows: Int, i: Int, words: Words2, j: Int, mask: U64)
     return bool((load_u64(address + last * rows * 8, i) | mask) == (words[last, j] | mask))
 
 
-@njit(cache=True)
-def read_totals(words: Words2, mask: U64, runs: Table, slots: Int) -> tuple[Table, Int]:
+@kernel
+def read_totals(words: Rows, mask: U64, runs: Table, slots: Int) -> tuple[Table, Int]:
     """The weights int64[n, slots] of (key, 0), (key, 1), … for the n rows (key, 0) of `words`, which are sorted.
 
     The second result is the number of entries looked at.
@@ -47,9 +47,9 @@ def read_totals(words: Words2, mask: U64, runs: Table, slots: Int) -> tuple[Tabl
     return totals, visited
 
 
-@njit(cache=True)
+@kernel
 def next_present(
-    words: Words2, bounds: Words1, bounded: Words1, mask: U64, forward: Int, runs: Table
+    words: Rows, bounds: Words1, bounded: Words1, mask: U64, forward: Int, runs: Table
 ) -> tuple[Words1, Ints, Int]:
     """For each row (key, start): the nearest value of that key, from start on, with a total weight above zero.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.types import Int, Ints, Words2
 
 RELATION_BITS = 16
@@ -25,13 +25,13 @@ class Heap(NamedTuple):
     size: Ints
 
 
-@njit(cache=True)
+@compiled
 def first_time(heap: Heap) -> Int:
     """The time of the first entry; −1 when there is none."""
     return heap.keys[0] >> RELATION_BITS if heap.size[0] else np.int64(-1)
 
 
-@njit(cache=True)
+@compiled
 def with_room(heap: Heap, extra: Int) -> Heap:
     """The heap, with room for `extra` entries more."""
     size = heap.size[0]
@@ -47,7 +47,7 @@ def with_room(heap: Heap, extra: Int) -> Heap:
     return Heap(keys, rows, weights, heap.size)
 
 
-@njit(cache=True)
+@compiled
 def _copy(heap: Heap, source: Int, target: Int) -> None:
     heap.keys[target] = heap.keys[source]
     heap.weights[target] = heap.weights[source]
@@ -55,7 +55,7 @@ def _copy(heap: Heap, source: Int, target: Int) -> None:
         heap.rows[target, w] = heap.rows[source, w]
 
 
-@njit(cache=True)
+@compiled
 def push(heap: Heap, time: Int, relation: Int, words: Words2, j: Int, weight: Int) -> None:
     """Add row j of `words`, uint64[width, n]; there must be room."""
     key = (np.int64(time) << RELATION_BITS) + relation
@@ -70,7 +70,7 @@ def push(heap: Heap, time: Int, relation: Int, words: Words2, j: Int, weight: In
         heap.rows[at, w] = words[w, j]
 
 
-@njit(cache=True)
+@compiled
 def drop_first(heap: Heap) -> None:
     """Remove the first entry."""
     size = heap.size[0] - 1

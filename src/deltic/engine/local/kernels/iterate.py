@@ -9,7 +9,6 @@ says what the tables are that it works on.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from deltic.engine.local.kernels import join
 from deltic.engine.local.kernels.apply import apply, is_full, let_be_past
@@ -25,12 +24,13 @@ from deltic.engine.local.kernels.component import (
     unpack,
 )
 from deltic.engine.local.kernels.decide import decide, put_back, take
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.follow import begin_query, finish, go_on, output, read_runs
 from deltic.engine.local.kernels.heap import Heap, first_time, push, with_room
 from deltic.engine.local.kernels.overlay import DELTA
 from deltic.engine.local.kernels.search import ROWS
 from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.kernels.types import Int, Ints, Table
+from deltic.engine.local.kernels.types import Int, Ints, Table, Words2
 
 # Fields of `progress`: how much the log holds; the rows visited and the iterations done so far; the iteration reached;
 # and the query that paused, NONE where no iteration is in its midst.
@@ -42,7 +42,7 @@ NONE = -1
 DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW = range(6)
 
 
-@njit(cache=True)
+@compiled
 def _settle(
     component: Component,
     heap: Heap,
@@ -74,7 +74,7 @@ def _settle(
     return DONE, heap
 
 
-@njit(cache=True)
+@compiled
 def _follow(
     component: Component, heap: Heap, scratch: Scratch, q: Int, change: Ints, progress: Ints, patience: Int
 ) -> tuple[Int, Heap]:
@@ -99,7 +99,7 @@ def _follow(
     return status, heap
 
 
-@njit(cache=True)
+@compiled
 def _push(component: Component, heap: Heap, scratch: Scratch, progress: Ints, patience: Int) -> tuple[Int, Heap]:
     """Push what changed through the queries, from the one on that paused."""
     for r in range(component.relations.shape[0]):
@@ -115,16 +115,10 @@ def _push(component: Component, heap: Heap, scratch: Scratch, progress: Ints, pa
     return DONE, heap
 
 
-@njit(cache=True)
-def iterate(
+@compiled
+def _iterate(
     arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, keeps_all: bool, counts: bool
 ) -> tuple[Int, Heap]:
-    """Go through iterations until one of the reasons to end; with the heap, whose arrays may be new ones.
-
-    `arrays` are the `addresses` of a component, a log and memory to work in. `counts` says whether counts are kept,
-    `keeps_all` whether at every iteration. An iteration that was PAUSED in its midst is to be gone on with; but for
-    that and OVERFLOW, it is done whole or not at all.
-    """
     component, log, scratch = unpack(arrays)
     for _ in range(thresholds.allowance):
         if progress[P_QUERY] == NONE:
@@ -140,3 +134,17 @@ def iterate(
         let_be_past(component, thresholds)
         progress[P_DONE] += 1
     return PAUSED, heap
+
+
+@kernel
+def iterate(
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, keeps_all: bool, counts: bool
+) -> tuple[Int, Ints, Words2, Ints, Ints]:
+    """Go through iterations until one of the reasons to end; with the heap's fields, whose arrays may be new ones.
+
+    `arrays` are the `addresses` of a component, a log and memory to work in. `counts` says whether counts are kept,
+    `keeps_all` whether at every iteration. An iteration that was PAUSED in its midst is to be gone on with; but for
+    that and OVERFLOW, it is done whole or not at all.
+    """
+    status, heap = _iterate(arrays, heap, progress, thresholds, keeps_all, counts)
+    return status, heap.keys, heap.rows, heap.weights, heap.size

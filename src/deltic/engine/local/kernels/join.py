@@ -24,9 +24,9 @@ search goes on until its output is full, to find more such values.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from deltic.engine.local.kernels.arithmetic import FITS, STRAYS, let
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.query import (
@@ -70,7 +70,7 @@ ENTER, ADVANCE, RESUME = range(3)
 DONE, FULL, PAUSED, OVERFLOW = range(4)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
     """The wanted value of a group of adjacent columns of one word."""
     key = np.uint64(0)
@@ -80,7 +80,7 @@ def _key(first: Int, count: Int, keys: Table, slots: Words1) -> U64:
     return key
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
     """The end of the rows from `lo` on whose column equals `key`."""
     if key == mask:
@@ -88,7 +88,7 @@ def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int
     return gallop(address, lo, hi, lo, shift, mask, key + np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _narrow(
     runs: Table, r: Int, lo: Int, hi: Int, start: Int, first: Int, count: Int, groups: Table, keys: Table, slots: Words1
 ) -> tuple[Int, Int]:
@@ -106,7 +106,7 @@ def _narrow(
     return lo, hi
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _present(
     atom: Int,
     first: Int,
@@ -128,7 +128,7 @@ def _present(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leap(
     slot: Int,
     first: Int,
@@ -174,7 +174,7 @@ def _leap(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots: Words1) -> bool:
     """Bind the columns of row i that EACH binds; whether its checks hold."""
     first = steps[s, 2]
@@ -189,7 +189,7 @@ def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _holds(tests: Table, t: Int, slots: Words1) -> bool:
     left = (np.int64(slots[tests[t, 1]]) if tests[t, 1] >= 0 else np.int64(0)) + tests[t, 2]
     right = (np.int64(slots[tests[t, 3]]) if tests[t, 3] >= 0 else np.int64(0)) + tests[t, 4]
@@ -209,7 +209,7 @@ def _holds(tests: Table, t: Int, slots: Words1) -> bool:
     return bool(holds)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write_head(head: Table, slots: Words1, out: Words2, n: Int) -> None:
     for w in range(out.shape[0]):
         out[w, n] = 0
@@ -218,7 +218,7 @@ def _write_head(head: Table, slots: Words1, out: Words2, n: Int) -> None:
         out[head[h, 2], n] |= value << np.uint64(head[h, 3])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write_range(
     runs: Table,
     r: Int,
@@ -267,7 +267,7 @@ def _write_range(
             out_weights[n + k] = weight * load_weight(weights, lo + k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(
     query: Ints, atoms: Table, runs: Table, fingers: Ints, out: Words2, out_times: Times, out_weights: Weights
 ) -> tuple[Int, Int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from deltic.engine.local.kernels import join
 from deltic.engine.local.kernels.component import R_SEARCH_COUNT, R_SEARCHES, Component, Scratch
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.follow import begin_query, finish, go_on, output, read_runs
 from deltic.engine.local.kernels.memory import store_i32, store_i64, store_u64
 from deltic.engine.local.kernels.merge import order_ties, sum_ordered
@@ -16,7 +16,7 @@ from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Int, Ints, Words2
 
 
-@njit(cache=True)
+@compiled
 def derivations_of(
     words: Words2, now: Int, component: Component, r: Int, scratch: Scratch, thresholds: Thresholds
 ) -> tuple[Words2, Ints, Int]:
@@ -62,7 +62,7 @@ def derivations_of(
     return rows[:, :n].copy(), sums[:n].copy(), visited
 
 
-@njit(cache=True)
+@compiled
 def fill_timed(level: Ints, rows: Words2, sums: Ints) -> None:
     """Write such derivations into a DELTA level."""
     width = rows.shape[0] - 1

@@ -1,6 +1,8 @@
 """Arrays by their addresses, so that one kernel serves any number of runs and of tables.
 
-The caller keeps the array alive for the duration of the call.
+The caller keeps the array alive for the duration of the call. Compiled code loads and stores the element at an index of
+a contiguous array at an address, `load_u64(address, index)` and `store_u64(address, index, value)`, and reads all of it
+as an array, `array_i64(address, count)` and `table_i64(address, rows, columns)`.
 """
 
 from __future__ import annotations
@@ -8,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
-from numba.np.numpy_support import carray
+
+from deltic.engine.local.kernels.declaring import Access
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
@@ -19,59 +20,11 @@ def address_of(array: np.ndarray[Any, Any]) -> int:
     return address
 
 
-def loader(element: Any, width: int) -> Any:
-    """An intrinsic that loads element `index` of a contiguous array at `address`."""
-
-    def load(typingctx: Any, address: Any, index: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = builder.inttoptr(args[0], context.get_value_type(element).as_pointer())
-            return builder.load(builder.gep(pointer, [args[1]]), align=width)
-
-        return element(types.int64, types.int64), codegen
-
-    return intrinsic(load)
-
-
-def storer(element: Any, width: int) -> Any:
-    """An intrinsic that stores element `index` of a contiguous array at `address`."""
-
-    def store(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = builder.inttoptr(args[0], context.get_value_type(element).as_pointer())
-            builder.store(args[2], builder.gep(pointer, [args[1]]), align=width)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, element), codegen
-
-    return intrinsic(store)
-
-
-def _pointer(typingctx: Any, address: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(types.int64).as_pointer())
-
-    pointer: Any = types.CPointer
-    return pointer(types.int64)(types.int64), codegen
-
-
-_pointer_i64: Any = intrinsic(_pointer)
-
-
-@njit(cache=True)
-def array_i64(address: Any, count: Any) -> Any:
-    """The array int64[count] at an address."""
-    return carray(_pointer_i64(address), (count,))
-
-
-@njit(cache=True)
-def table_i64(address: Any, rows: Any, columns: Any) -> Any:
-    """The array int64[rows, columns] at an address."""
-    return carray(_pointer_i64(address), (rows, columns))
-
-
-load_u64 = loader(types.uint64, 8)
-load_i64 = loader(types.int64, 8)
-load_i32 = loader(types.int32, 4)
-store_u64 = storer(types.uint64, 8)
-store_i64 = storer(types.int64, 8)
-store_i32 = storer(types.int32, 4)
+load_u64: Any = Access("load", "uint64")
+load_i64: Any = Access("load", "int64")
+load_i32: Any = Access("load", "int32")
+store_u64: Any = Access("store", "uint64")
+store_i64: Any = Access("store", "int64")
+store_i32: Any = Access("store", "int32")
+array_i64: Any = Access("vector", "int64")
+table_i64: Any = Access("table", "int64")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.memory import load_u64, store_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight, store_time, store_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
-from deltic.engine.local.kernels.types import Bytes, Int, Ints, Times, Weights, Words1, Words2
+from deltic.engine.local.kernels.types import Bytes, Int, Ints, Rows, Times, Weights, Words1, Words2
 
 # Rows that are merged at a time: which run each is from fits into the first-level cache.
 _BLOCK = 2048
 _FROM_A, _FROM_B = 1, 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _compare(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool) -> Int:
     """Sign of (row i of run a) − (row j of run b), times included."""
     for w in range(words):
@@ -28,7 +28,7 @@ def _compare(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool) -> Int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _choose_words(
     a: Int, a_times: Int, i: Int, b: Int, b_times: Int, j: Int, count: Int, out: Int, origins: Bytes
 ) -> tuple[Int, Int]:
@@ -52,7 +52,7 @@ def _choose_words(
     return i, j
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _choose(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool, count: Int, origins: Bytes) -> tuple[Int, Int]:
     """The origins of the next `count` keys."""
     for k in range(count):
@@ -63,7 +63,7 @@ def _choose(a: Ints, i: Int, b: Ints, j: Int, words: Int, timed: bool, count: In
     return i, j
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take_words(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, origins: Bytes) -> None:
     """One word of each row from its origin."""
     for k in range(count):
@@ -75,7 +75,7 @@ def _take_words(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, origins: B
         j += np.int64(origins[k] >> 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take_times(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, origins: Bytes) -> None:
     """The time of each row from its origin."""
     for k in range(count):
@@ -87,7 +87,7 @@ def _take_times(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, or
         j += np.int64(origins[k] >> 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_weights(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, origins: Bytes) -> Int:
     """The weight of each row, added up over its origins; the number of those that are not zero."""
     kept = 0
@@ -102,7 +102,7 @@ def _add_weights(a: Int, i: Int, b: Int, j: Int, count: Int, out: Int, n: Int, o
     return kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _drop_zeros(out: Ints, words: Int, n: Int, count: Int) -> None:
     """Close up the last `count` rows, from n on, over those of weight zero."""
     at = n
@@ -118,7 +118,7 @@ def _drop_zeros(out: Ints, words: Int, n: Int, count: Int) -> None:
             at += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def copy_rows(run: Ints, i: Int, end: Int, out: Ints, n: Int, words: Int) -> Int:
     """Append rows i to `end` of a run to `out`; its number of rows then."""
     for w in range(words):
@@ -135,7 +135,7 @@ def copy_rows(run: Ints, i: Int, end: Int, out: Ints, n: Int, words: Int) -> Int
     return n + max(end - i, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n: Int, words: Int) -> Int:
     """Write the sum of rows i to `a_end` of run a and j to `b_end` of run b to `out`, from row n on.
 
@@ -170,7 +170,7 @@ def merge(a: Ints, i: Int, a_end: Int, b: Ints, j: Int, b_end: Int, out: Ints, n
     return copy_rows(b, j, b_end, out, n, words)
 
 
-@njit(cache=True)
+@kernel
 def merge_small(a: Ints, b: Ints, width: Int, timed: bool, weighted: bool) -> tuple[Words2, Times, Ints, Int]:
     """The sum of two runs in new arrays of full width: words, times, weights, and what `merge` returns."""
     size = a[ROWS] + b[ROWS]
@@ -187,7 +187,7 @@ def merge_small(a: Ints, b: Ints, width: Int, timed: bool, weighted: bool) -> tu
     return words, times, weights, merge(a, 0, a[ROWS], b, 0, b[ROWS], out, 0, width)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
     """The number of rows of run b before row i of run a."""
     lo = 0
@@ -201,8 +201,8 @@ def split(a: Ints, i: Int, b: Ints, words: Int, timed: bool) -> Int:
     return lo
 
 
-@njit(cache=True, nogil=True)
-def repeats(words: Words2) -> bool:
+@kernel
+def repeats(words: Rows) -> bool:
     """Whether any two neighbours of sorted rows are the same."""
     for i in range(1, words.shape[1]):
         if words[0, i] == words[0, i - 1] and not _before(words, i - 1, i):
@@ -210,7 +210,7 @@ def repeats(words: Words2) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
     """The distinct values of a sorted array and how often each occurs."""
     n = 0
@@ -229,7 +229,7 @@ def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
     return values, counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _before(words: Words2, p: Int, q: Int) -> bool:
     for w in range(1, words.shape[0]):
         if words[w, p] != words[w, q]:
@@ -237,7 +237,7 @@ def _before(words: Words2, p: Int, q: Int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sift(words: Words2, order: Ints, first: Int, root: Int, count: Int) -> None:
     while 2 * root + 1 < count:
         child = 2 * root + 1
@@ -249,8 +249,8 @@ def _sift(words: Words2, order: Ints, first: Int, root: Int, count: Int) -> None
         root = child
 
 
-@njit(cache=True, nogil=True)
-def order_ties(words: Words2, order: Ints) -> None:
+@kernel
+def order_ties(words: Rows, order: Ints) -> None:
     """Order rows that are sorted by their first word by the others too; `order` is changed in place."""
     first = 0
     while first < order.size:
@@ -275,8 +275,8 @@ def order_ties(words: Words2, order: Ints) -> None:
         first = end
 
 
-@njit(cache=True, nogil=True)
-def sum_ordered(words: Words2, weights: Weights, order: Ints, keep_zeros: bool) -> tuple[Words2, Ints, Int]:
+@kernel
+def sum_ordered(words: Rows, weights: Weights, order: Ints, keep_zeros: bool) -> tuple[Words2, Ints, Int]:
     """Gather rows in `order` and add up the weights of equal ones: (words, weights, n), zeros left out or kept."""
     out = np.empty((words.shape[0], order.size), np.uint64)
     sums = np.empty(order.size, np.int64)

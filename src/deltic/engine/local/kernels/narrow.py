@@ -6,23 +6,25 @@ for the widest, int32 times and int64 weights, else see the codes.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit, types
+from typing import Any
 
-from deltic.engine.local.kernels.memory import load_i32, load_i64, loader, store_i32, store_i64, storer
+import numpy as np
+
+from deltic.engine.local.kernels.declaring import Access, inlined
+from deltic.engine.local.kernels.memory import load_i32, load_i64, store_i32, store_i64
 from deltic.engine.local.kernels.types import Int
 
 # The codes of arrays of signed integers, by the bytes of an element.
 TIME_CODES = {4: 0, 2: 1, 1: 2}
 WEIGHT_CODES = {8: 0, 4: 1, 2: 2, 1: 3}
 
-_load_i16 = loader(types.int16, 2)
-_load_i8 = loader(types.int8, 1)
-_store_i16 = storer(types.int16, 2)
-_store_i8 = storer(types.int8, 1)
+_load_i16: Any = Access("load", "int16")
+_load_i8: Any = Access("load", "int8")
+_store_i16: Any = Access("store", "int16")
+_store_i8: Any = Access("store", "int8")
 
 
-@njit(cache=True, inline="always")
+@inlined
 def load_time(address: Int, i: Int) -> Int:
     """Element `i` of the times at a coded address."""
     code = address & 3
@@ -33,7 +35,7 @@ def load_time(address: Int, i: Int) -> Int:
     return np.int64(_load_i8(address - 2, i))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def store_time(address: Int, i: Int, time: Int) -> None:
     """Set element `i` of the times at a coded address to one that fits."""
     code = address & 3
@@ -45,7 +47,7 @@ def store_time(address: Int, i: Int, time: Int) -> None:
         _store_i8(address - 2, i, np.int8(time))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def load_weight(address: Int, i: Int) -> Int:
     """Element `i` of the weights at a coded address; one where there are none, at 0."""
     code = address & 3
@@ -60,7 +62,7 @@ def load_weight(address: Int, i: Int) -> Int:
     return np.int64(_load_i8(address - 3, i))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def store_weight(address: Int, i: Int, weight: Int) -> None:
     """Set element `i` of the weights at a coded address to one that fits."""
     code = address & 3

@@ -9,9 +9,9 @@ one pass from one buffer into another.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from deltic.engine.local.kernels.component import A_BASE, A_BASE_COUNT, A_WIDTH, Component
+from deltic.engine.local.kernels.declaring import compiled
 from deltic.engine.local.kernels.memory import load_i32, load_i64, load_u64, store_i32, store_i64, store_u64
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS
 from deltic.engine.local.kernels.types import Int, Ints, Table
@@ -20,7 +20,7 @@ DELTA, NEAR, FAR = range(3)
 MAX_TIME = 4
 
 
-@njit(cache=True)
+@compiled
 def _compare(x: Ints, i: Int, y: Ints, j: Int, width: Int) -> Int:
     """Sign of (row and time of entry i of x) − (those of entry j of y)."""
     for w in range(width):
@@ -33,7 +33,7 @@ def _compare(x: Ints, i: Int, y: Ints, j: Int, width: Int) -> Int:
     return np.int64(load_i32(x[TIMES], i)) - np.int64(load_i32(y[TIMES], j))
 
 
-@njit(cache=True)
+@compiled
 def _merged_size(x: Ints, y: Ints, width: Int) -> Int:
     """The number of entries of the sum of two levels."""
     i = j = n = 0
@@ -47,7 +47,7 @@ def _merged_size(x: Ints, y: Ints, width: Int) -> Int:
     return n + x[ROWS] - i + y[ROWS] - j
 
 
-@njit(cache=True)
+@compiled
 def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
     """Add level `source` of arrangement a to level `target`, NEAR or FAR; the source is empty then."""
     x = component.levels[a, target]
@@ -89,7 +89,7 @@ def absorb(component: Component, a: Int, target: Int, source: Int) -> None:
     y[MAX_TIME] = 0
 
 
-@njit(cache=True)
+@compiled
 def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
     """Write `count` descriptors of `base` from row n of `runs` on: the row after the last."""
     for r in range(first, first + count):
@@ -99,7 +99,7 @@ def copy_runs(runs: Table, n: Int, base: Table, first: Int, count: Int) -> Int:
     return n
 
 
-@njit(cache=True)
+@compiled
 def gather(component: Component, a: Int, with_delta: bool, runs: Table, n: Int) -> Int:
     """Write the descriptors of an arrangement's runs from row n of `runs` on: the row after the last."""
     arrangement = component.arrangements[a]

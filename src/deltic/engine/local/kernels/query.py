@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.memory import array_i64, table_i64
 from deltic.engine.local.kernels.types import Int, Ints, Table, Words1
 
@@ -63,21 +63,21 @@ def view(query: Ints, which: int) -> Table:
     return query[start : start + rows * columns].reshape(rows, columns)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def table(query: Ints, which: Int) -> Table:
     """As `view`, in compiled code."""
     found: Table = table_i64(query.ctypes.data + 8 * query[3 * which], query[3 * which + 1], query[3 * which + 2])
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def slots_of(query: Ints) -> Words1:
     """The values of variables and literals."""
     found: Words1 = array_i64(query.ctypes.data + 8 * query[3 * SLOTS], query[3 * SLOTS + 2]).view(np.uint64)
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin(query: Ints, now: Int, sign: Int, patience: Int) -> None:
     """Let the next search begin at the first step, at time `now`, and pause whenever it visited `patience` rows."""
     state, path = table(query, STATE)[0], table(query, PATH)
@@ -87,7 +87,7 @@ def begin(query: Ints, now: Int, sign: Int, patience: Int) -> None:
     path[WEIGHT, 0] = sign
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def visited_by(query: Ints) -> Int:
     """The rows that the last search visited."""
     return query[query[3 * STATE] + VISITED]

@@ -6,15 +6,15 @@ Those of times and weights are coded, see `kernels.narrow`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled, inlined, kernel
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.types import U64, Int, Ints, Times, Weights, Words2
 
 ROWS, WORDS, TIMES, WEIGHTS = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def describe(words: Words2, times: Times, weights: Weights) -> Ints:
     """The descriptor of a run with these arrays, and its greatest time as a fifth element."""
     descriptor = np.zeros(5, np.int64)
@@ -28,13 +28,13 @@ def describe(words: Words2, times: Times, weights: Weights) -> Ints:
     return descriptor
 
 
-@njit(cache=True, inline="always")
+@inlined
 def field(address: Int, i: Int, shift: U64, mask: U64) -> U64:
     """The value of a column: `mask` bits of word `i` above `shift`."""
     return (load_u64(address, i) >> shift) & mask
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, key: U64) -> Int:
     """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
     if lo >= hi:
@@ -67,7 +67,7 @@ def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, ke
     return lo
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
     """Sign of (row i of a run with `rows` rows) − (row j of the array `words`), over all words."""
     for w in range(words.shape[0]):
@@ -80,7 +80,7 @@ def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
     """`find_row` for rows of one word."""
     if start >= rows or load_u64(address, start) >= word:
@@ -100,7 +100,7 @@ def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
     return lo
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_row(address: Int, rows: Int, start: Int, words: Words2, j: Int) -> Int:
     """The first position in a run at or after row j of `words`, galloping from `start`, which must not be past it."""
     if words.shape[0] == 1:

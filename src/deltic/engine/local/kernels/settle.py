@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
-from deltic.engine.local.kernels.types import Bools, Int, Ints, Table, Times, Words2
+from deltic.engine.local.kernels.types import Bools, Int, Ints, Rows, Table, Times, Words2
 
 NEVER = np.int32(-1)
 
 
-@njit(cache=True, nogil=True)
-def totals(words: Words2, runs: Table) -> Ints:
+@kernel
+def totals(words: Rows, runs: Table) -> Ints:
     """The summed weight of each row over all runs, whatever its times: int64[n]."""
     n = words.shape[1]
     sums = np.zeros(n, np.int64)
@@ -32,7 +32,7 @@ def totals(words: Words2, runs: Table) -> Ints:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def crossings(old: Ints, change: Ints) -> Ints:
     """+1 where a count becomes positive, −1 where it ceases to be, 0 elsewhere: H of [DBSP Prop. 6.12]."""
     actions = np.empty(old.size, np.int64)
@@ -41,7 +41,7 @@ def crossings(old: Ints, change: Ints) -> Ints:
     return actions
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
     """The least time greater than `after` at which row j has a positive total; NEVER if none.
 
@@ -65,7 +65,7 @@ def _next_time(words: Words2, j: Int, runs: Table, at: Ints, after: Int) -> Int:
             return time
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
     """The total of row j at exactly `time`."""
     total = 0
@@ -79,21 +79,21 @@ def _total_at(words: Words2, j: Int, runs: Table, at: Ints, time: Int) -> Int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _position(words: Words2, j: Int, runs: Table, at: Ints) -> None:
     """Move `at` to row j in every run; the positions must not be past it."""
     for r in range(runs.shape[0]):
         at[r] = find_row(runs[r, WORDS], runs[r, ROWS], at[r], words, j)
 
 
-@njit(cache=True, nogil=True)
-def known(words: Words2, runs: Table, now: Int) -> Bools:
+@kernel
+def known(words: Rows, runs: Table, now: Int) -> Bools:
     """Whether each row is in the relation at an iteration up to `now`; `runs` hold (row, first iteration)."""
     until, _, _ = _around(words, runs, now + 1)
     return until > 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
     """The total of each row before iteration `now` and at it, both int64[n], and whether it has later entries, bool[n].
 
@@ -122,9 +122,9 @@ def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
     return before, present, after
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(
-    words: Words2, change: Ints, now: Int, rows: Table, counts: Table, found: Table, keeps_all: bool
+    words: Rows, change: Ints, now: Int, rows: Table, counts: Table, found: Table, keeps_all: bool
 ) -> tuple[Ints, Ints, Times, Bools]:
     """Decide for each candidate whether iteration `now` is the first at which it is derived.
 
@@ -178,8 +178,8 @@ def settle(
     return actions, counted, later, lost
 
 
-@njit(cache=True, nogil=True)
-def upcoming(words: Words2, runs: Table, after: Int) -> Times:
+@kernel
+def upcoming(words: Rows, runs: Table, after: Int) -> Times:
     """The least iteration after `after` at which each row has a positive count: int32[n], NEVER if none."""
     n = words.shape[1]
     times = np.full(n, NEVER, np.int32)

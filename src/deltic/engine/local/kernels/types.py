@@ -13,6 +13,8 @@ U64 = Any
 
 Words1 = npt.NDArray[np.uint64]
 Words2 = npt.NDArray[np.uint64]
+# Rows that Python passes need not be contiguous.
+Rows = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 Table = npt.NDArray[np.int64]
 Times = npt.NDArray[np.int32]

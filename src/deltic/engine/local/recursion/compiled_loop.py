@@ -48,6 +48,8 @@ from deltic.engine.local.kernels.component import (
     Scratch,
     addresses,
 )
+from deltic.engine.local.kernels.heap import Heap
+from deltic.engine.local.kernels.loading import compile_all
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Ints, Table
 from deltic.engine.local.operators.query import Environment, Evaluation, Version
@@ -63,6 +65,8 @@ from deltic.program.queries import When
 
 # Runs that an arrangement may have beside those of `base`: its levels.
 _LEVELS = 3
+# What takes long to compile, and is therefore compiled at the same time.
+_KERNELS = "iterate.iterate", "join.search"
 # Where the table of addresses has that of the runs, the one array that each call has anew.
 _BASE = Component._fields.index("base")
 
@@ -91,6 +95,7 @@ class CompiledLoop:
         self.thresholds: Thresholds = self.environment.thresholds
         self.own: list[Arrangement] = []
         self._bound_for: Tables | None = None
+        compile_all(_KERNELS)
 
     def _build(self) -> None:
         """Everything that depends on layouts."""
@@ -266,7 +271,9 @@ class CompiledLoop:
         return sum(1 for state in self.states.values() for _ in _own(state))
 
     def _iterate(self, progress: Ints, keeps: tuple[bool, bool]) -> int:
-        status, self.waiting.heap = kernel.iterate(self._arrays, self.waiting.heap, progress, self.thresholds, *keeps)
+        arrays, heap = self._arrays, self.waiting.heap
+        status, keys, rows, weights, size = kernel.iterate(arrays, heap, progress, self.thresholds, *keeps)
+        self.waiting.heap = Heap(keys, rows, weights, size)
         return int(status)
 
     def _report(self, progress: Ints, changes: Mapping[str, Batch]) -> None:
