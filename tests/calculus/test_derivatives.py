@@ -17,6 +17,7 @@ from deltic.calculus.recursion import naive, semi_naive
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.types import Column, Schema, Type, ZSetType
 from tests.calculus.nested import NestedInterpreter
@@ -108,6 +109,7 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(ops.Join(), "t", "y", "t", "x"),
     ],
     Semijoin: [circuit(Semijoin(), "x", "t"), circuit(Semijoin(), "s", "s"), circuit(Semijoin(), "x", "s")],
+    Keep: [circuit(Keep("kept"), "x"), circuit(Keep("kept"), "s")],
     ops.Antijoin: [
         circuit(ops.Antijoin(), "x", "t"),
         circuit(ops.Antijoin(), "x", "s"),

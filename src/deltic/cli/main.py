@@ -20,6 +20,7 @@ from deltic.cli.options import (
     OnError,
     OutputFormat,
     RefreshChoice,
+    RewriteChoice,
     RunOptions,
 )
 
@@ -142,6 +143,10 @@ def run(
             show_default="half of the machine's",
         ),
     ] = None,
+    without: Annotated[
+        list[RewriteChoice] | None,
+        typer.Option(help="Plan without hidden relations of this kind. May be repeated.", show_default="with all"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
 ) -> None:
@@ -166,6 +171,7 @@ def run(
         threads,
         spill,
         memory,
+        tuple(without or ()),
         as_json,
         quiet,
     )

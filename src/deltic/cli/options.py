@@ -56,6 +56,14 @@ class ConflictPolicy(StrEnum):
     trust = "trust"
 
 
+class RewriteChoice(StrEnum):
+    """Rewrites that a plan may use; see `deltic.calculus.planning`."""
+
+    eliminate = "eliminate"
+    share = "share"
+    demand = "demand"
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """The command line of `deltic run`, with the types of its values checked."""
@@ -77,5 +85,6 @@ class RunOptions:
     threads: int | None
     spill: Path | None
     memory: str | None
+    without: tuple[RewriteChoice, ...]
     as_json: bool
     quiet: bool

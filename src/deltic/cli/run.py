@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import get_args
 
 import typer
 
+from deltic.calculus.planning import ALL
 from deltic.cli.options import EngineChoice, OnError, RunOptions
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome
@@ -49,6 +51,7 @@ def _pipeline(options: RunOptions) -> Pipeline:
         threads=options.threads,
         spill=options.spill,
         memory=options.memory,
+        rewrites=replace(ALL, **dict.fromkeys(options.without, False)),
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from deltic.calculus.planning import Decision
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed
 
@@ -81,6 +82,8 @@ class EpochResult:
     """The recursions that the epoch concerned."""
     extension: Extension | None = None
     """What became of the relations, where the epoch was a change of the circuit."""
+    decisions: tuple[Decision, ...] | None = None
+    """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
 
 
 class Engine(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from deltic.calculus.planning import ALL, Rewrites
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
@@ -62,7 +63,11 @@ class Maintenance:
 
 
 def new_engine(
-    name: EngineName, circuit: Circuit, maintenance: Maintenance, resources: Resources | None = None
+    name: EngineName,
+    circuit: Circuit,
+    maintenance: Maintenance,
+    resources: Resources | None = None,
+    rewrites: Rewrites = ALL,
 ) -> Engine:
     """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
     if name == "reference":
@@ -70,6 +75,7 @@ def new_engine(
 
         return ReferenceEngine(circuit, maintenance.iteration_limit)
     from deltic.engine.local.engine import LocalEngine
+    from deltic.engine.local.plans import Plans
     from deltic.engine.local.recursion.refresh import Policy, Refresh
     from deltic.engine.local.recursion.strategy import Strategy
 
@@ -77,5 +83,11 @@ def new_engine(
     refresh = Refresh(Policy(policy), maintenance.switch, bool(strict))
     chosen = {name: Strategy(strategy) for name, strategy in maintenance.chosen.items()}
     return LocalEngine(
-        circuit, Strategy(maintenance.default), refresh, maintenance.iteration_limit, chosen, resources=resources
+        circuit,
+        Strategy(maintenance.default),
+        refresh,
+        maintenance.iteration_limit,
+        chosen,
+        resources=resources,
+        plans=Plans(rewrites),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from deltic.calculus.planning import ALL, Rewrites
 from deltic.catalog import Catalog, Difference, Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
@@ -56,6 +57,10 @@ class Pipeline:
     may exceed memory: once large arrays take `memory` ("2 GiB", or a number of bytes; half of the machine's if not
     told), further ones are files in that directory, which go with the process.
 
+    Once tables are large, hidden relations are kept where they save more work than they make; `rewrites` says which
+    kinds of them: Rewrites(eliminate=False) keeps no projections and no tests of what nothing else needs, and
+    Rewrites(share=False) nothing that several views compute.
+
     One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction between two
     steps of its work, and leaves the state before it.
     """
@@ -72,6 +77,7 @@ class Pipeline:
         threads: int | None = None,
         spill: str | Path | None = None,
         memory: int | str | None = None,
+        rewrites: Rewrites = ALL,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -82,7 +88,8 @@ class Pipeline:
         self._definitions = Definitions()
         self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
         self._resources = Resources.of(threads, spill, memory)
-        self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance, self._resources)
+        self._rewrites = rewrites
+        self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance, self._resources, rewrites)
         self._transaction: Transaction | None = None
 
     def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
@@ -241,7 +248,7 @@ class Pipeline:
             result = self._engine.extend(definitions.catalog.circuit)
         else:
             self._engine = new_engine(
-                self._engine_name, definitions.catalog.circuit, self._maintenance, self._resources
+                self._engine_name, definitions.catalog.circuit, self._maintenance, self._resources, self._rewrites
             )
         self._definitions = definitions
         return Evolution(difference, self.views, result, self.spark)

@@ -37,7 +37,7 @@ def test_how_nodes_are_read():
     circuit = parse_circuit(TEXT)
     assert str(conjunction_of(circuit, 6)) == "%0(x, y), %0(y, z), %0(y, z'), !%1(y), x < z"
     assert str(conjunction_of(circuit, 9)) == "%7(y, x), %0(x, y)"
-    assert str(conjunction_of(circuit, 3)) == "%0(y, y')"
+    assert str(conjunction_of(circuit, 3)) == "%0(y, z)"
 
 
 def written_out(circuit):

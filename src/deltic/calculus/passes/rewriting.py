@@ -48,6 +48,11 @@ class Rewriting:
         """Whether one input alone reads the old node, so that rewriting it does not compute it twice."""
         return self.readers[number] == 1
 
+    @property
+    def number(self) -> int:
+        """The number of the old node that the rule is asked for."""
+        return len(self._numbers)
+
     def node(self, number: int) -> Node:
         """An old node."""
         return self.circuit.nodes[number]

@@ -7,7 +7,7 @@ drop columns; every other node is an atom. Sums are atoms too: a sum of conjunct
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -49,7 +49,7 @@ class Conjunction:
         yield from (frozenset(atom.variables) for atom in (*self.atoms, *self.absent))
         yield from (frozenset(columns_of(predicate)) for predicate in self.filters)
 
-    def over(self, nodes: Sequence[int]) -> Conjunction:
+    def over(self, nodes: Sequence[int] | Mapping[int, int]) -> Conjunction:
         """The same conjunction of other nodes: `nodes[n]` for node n."""
         atoms, absent = (tuple(Atom(nodes[a.node], a.variables) for a in each) for each in (self.atoms, self.absent))
         return Conjunction(atoms, self.filters, absent)
@@ -59,9 +59,26 @@ class Conjunction:
         return ", ".join(parts)
 
 
-def conjunction_of(circuit: Circuit, number: int) -> Conjunction:
-    """Node `number` as a conjunction, whose variables for the node's columns are their names."""
-    reader = _Reader(circuit)
+def conjunctions(circuit: Circuit, number: int, kept: Container[int] = ()) -> list[Conjunction]:
+    """The conjunctions whose sum node `number` is, before it is mapped."""
+    node = circuit.nodes[number]
+    if isinstance(node.operator, ops.Plus | ops.Map):
+        return [
+            found
+            for source in node.inputs
+            for found in (
+                [conjunction_of(circuit, source, kept)] if source in kept else conjunctions(circuit, source, kept)
+            )
+        ]
+    return [conjunction_of(circuit, number, kept)]
+
+
+def conjunction_of(circuit: Circuit, number: int, kept: Container[int] = ()) -> Conjunction:
+    """Node `number` as a conjunction, whose variables for the node's columns are their names.
+
+    Nodes that are `kept` are atoms.
+    """
+    reader = _Reader(circuit, kept)
     names = circuit.type_of(number).schema.names
     reader.taken.update(names)
     reader.read(number, {name: name for name in names})
@@ -71,8 +88,8 @@ def conjunction_of(circuit: Circuit, number: int) -> Conjunction:
 class _Reader:
     """Reads downwards: each node is told which variables its columns are, and gives the others new ones."""
 
-    def __init__(self, circuit: Circuit) -> None:
-        self.circuit = circuit
+    def __init__(self, circuit: Circuit, kept: Container[int]) -> None:
+        self.circuit, self.kept = circuit, kept
         self.atoms: list[Atom] = []
         self.filters: list[exp.Expression] = []
         self.absent: list[Atom] = []
@@ -83,7 +100,9 @@ class _Reader:
         operator, inputs = self.circuit.nodes[number].operator, self.circuit.nodes[number].inputs
         names = self.circuit.type_of(number).schema.names
         variables = {name: given[name] if name in given else self.fresh(name) for name in names}
-        if isinstance(operator, ops.Map) and renames(operator):
+        if number in self.kept:
+            self.atoms.append(Atom(number, tuple(variables.values())))
+        elif isinstance(operator, ops.Map) and renames(operator):
             sources = [expression.name for expression in operator.expressions]
             self.read(inputs[0], dict(zip(sources, variables.values(), strict=True)))
         elif isinstance(operator, ops.Join | Semijoin):

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.operators.keep import Keep
 from deltic.circuit.reading.constants import read_constant
 from deltic.circuit.reading.line import Line
 from deltic.circuit.reading.scalars import split
@@ -117,6 +118,7 @@ def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "constant": read_constant,
+    "keep": lambda line: Keep(line.argument("NAME")),
     "sink": lambda line: ops.Sink(line.argument("NAME")),
     "map": _map,
     "flat_map": _flat_map,

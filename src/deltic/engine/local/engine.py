@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
+from deltic.engine.local.plans import PLAN, Plans, Values, plain_values
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage import spilling
@@ -71,6 +73,7 @@ class LocalEngine(Engine):
         strategies: Mapping[str, Strategy] | None = None,
         thresholds: Thresholds = DEFAULTS,
         resources: Resources | None = None,
+        plans: Plans | None = None,
     ) -> None:
         self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
         self._iteration_limit, self._thresholds = iteration_limit, thresholds
@@ -82,6 +85,7 @@ class LocalEngine(Engine):
         """What keeps other threads and interrupts from the state while a method works on it."""
         used = resources or Resources()
         self._threads = used.threads
+        self._plans = replace(plans or Plans(), circuit=circuit)
         self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store(Space(used.spill, used.memory)))
 
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
@@ -137,20 +141,29 @@ class LocalEngine(Engine):
         started = time.perf_counter()
         refuse_second(self._prepared)
         self._environment.visits.rows = 0
+        old = dict(vars(self))
         with self._working():
-            before, deltas = self._run_epoch(changes, conflicts)
+            batches = self._encoded(changes)
+            engine = self._replanned(batches)
+            before, deltas = engine._run_epoch(batches, conflicts)
+        replanned = None
+        if engine is not self:
+            replanned = engine._plans.decisions
+            vars(self).update(vars(engine))
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self.store.end_epoch()
         seconds = time.perf_counter() - started
-        result = EpochResult(deltas, rows_in, self._environment.visits.rows, seconds, self._components)
+        visited = self._environment.visits.rows
+        result = EpochResult(deltas, rows_in, visited, seconds, self._components, decisions=replanned)
         number = self.epoch + 1
 
         def commit() -> None:
             self.epoch, self.token, self._prepared = number, token, None
 
         def abort() -> None:
-            self._prepared = None
-            self.store.roll_back(before)
+            vars(self).update(old)
+            if replanned is None:
+                self.store.roll_back(before)
 
         self._prepared = Prepared(number, token, result, commit, abort)
         prepared.append(self._prepared)
@@ -165,8 +178,10 @@ class LocalEngine(Engine):
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        program = program_of(circuit, strict=self._refresh.strict)
+        held = {table: len(self.states[name].contents) for table, name in self.program.tables.items()}
         other = copy(self)
+        other._plans = self._plans.extended(circuit, held, partial(self._columns, {}))
+        program = program_of(other._plans.circuit, strict=self._refresh.strict)
         with self._working():
             kept = other._evolve(self, circuit, program)
         new = tuple(name for name in program.relations if name not in kept)
@@ -219,12 +234,52 @@ class LocalEngine(Engine):
         name = self.program.sinks.get(view)
         return self.states[name] if name is not None and self.program.relations[name].schema == schema else None
 
-    def _run_epoch(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> tuple[Snapshot, Changes]:
-        """The state before and the changes of the views."""
-        batches = {
+    def _encoded(self, changes: Mapping[str, Changed]) -> dict[str, Encoded]:
+        """The batches of the tables as values."""
+        return {
             name: encode_batch(name, batch, self.states[self.program.tables[name]], self.store.interner)
             for name, batch in changes.items()
         }
+
+    def _replanned(self, batches: Mapping[str, Encoded]) -> LocalEngine:
+        """What is to run the epoch of these batches: another engine where tables outgrow the plan and a new one pays.
+
+        It has the views of this one, as they are, and shares no state with it that either would change.
+        """
+        held = {table: len(self.states[name].contents) for table, name in self.program.tables.items()}
+        rows = {table: held[table] + len(weights) for table, (_, weights) in batches.items()}
+        if not self._plans.is_due(rows):
+            return self
+        plans = self._plans.anew(self.circuit, {**held, **rows}, partial(self._columns, batches))
+        added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
+        if plans.circuit == self._plans.circuit or not plans.pays(self._plans, there, added):
+            self._plans = replace(self._plans, rows=plans.rows)
+            return self
+        other = copy(self)
+        other._plans = plans
+        program = program_of(plans.circuit, strict=self._refresh.strict)
+        kept = other._evolve(self, self.circuit, program)
+        if any(len(state.contents) for state in self.states.values()):
+            other._settled(partial(other._build, [name for name in program.relations if name not in kept]), self._fit)
+            other.store.end_epoch()
+        return other
+
+    def _build(self, new: Collection[str]) -> Changes:
+        """The epoch in which new relations begin; no view changes."""
+        self._change_tables({}, "error")
+        self._components = self._strata.run(new)
+        return Changes({})
+
+    def _columns(self, batches: Mapping[str, Encoded], table: str) -> list[Values]:
+        """The columns of a table with a batch for it, NULL as the least value."""
+        self._fit()
+        state = self.states[self.program.tables[table]]
+        found = [state.layout.values(state.rows()[0])]
+        found += [batches[table][0]] if table in batches else []
+        return [np.concatenate([plain_values(*part) for part in parts]) for parts in zip(*found, strict=True)]
+
+    def _run_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[Snapshot, Changes]:
+        """The state before and the changes of the views."""
         for name, (columns, _) in batches.items():
             make_room(self.states[self.program.tables[name]], columns)
         return self._settled(partial(self._epoch, batches, conflicts))
@@ -316,9 +371,12 @@ class LocalEngine(Engine):
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
         told = tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
+        below = self.program.below(self.program.sinks[name])
+        if lines := self._plans.lines(below, self.states, self.evaluations):
+            told += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
         if self.extension is None:
             return told
-        concerned = self.extension.of(self.program.below(self.program.sinks[name]))
+        concerned = self.extension.of(below)
         return f"{told}\n\nthe last change of definitions {concerned}"
 
     def _state(self, name: str, table: bool = False) -> State:

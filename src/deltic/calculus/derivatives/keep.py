@@ -1,0 +1,13 @@
+"""What is kept changes as it does."""
+
+from __future__ import annotations
+
+from deltic.calculus.derivatives.table import Views, derivative
+from deltic.circuit.graph import Node
+from deltic.circuit.operators.keep import Keep
+
+
+@derivative(Keep, "f(Δa)", "DBSP Thm 4.4", "the identity is linear", "its input, as a relation of its own")
+def keep_delta(op: Keep, node: Node, views: Views) -> int:
+    """The identity is linear."""
+    return views.builder.add(op, *map(views.delta, node.inputs))

@@ -1,0 +1,66 @@
+"""What a plan decided: for a reader, and for who measures whether it was right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """Which rewrites a plan may use."""
+
+    eliminate: bool = True
+    """Variables that neither the head nor another atom needs go early, into hidden relations."""
+    share: bool = True
+    """What several views compute is kept once."""
+    demand: bool = True
+    """What a query binds goes into the recursion that it reads."""
+
+
+ALL = Rewrites()
+
+
+@dataclass(frozen=True)
+class Costs:
+    """When a rewrite pays: by the rows that it saves, those of what it keeps counted more than once."""
+
+    least: float = 20_000.0
+    """Rows below which nothing is worth a relation of its own."""
+    ratio: float = 0.6
+    """What may be left of the work, at most."""
+    derived: float = 3.0
+    """The work for a derivation, which is sorted and counted, in visited rows."""
+    stored: float = 3.0
+    """The work for a row that is kept, in visited rows."""
+    large: float = 1000.0
+    """Rows of the largest table from which on a relation is kept whose size cannot be estimated."""
+    fan_out: float = 4.0
+    """Rows for each value from which on the set of the values is kept, where what reads it cannot be estimated."""
+    repeats: float = 1.25
+    """Rows of an atom for each row of what a join keeps of it, at least, where the join's size cannot be estimated."""
+    columns: int = 2
+    """Columns of a join that is kept, at most, where its size cannot be estimated."""
+
+
+COSTS = Costs()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A relation that a plan keeps beside those of the program.
+
+    `before` and `after` are the estimates of the work without it and with it, in visited rows; None where the sizes of
+    what it reads were not known, so that a rule of thumb chose.
+    """
+
+    rewrite: str
+    """The switch that turns it off."""
+    relation: str
+    text: str
+    before: float | None = None
+    after: float | None = None
+
+    def __str__(self) -> str:
+        if self.before is None or self.after is None:
+            return f"{self.text}; expected: fewer rows, of unknown number"
+        return f"{self.text}; expected: {self.before:.3g} rows become {self.after:.3g}"

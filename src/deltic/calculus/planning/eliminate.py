@@ -1,0 +1,295 @@
+"""Variable elimination: what neither the head nor another atom needs goes as soon as it can [bucket elimination].
+
+For Z-sets a and b, A the columns that are wanted of their join, S those that b shares with a:
+
+* π_A(a ⋈ b) = π_A(π_{A∪S}(a) ⋈ b), because projection is linear and b has no other column of a;
+* distinct(π_A(a ⋈ b)) = distinct(π_A(distinct(π_{A∪S}(a)) ⋈ b)) where no weight is negative [DBSP Prop 6.11].
+
+So a part of a conjunction that has a variable for itself becomes a relation of its own without that variable, kept
+with its counts, or as a set where only the set of the result matters. A part that shares nothing with the rest becomes
+a relation without columns: a test whether anything is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from deltic.calculus.passes.delay_distinct import is_positive
+from deltic.calculus.passes.rewriting import Rewriting, is_set
+from deltic.calculus.planning.conjunction import Atom, Conjunction, build, conjunction_of
+from deltic.calculus.planning.decision import COSTS, Costs, Decision
+from deltic.calculus.planning.statistics import Size, Sizes, Statistics
+from deltic.calculus.planning.work import Work, views
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, columns_of
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+from deltic.circuit.types import ZSetType
+
+# Aggregates that see the set of their column's values alone.
+_OF_SETS = {"min", "max", "count_distinct"}
+
+
+def eliminate(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
+    """The circuit with hidden relations in which variables are eliminated early, where that pays, and which."""
+    tables = [statistics.rows(op.name) or 0.0 for op in circuit.operators if isinstance(op, ops.Source)]
+    rule = _Elimination(circuit, statistics, costs, [], max(tables, default=0.0) >= costs.large)
+    return Rewriting(circuit, rule).sweep(()), rule.decisions
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some atoms of a conjunction with the conditions that concern them alone; `kept` are the variables to be kept."""
+
+    inside: Conjunction
+    rest: Conjunction
+    kept: tuple[str, ...]
+
+
+class _Elimination:
+    """The rule for the nodes of one circuit; `sizes` and `labels` are those of what a body imports."""
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        statistics: Statistics,
+        costs: Costs,
+        decisions: list[Decision],
+        is_large: bool,
+        sizes: Sequence[Size | None] = (),
+        labels: Sequence[str] = (),
+    ) -> None:
+        self.circuit, self.statistics, self.costs, self.decisions = circuit, statistics, costs, decisions
+        self.is_large, self.imports, self.labels = is_large, sizes, labels
+        self.work = Work(Sizes(CircuitBuilder(), statistics), costs)
+        self.views = views(circuit)
+        self.as_sets = _read_as_sets(circuit)
+        self.made: dict[int, int] = {}
+
+    def __call__(self, rewriting: Rewriting, node: Node) -> int | None:
+        if rewriting.builder is not self.work.sizes.builder:
+            self.work = Work(Sizes(rewriting.builder, self.statistics, self.imports), self.costs)
+        if isinstance(node.operator, ops.Fixpoint):
+            return self._inside(rewriting, node, node.operator)
+        found = [self._input(rewriting, node, source) for source in node.inputs]
+        if all(made is None for made in found):
+            return None
+        same = rewriting.new(*node.inputs)
+        return rewriting.add(
+            node.operator, *(old if made is None else made for old, made in zip(same, found, strict=True))
+        )
+
+    def _input(self, rewriting: Rewriting, node: Node, source: int) -> int | None:
+        """What a node reads, made of less; None where nothing pays, or where it is read in a conjunction above."""
+        operator, is_head = node.operator, not isinstance(rewriting.node(source).operator, ops.Map)
+        if isinstance(operator, ops.Map):
+            live = {name for e in operator.expressions for name in columns_of(e)}
+            return self._narrowed(rewriting, source, live, rewriting.number in self.as_sets)
+        if isinstance(operator, ops.Aggregate) and is_head:
+            live = {*operator.keys, *(call.column for call in operator.calls if call.column)}
+            return self._narrowed(rewriting, source, live, source in self.as_sets)
+        if isinstance(operator, ops.Distinct | ops.Plus | ops.Sink) and is_head:
+            live = set(rewriting.circuit.type_of(source).schema.names)
+            return self._narrowed(rewriting, source, live, source in self.as_sets)
+        return None
+
+    def _inside(self, rewriting: Rewriting, node: Node, fixpoint: ops.Fixpoint) -> int:
+        """The fixpoint with its body rewritten."""
+        inputs = rewriting.new(*node.inputs)
+        known = [self.work.sizes.of(number) for number in inputs]
+        labels = [self._label(rewriting, number) for number in inputs]
+        rule = _Elimination(fixpoint.body, self.statistics, self.costs, self.decisions, self.is_large, known, labels)
+        body = Rewriting(fixpoint.body, rule).sweep(tuple(rewriting.builder.node(i).type for i in inputs))
+        return rewriting.add(replace(fixpoint, body=body), *inputs)
+
+    def _narrowed(self, rewriting: Rewriting, source: int, live: set[str], as_set: bool) -> int | None:
+        """The live columns of a conjunction, computed from hidden relations where these pay."""
+        whole = conjunction_of(rewriting.circuit, source)
+        if len(whole.atoms) < 2 or (rewriting.circuit.depth and not as_set):
+            return None
+        nodes = {atom.node: rewriting.new(atom.node)[0] for atom in (*whole.atoms, *whole.absent)}
+        conjunction = whole.over(nodes)
+        found = self._reduced(rewriting, conjunction, live, as_set, self.views.get(source, ""))
+        if found is conjunction:
+            return None
+        columns = tuple(c for c in rewriting.circuit.type_of(source).schema if c.name in live)
+        made = build(rewriting.builder, found, [c.name for c in columns])
+        if rewriting.builder.type_of(made).schema.columns == columns:
+            return made
+        return rewriting.add(ops.Map(columns, tuple(column(c.name) for c in columns)), made)
+
+    def _reduced(
+        self, rewriting: Rewriting, conjunction: Conjunction, live: set[str], as_set: bool, view: str
+    ) -> Conjunction:
+        """The conjunction with hidden relations for the parts of it that pay."""
+        while (chosen := self._choose(conjunction, live, as_set)) is not None:
+            part, before, after = chosen
+            part = replace(part, inside=self._reduced(rewriting, part.inside, set(part.kept), as_set, view))
+            relation = self._kept(rewriting, part, as_set, view, before, after)
+            conjunction = replace(part.rest, atoms=(Atom(relation, part.kept), *part.rest.atoms))
+        return conjunction
+
+    # Which parts pay
+
+    def _choose(
+        self, conjunction: Conjunction, live: set[str], as_set: bool
+    ) -> tuple[_Part, float | None, float | None] | None:
+        """The part that saves most, with the work before and after, where any does."""
+        found: list[tuple[float, _Part, float | None, float | None]] = []
+        for part in _parts(conjunction, live):
+            joined, after = self.work.of(conjunction), self._work_with(part)
+            before = None if joined is None else joined[1]
+            if before is None or after is None:
+                if self._seems_to_pay(conjunction, part, as_set):
+                    found.append((0.0, part, None, None))
+            elif after <= self.costs.ratio * before and before - after >= self.costs.least:
+                found.append((before - after, part, before, after))
+        return max(found, key=lambda each: each[0])[1:] if found else None
+
+    def _seems_to_pay(self, conjunction: Conjunction, part: _Part, as_set: bool) -> bool:
+        """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow joins of longer ones.
+
+        A join has no row twice where what is kept of one of its atoms tells the rest of that atom.
+        """
+        if not as_set or not self.is_large:
+            return False
+        if not part.kept:
+            return True
+        repeats = [self._repeats(atom, part.kept) for atom in part.inside.atoms]
+        if len(repeats) > 1:
+            again = all(n is None or n >= self.costs.repeats for n in repeats)
+            return again and len(part.kept) <= self.costs.columns and bool(part.rest.atoms)
+        size = self.work.size(part.inside.atoms[0])
+        return size is not None and size.rows >= self.costs.least and (repeats[0] or 0) >= self.costs.fan_out
+
+    def _repeats(self, atom: Atom, kept: Sequence[str]) -> float | None:
+        """How often each row of the kept variables of an atom is in it, on average."""
+        size = self.work.size(atom)
+        if size is None:
+            return None
+        return size.rows / max(1.0, self.work.sizes.projected(size, [v for v in atom.variables if v in kept]).rows)
+
+    def _work_with(self, part: _Part) -> float | None:
+        """The work when the part is a relation of its own: for it, to keep it, and for the rest."""
+        joined = self.work.of(part.inside)
+        if joined is None:
+            return None
+        size, inside = joined
+        kept = self.work.sizes.projected(size, part.kept)
+        rest = self.work.of(part.rest, kept)
+        return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
+
+    # What is made of them
+
+    def _kept(
+        self, rewriting: Rewriting, part: _Part, as_set: bool, view: str, before: float | None, after: float | None
+    ) -> int:
+        """The node of the hidden relation of a part."""
+        made = build(rewriting.builder, part.inside, part.kept)
+        if as_set and not is_set(rewriting.builder.type_of(made)):
+            made = rewriting.add(ops.Distinct(), made)
+        if made not in self.made:
+            gone = dict.fromkeys(v for atom in part.inside.atoms for v in atom.variables if v not in part.kept)
+            name = self._name("-".join([view, *gone]))
+            parts = [f"{self._label(rewriting, a.node)}({', '.join(a.variables)})" for a in part.inside.atoms]
+            self.made[made] = rewriting.add(Keep(name), made)
+            text = f"{name}({', '.join(part.kept)}) :- {', '.join(parts)}"
+            self.decisions.append(Decision("eliminate", name, text, before, after))
+        return self.made[made]
+
+    def _name(self, wanted: str) -> str:
+        taken = {decision.relation for decision in self.decisions}
+        while wanted in taken:
+            wanted += "'"
+        return wanted
+
+    def _label(self, rewriting: Rewriting, number: int) -> str:
+        """What a reader calls a node of the new circuit."""
+        operator = rewriting.builder.node(number).operator
+        if isinstance(operator, ops.Import):
+            return self.labels[operator.index]
+        return getattr(operator, "name", f"%{number}")
+
+
+def _parts(conjunction: Conjunction, live: set[str]) -> Iterator[_Part]:
+    """The parts that have a variable for themselves that is not live: for each variable the least such part.
+
+    So do all atoms together that share nothing with the live variables.
+    """
+    variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
+    seen: set[tuple[Atom, ...]] = set()
+    for variable in variables:
+        for start in ({variable}, _connected(conjunction, variable)):
+            part = _part(conjunction, start, live)
+            if part is not None and part.inside.atoms not in seen:
+                seen.add(part.inside.atoms)
+                yield part
+
+
+def _connected(conjunction: Conjunction, variable: str) -> set[str]:
+    """The variables that are connected with one by atoms and conditions."""
+    reached, before = {variable}, set[str]()
+    while reached != before:
+        before = set(reached)
+        reached |= {v for part in conjunction.parts() if part & reached for v in part}
+    return reached
+
+
+def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> _Part | None:
+    """The least part that has these variables for itself; None when it is all, or keeps all that it has."""
+    if gone & live:
+        return None
+    inside: set[Atom] = set()
+    while True:
+        inside |= {atom for atom in conjunction.atoms if gone & set(atom.variables)}
+        bound = {v for atom in inside for v in atom.variables}
+        missing = {v for part in conjunction.parts() if part & gone for v in part} - bound
+        if not missing:
+            break
+        inside.add(next(atom for atom in conjunction.atoms if missing & set(atom.variables)))
+    atoms = tuple(atom for atom in conjunction.atoms if atom in inside)
+    if len(atoms) == len(conjunction.atoms):
+        return None
+    own, rest = _split(conjunction, atoms, bound)
+    needed = live.union(*rest.parts())
+    return _Part(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
+
+
+def _split(conjunction: Conjunction, atoms: tuple[Atom, ...], bound: set[str]) -> tuple[Conjunction, Conjunction]:
+    """Some atoms with the conditions on their variables, and everything else."""
+    others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
+    filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound)
+    absent = tuple(atom for atom in conjunction.absent if set(atom.variables) <= bound)
+    rest = Conjunction(
+        others,
+        tuple(f for f in conjunction.filters if f not in filters),
+        tuple(atom for atom in conjunction.absent if atom not in absent),
+    )
+    return Conjunction(atoms, filters, absent), rest
+
+
+def _read_as_sets(circuit: Circuit) -> set[int]:
+    """The nodes of which every reader sees no more than which rows are there, all of positive weight."""
+    readers: dict[int, list[int]] = {}
+    for number, node in enumerate(circuit.nodes):
+        for source in node.inputs:
+            readers.setdefault(source, []).append(number)
+    found: set[int] = set()
+    for number in reversed(range(len(circuit.nodes))):
+        seen = [_sees_sets(circuit.nodes[r], number, r in found) for r in readers.get(number, ())]
+        if seen and all(seen) and isinstance(circuit.nodes[number].type, ZSetType) and is_positive(circuit, number):
+            found.add(number)
+    return found
+
+
+def _sees_sets(reader: Node, number: int, passed: bool) -> bool:
+    """Whether a reader of a node, itself read as a set where `passed`, sees the set of its rows alone."""
+    operator = reader.operator
+    if isinstance(operator, ops.Distinct):
+        return True
+    if isinstance(operator, ops.Aggregate):
+        return bool(operator.calls) and all(call.function in _OF_SETS for call in operator.calls)
+    linear = isinstance(operator, ops.Map | ops.Filter | ops.Plus | ops.Join | Semijoin | ops.FlatMap)
+    return passed and (linear or (isinstance(operator, ops.Antijoin) and number == reader.inputs[0]))

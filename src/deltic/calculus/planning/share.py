@@ -1,0 +1,94 @@
+"""Sharing: what several views compute is computed once, and kept.
+
+Queries read through joins, maps and sums down to what is kept, so that a join that n views read is joined n times. Kept
+as a relation of its own, Keep(a) = a, it is joined once; that costs its rows, or nothing where it is a view anyway.
+Where a view reads little of it, joining anew may visit less.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from deltic.calculus.passes.rewriting import Rewriting
+from deltic.calculus.planning.conjunction import conjunctions
+from deltic.calculus.planning.decision import COSTS, Costs, Decision
+from deltic.calculus.planning.statistics import Sizes, Statistics
+from deltic.calculus.planning.work import Work, views
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+
+# What queries read through.
+_READ_THROUGH = (ops.Join, Semijoin, ops.Antijoin, ops.Map, ops.Filter, ops.Plus)
+
+
+def share(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
+    """The circuit with what several readers join kept as relations, where that pays, and which."""
+    kept = _Sharing(circuit, statistics, costs).kept
+
+    def rule(rewriting: Rewriting, node: Node) -> int | None:
+        if rewriting.circuit is not circuit or rewriting.number not in kept:
+            return None
+        same = rewriting.add(node.operator, *rewriting.new(*node.inputs))
+        return rewriting.add(Keep(kept[rewriting.number].relation), same)
+
+    return Rewriting(circuit, rule).sweep(()), list(kept.values())
+
+
+class _Sharing:
+    """Which nodes of a circuit are to be kept, chosen from the tables upward; those in bodies stay as they are."""
+
+    def __init__(self, circuit: Circuit, statistics: Statistics, costs: Costs) -> None:
+        self.circuit, self.costs = circuit, costs
+        self.work = Work(Sizes(_builder(circuit), statistics), costs)
+        self.sinks = {number: name for name, number in circuit.sinks.items()}
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        for reader, node in enumerate(circuit.nodes):
+            for source in node.inputs:
+                self.readers[source].append(reader)
+        self.kept: dict[int, Decision] = {}
+        named = views(circuit)
+        for number, node in enumerate(circuit.nodes):
+            if len(self.readers[number]) > 1 and isinstance(node.operator, _READ_THROUGH):
+                found = self._saved(number)
+                if found is not None:
+                    name = self.sinks.get(number, f"{named.get(number, '')}-{number}")
+                    text = f"{name} is kept once for {len(self.readers[number])} readers"
+                    self.kept[number] = Decision("share", name, text, *found)
+
+    def _saved(self, number: int) -> tuple[float, float] | None:
+        """The work for all readers without the relation and with it; None where it does not pay, or is not known."""
+        if not any(len(term.atoms) > 1 for term in conjunctions(self.circuit, number, self.kept)):
+            return None
+        heads = [self._head(number, reader) for reader in self.readers[number]]
+        size, whole = self.work.sizes.of(number), self._work(number)
+        without = [self._work(head) for head in heads]
+        beside = [self._work(head, number) for head in heads if head != number]
+        if size is None or None in (whole, *without, *beside):
+            return None
+        stored = 0.0 if number in self.sinks else self.costs.stored * size.rows
+        before, after = sum(filter(None, without)), sum(filter(None, (whole, stored, *beside)))
+        pays = after <= self.costs.ratio * before and before - after >= self.costs.least
+        return (before, after) if pays else None
+
+    def _head(self, number: int, reader: int) -> int:
+        """The last node of the conjunction in which a reader of a node reads it: the node itself where it is whole."""
+        if not isinstance(self.circuit.nodes[reader].operator, _READ_THROUGH):
+            return number
+        above = self.readers[reader]
+        return self._head(reader, above[0]) if len(above) == 1 else reader
+
+    def _work(self, number: int, *kept: int) -> float | None:
+        """The work for a node, when these nodes are kept too."""
+        found = [self.work.of(term) for term in conjunctions(self.circuit, number, {*self.kept, *kept})]
+        known = [work for each in found if each is not None for work in each[1:]]
+        return sum(known) if len(known) == len(found) else None
+
+
+def _builder(circuit: Circuit) -> CircuitBuilder:
+    """A builder that has the nodes of the circuit, under their numbers."""
+    builder = CircuitBuilder(circuit.depth)
+    for node in circuit.nodes:
+        builder.add(node.operator, *node.inputs)
+    return builder

@@ -1,0 +1,206 @@
+"""What is known of tables and views, and what follows from it for the nodes of a circuit: how many rows they have.
+
+Estimates take the values of two columns to be independent, and each value to be as frequent as any other, but for the
+rows of a join on one column of two relations: there the frequencies themselves count, Σ_y deg_a(y) · deg_b(y), because
+one hub may have more of them than all other values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import is_literal
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+
+# A column of a relation: its name and the column's place.
+Origin = tuple[str, int]
+# What a condition of which nothing is known leaves of the rows.
+_SELECTED = 1 / 3
+
+
+class Statistics(Protocol):
+    """The contents of tables, and of views and recursive relations where they have been computed, by name."""
+
+    def rows(self, relation: str) -> float | None:
+        """How many rows it has; None where that is not known."""
+
+    def distinct(self, relation: str, columns: Sequence[int]) -> float:
+        """How many different rows its projection to these columns has."""
+
+    def meeting(self, one: Origin, other: Origin) -> float:
+        """How many pairs of rows have equal values in these columns."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many rows a node has, and how many values each of its columns; where these come from, if unchanged."""
+
+    rows: float
+    distinct: Mapping[str, float]
+    origins: Mapping[str, Origin]
+
+    def renamed(self, names: Mapping[str, str]) -> Size:
+        """The same under new names, of the columns that have one."""
+        return Size(
+            self.rows,
+            {new: self.distinct[old] for old, new in names.items()},
+            {new: self.origins[old] for old, new in names.items() if old in self.origins},
+        )
+
+    def of_rows(self, rows: float) -> Size:
+        """As many rows, drawn from these or repeating them."""
+        return replace(self, rows=rows, distinct={name: min(d, rows) for name, d in self.distinct.items()})
+
+
+class Sizes:
+    """The sizes of the nodes of a circuit in the making; `imports` are those of what a body imports."""
+
+    def __init__(self, builder: CircuitBuilder, statistics: Statistics, imports: Sequence[Size | None] = ()) -> None:
+        self.builder, self.statistics, self.imports = builder, statistics, imports
+        self._known: dict[int, Size | None] = {}
+
+    def of(self, number: int) -> Size | None:
+        """The size of a node; None where it depends on what is not known."""
+        if number not in self._known:
+            self._known[number] = self._of(number)
+        return self._known[number]
+
+    def _of(self, number: int) -> Size | None:
+        node = self.builder.node(number)
+        if isinstance(node.operator, ops.Source | ops.Component):
+            return self._named(node.operator.name, number)
+        if isinstance(node.operator, ops.Import):
+            return self.imports[node.operator.index]
+        if isinstance(node.operator, ops.Constant):
+            return self._plain(number, len(node.operator.rows))
+        inputs = [size for size in map(self.of, node.inputs) if size is not None]
+        rule = _RULES.get(type(node.operator))
+        if rule is None or len(inputs) != len(node.inputs):
+            return None
+        return rule(self, node.operator, inputs)
+
+    def _named(self, name: str, number: int) -> Size | None:
+        rows = self.statistics.rows(name)
+        if rows is None:
+            return None
+        names = self.builder.type_of(number).schema.names
+        distinct = {column: self.statistics.distinct(name, (i,)) for i, column in enumerate(names)}
+        return Size(rows, distinct, {column: (name, i) for i, column in enumerate(names)})
+
+    def _plain(self, number: int, rows: float) -> Size:
+        return Size(rows, dict.fromkeys(self.builder.type_of(number).schema.names, rows), {})
+
+    def joined(self, a: Size, b: Size) -> Size:
+        """The size of a join."""
+        shared = [name for name in a.distinct if name in b.distinct]
+        rows = a.rows * b.rows
+        if len(shared) == 1 and shared[0] in a.origins and shared[0] in b.origins:
+            one, other = a.origins[shared[0]], b.origins[shared[0]]
+            pairs = (self.statistics.rows(one[0]) or 0) * (self.statistics.rows(other[0]) or 0)
+            rows *= self.statistics.meeting(one, other) / pairs if pairs else 0
+        else:
+            for name in shared:
+                rows /= max(a.distinct[name], b.distinct[name], 1)
+        distinct = {**a.distinct, **b.distinct, **{n: min(a.distinct[n], b.distinct[n]) for n in shared}}
+        return Size(rows, distinct, {**b.origins, **a.origins}).of_rows(rows)
+
+    def projected(self, size: Size, columns: Sequence[str]) -> Size:
+        """The size of the set of these columns."""
+        origins = [size.origins.get(name) for name in columns]
+        kept = size.renamed({name: name for name in columns})
+        relations = {origin[0] for origin in origins if origin}
+        (relation,) = relations if len(relations) == 1 and all(origins) else ("",)
+        if relation and size.rows == self.statistics.rows(relation):
+            return kept.of_rows(self.statistics.distinct(relation, [o[1] for o in origins if o]))
+        places = math.prod(size.distinct[name] for name in columns)
+        return kept.of_rows(thrown(size.rows, places))
+
+
+def thrown(balls: float, places: float) -> float:
+    """In how many places one ball or more lies, when so many are thrown at random."""
+    return -places * math.expm1(-balls / places) if places else 0.0
+
+
+SizeRule = Callable[[Sizes, Any, list[Size]], Size]
+_RULES: dict[type[ops.Operator], SizeRule] = {}
+
+
+def _rule(*kinds: type[ops.Operator]) -> Callable[[SizeRule], SizeRule]:
+    """Enter how the size of operators follows from those of their inputs."""
+
+    def enter(rule: SizeRule) -> SizeRule:
+        _RULES.update(dict.fromkeys(kinds, rule))
+        return rule
+
+    return enter
+
+
+@_rule(ops.Map)
+def _map(sizes: Sizes, op: ops.Map, inputs: list[Size]) -> Size:
+    """As many rows; what is computed has as many values as rows."""
+    (size,) = inputs
+    pairs = [(c.name, e) for c, e in zip(op.columns, op.expressions, strict=True)]
+    copied = {name: e.name for name, e in pairs if isinstance(e, exp.Column)}
+    distinct = {name: size.distinct[copied[name]] if name in copied else _values(e, size) for name, e in pairs}
+    return Size(size.rows, distinct, {n: size.origins[o] for n, o in copied.items() if o in size.origins})
+
+
+def _values(expression: exp.Expression, size: Size) -> float:
+    return 1.0 if is_literal(expression) else size.rows
+
+
+@_rule(ops.Filter)
+def _filter(sizes: Sizes, op: ops.Filter, inputs: list[Size]) -> Size:
+    (size,) = inputs
+    return filtered(size, op.predicate)
+
+
+def filtered(size: Size, predicate: exp.Expression) -> Size:
+    """What a condition leaves: one of its values of a column that equals something, else a third."""
+    if isinstance(predicate, exp.And):
+        return filtered(filtered(size, predicate.this), predicate.expression)
+    sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ | exp.NullSafeEQ) else ()
+    known = [size.distinct[side.name] for side in sides if isinstance(side, exp.Column)]
+    return size.of_rows(size.rows / max(1.0, *known) if known else size.rows * _SELECTED)
+
+
+@_rule(ops.Join, Semijoin)
+def _join(sizes: Sizes, op: ops.Join, inputs: list[Size]) -> Size:
+    first, *others = inputs
+    for other in others:
+        first = sizes.joined(first, other)
+    return first
+
+
+@_rule(ops.Plus)
+def _plus(sizes: Sizes, op: ops.Plus, inputs: list[Size]) -> Size:
+    rows = sum(size.rows for size in inputs)
+    names = inputs[0].distinct
+    return Size(rows, {n: sum(size.distinct[n] for size in inputs) for n in names}, {}).of_rows(rows)
+
+
+@_rule(ops.Antijoin, ops.Negate, Keep, ops.Window)
+def _first(sizes: Sizes, op: ops.Operator, inputs: list[Size]) -> Size:
+    """At most the rows of the first input."""
+    return inputs[0]
+
+
+@_rule(ops.Distinct)
+def _distinct(sizes: Sizes, op: ops.Distinct, inputs: list[Size]) -> Size:
+    (size,) = inputs
+    return sizes.projected(size, list(size.distinct))
+
+
+@_rule(ops.Aggregate)
+def _aggregate(sizes: Sizes, op: ops.Aggregate, inputs: list[Size]) -> Size:
+    groups = sizes.projected(inputs[0], op.keys)
+    results = {call.name: groups.rows for call in op.calls}
+    return Size(groups.rows, {**groups.distinct, **results}, groups.origins)

@@ -1,0 +1,72 @@
+"""The work for conjunctions, in visited rows, by what is known of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from deltic.calculus.planning.conjunction import Atom, Conjunction
+from deltic.calculus.planning.decision import Costs
+from deltic.calculus.planning.statistics import Size, Sizes, filtered
+from deltic.circuit.expressions import columns_of
+from deltic.circuit.graph import Circuit
+
+
+class Work:
+    """Estimates over the nodes of a circuit in the making."""
+
+    def __init__(self, sizes: Sizes, costs: Costs) -> None:
+        self.sizes, self.costs = sizes, costs
+
+    def size(self, atom: Atom) -> Size | None:
+        """The size of an atom, by its variables; None where it is not known."""
+        size = self.sizes.of(atom.node)
+        names = self.sizes.builder.type_of(atom.node).schema.names
+        return None if size is None else size.renamed(dict(zip(names, atom.variables, strict=True)))
+
+    def of(self, conjunction: Conjunction, *others: Size) -> tuple[Size, float] | None:
+        """The rows of a conjunction joined with others, and the work for them; None where a size is not known.
+
+        The work is the rows of all joins on the way, from the smallest atom on, and the derivations.
+        """
+        pending = [*map(self.size, conjunction.atoms), *others]
+        known = [size for size in pending if size is not None]
+        if len(known) != len(pending):
+            return None
+        filters = list(conjunction.filters)
+        known = [_kept(size, [f for f in filters if _concerns(f, size)]) for size in known]
+        filters = [f for f in filters if not any(_concerns(f, size) for size in known)]
+        size = min(known, key=lambda each: each.rows)
+        known.remove(size)
+        work = size.rows
+        while known:
+            joins = [(self.sizes.joined(size, other), other) for other in known]
+            size, chosen = min(joins, key=lambda each: each[0].rows)
+            known.remove(chosen)
+            work += size.rows
+            size = _kept(size, [f for f in filters if _concerns(f, size)])
+            filters = [f for f in filters if not _concerns(f, size)]
+        return size, work + self.costs.derived * size.rows
+
+
+def _concerns(predicate: exp.Expression, size: Size) -> bool:
+    """Whether the condition is about columns of this alone."""
+    return set(columns_of(predicate)) <= size.distinct.keys()
+
+
+def _kept(size: Size, filters: Iterable[exp.Expression]) -> Size:
+    """What the conditions leave."""
+    for predicate in filters:
+        size = filtered(size, predicate)
+    return size
+
+
+def views(circuit: Circuit) -> dict[int, str]:
+    """For each node the name of a sink that depends on it."""
+    found: dict[int, str] = {number: name for name, number in circuit.sinks.items()}
+    for number in reversed(range(len(circuit.nodes))):
+        if number in found:
+            for source in circuit.nodes[number].inputs:
+                found.setdefault(source, found[number])
+    return found

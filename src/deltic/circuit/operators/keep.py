@@ -1,0 +1,28 @@
+"""A node that engines are to keep: the identity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.types import EdgeType
+from deltic.circuit.words import word
+
+
+@dataclass(frozen=True)
+class Keep(Operator):
+    """Its input, which engines keep as a relation of its own, called `name` where nothing else is.
+
+    Without it a join, a map or a sum is computed within each query that reads it.
+    """
+
+    keyword: ClassVar[str] = "keep"
+    name: str
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self.zsets(inputs, 1)[0]
+
+    def arguments(self) -> str:
+        return word(self.name)

@@ -1,0 +1,154 @@
+"""Plans by what tables hold: the numbers that planning asks for, and when it is worth while to plan anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, planned
+from deltic.calculus.planning.statistics import Origin
+from deltic.circuit.graph import Circuit
+from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.storage.state import State
+
+Values = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
+# The columns of a table by its name, NULL as some value.
+Columns = Callable[[str], Sequence[Values]]
+
+_NOTHING = Circuit(())
+PLAN = "hidden relations that the plan keeps, as tables are large (off: rewrites without `eliminate` or `share`)"
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The present plan of an engine: the circuit that it runs for the user's, and why.
+
+    `rows` are those of the tables for which it was made, `numbers` what was found out about them.
+    """
+
+    rewrites: Rewrites = ALL
+    costs: Costs = COSTS
+    circuit: Circuit = _NOTHING
+    rows: Mapping[str, int] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+    numbers: Mapping[object, float] = field(default_factory=dict)
+    growth: float = 4.0
+    """How many times as large a table must be than it was for the plan to be made anew."""
+    small: int = 100
+    """Rows of a table up to which there is no need of a plan."""
+    gain: float = 0.5
+    """What a new plan may cost of what it replaces, when views have to be built anew for it."""
+
+    def is_due(self, rows: Mapping[str, int]) -> bool:
+        """Whether one of the tables has outgrown the plan."""
+        return any(n >= self.small and n >= self.growth * self.rows.get(table, 0) for table, n in rows.items())
+
+    def anew(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns) -> Plans:
+        """The plan of the user's circuit for tables of so many rows."""
+        return self._made(circuit, Measured(rows, columns, {}))
+
+    def extended(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns) -> Plans:
+        """The plan of another circuit, in which what both have is planned as it is."""
+        if not self.rows:
+            return replace(self, circuit=circuit)
+        return self._made(circuit, Measured({**rows, **self.rows}, columns, dict(self.numbers)))
+
+    def _made(self, circuit: Circuit, measured: Measured) -> Plans:
+        found, decisions = planned(circuit, measured, self.rewrites, self.costs)
+        return replace(self, circuit=found, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
+
+    def lines(
+        self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
+    ) -> list[str]:
+        """What a reader is told of the hidden relations among some relations: what was expected, and what was."""
+        found = []
+        for decision in self.decisions:
+            if decision.relation in relations:
+                visited = sum(q.actual.visited for q in queries if q.query.head == decision.relation)
+                rows = len(states[decision.relation].contents)
+                found += [str(decision), f"  so far: {visited:,} rows visited for it; it holds {rows:,}"]
+        return found
+
+    def pays(self, old: Plans, held: int, added: int) -> bool:
+        """Whether to build views anew for this plan, when tables that hold so many rows get so many more.
+
+        It does when most rows come only now, or when what it adds is expected to save more than building costs.
+        """
+        if added >= (self.growth - 1) * held:
+            return True
+        before = {decision.relation for decision in old.decisions}
+        new = [d for d in self.decisions if d.relation not in before]
+        known = [(d.before, d.after) for d in new if d.before is not None and d.after is not None]
+        return bool(known) and sum(after for _, after in known) <= self.gain * sum(before for before, _ in known)
+
+
+class Measured:
+    """The statistics of tables, found out when they are asked for; `numbers` are those that were."""
+
+    def __init__(self, sizes: Mapping[str, int], columns: Columns, numbers: dict[object, float]) -> None:
+        self.sizes, self.numbers = sizes, numbers
+        self._columns = columns
+        self._held: dict[str, Sequence[Values]] = {}
+        self._degrees: dict[Origin, tuple[Values, Counts]] = {}
+
+    def rows(self, relation: str) -> float | None:
+        """How many rows the table has; None for what is no table."""
+        return self.sizes.get(relation)
+
+    def distinct(self, relation: str, columns: Sequence[int]) -> float:
+        """How many different rows these columns have."""
+        key = (relation, tuple(columns))
+        if key not in self.numbers:
+            self.numbers[key] = self._distinct(relation, columns)
+        return self.numbers[key]
+
+    def meeting(self, one: Origin, other: Origin) -> float:
+        """How many pairs of rows have equal values in these columns."""
+        key = (one, other)
+        if key not in self.numbers:
+            (values, counts), (others, other_counts) = self._degree(one), self._degree(other)
+            _shared, at, other_at = np.intersect1d(values, others, assume_unique=True, return_indices=True)
+            self.numbers[key] = float(counts[at].astype(np.float64) @ other_counts[other_at].astype(np.float64))
+        return self.numbers[key]
+
+    def _distinct(self, relation: str, columns: Sequence[int]) -> float:
+        if not columns:
+            return float(min(1, self.sizes[relation]))
+        if len(columns) == 1:
+            return float(len(self._degree((relation, columns[0]))[0]))
+        mixed = np.zeros(self.sizes[relation] and len(self._table(relation)[0]), np.uint64)
+        for index in columns:
+            mixed = (mixed ^ self._table(relation)[index].view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        return float(len(np.unique(mixed)))
+
+    def _degree(self, origin: Origin) -> tuple[Values, Counts]:
+        """The values of a column in ascending order, and how often each is there."""
+        if origin not in self._degrees:
+            self._degrees[origin] = _counted(self._table(origin[0])[origin[1]])
+        return self._degrees[origin]
+
+    def _table(self, relation: str) -> Sequence[Values]:
+        if relation not in self._held:
+            self._held[relation] = self._columns(relation)
+        return self._held[relation]
+
+
+def plain_values(values: Values, nulls: npt.NDArray[np.bool_] | None) -> Values:
+    """The values of a column with the least of all for NULL."""
+    return values if nulls is None else np.where(nulls, np.iinfo(np.int64).min, values)
+
+
+def _counted(values: Values) -> tuple[Values, Counts]:
+    """The values in ascending order, each once, and how often each is there."""
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    if high - low < 4 * values.size:
+        counts = np.bincount(values - low)
+        there = np.flatnonzero(counts)
+        return there + low, counts[there]
+    found, counts = np.unique(values, return_counts=True)
+    return found, counts

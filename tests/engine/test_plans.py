@@ -1,0 +1,114 @@
+"""Plans of the local engine: when they are made, what they save, and that a failed epoch leaves the old one.
+
+What these tests catch: an epoch that plans anew and fails, or is aborted, and leaves an engine with the relations of
+another program; a plan that is made for tables of a few rows; one that flips back and forth; hidden relations that
+`explain` does not name.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from deltic.calculus.planning import Rewrites
+from deltic.datalog import check, lower, parse
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.plans import Plans
+from deltic.engine.local.storage.state import State
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import ChangeError
+
+EXISTENTIAL = """
+.decl i(x: number)
+.decl n(x: number)
+.decl o(x: number)
+.input i
+.input n
+.output o
+o(x) :- i(x), n(a), n(b)."""
+TWO_HOPS = """
+.decl e(x: number, y: number)
+.decl o(x: number)
+.input e
+.output o
+o(x) :- e(x, y), e(y, z)."""
+
+
+def engine(text, **switches):
+    return LocalEngine(lower(check([parse(text)])), plans=Plans(Rewrites(**switches)))
+
+
+def numbers(count, weight=1):
+    return pa.table({"x": pa.array(range(count), pa.int64()), WEIGHT: pa.array([weight] * count, pa.int64())})
+
+
+def star(leaves):
+    """Arcs from node 0 to so many others, and back."""
+    out = [(0, i + 1) for i in range(leaves)] + [(i + 1, 0) for i in range(leaves)]
+    x, y = zip(*out, strict=True)
+    return pa.table({"x": x, "y": y, WEIGHT: [1] * len(out)})
+
+
+def test_conditions_that_have_nothing_to_do_with_the_head_are_tests():
+    local = engine(EXISTENTIAL)
+    result = local.apply({"i": numbers(200), "n": numbers(200)})
+    assert [d.rewrite for d in result.decisions] == ["eliminate"]
+    assert local.count("o") == 200
+    assert result.rows_visited < 2_000
+    assert engine(EXISTENTIAL, eliminate=False).apply({"i": numbers(200), "n": numbers(200)}).rows_visited > 1_000_000
+    assert local.apply({"n": numbers(200, -1)}).changes["o"].num_rows == 200
+
+
+def test_a_hub_counts_with_all_of_its_pairs():
+    local = engine(TWO_HOPS)
+    result = local.apply({"e": star(1000)})
+    assert local.count("o") == 1001
+    assert result.rows_visited < 20_000
+    assert "o-y'(y) :- e(y, y')" in local.explain("o")
+
+
+def test_small_tables_are_not_planned():
+    result = engine(EXISTENTIAL).apply({"i": numbers(50), "n": numbers(50)})
+    assert result.decisions is None
+
+
+def test_tables_that_grow_are_planned_anew_and_views_keep_their_rows():
+    local = engine(EXISTENTIAL)
+    local.apply({"i": numbers(20), "n": numbers(20)})
+    result = local.apply({"i": numbers(300)}, conflicts="normalize")
+    assert result.changes["o"].num_rows == 280
+    assert result.decisions
+    assert local.apply({"n": numbers(1, -1)}).decisions is None
+    assert local.count("o") == 300
+
+
+class Failure(Exception):
+    pass
+
+
+def test_an_epoch_that_fails_or_is_aborted_leaves_the_old_plan(monkeypatch):
+    local = engine(EXISTENTIAL)
+    local.apply({"i": numbers(20), "n": numbers(20)})
+    before = local.program, local.explain("o")
+    with local.prepare({"i": numbers(300)}, "normalize"):
+        assert local.count("o") == 300
+    assert (local.program, local.explain("o")) == before
+    with pytest.raises(ChangeError):
+        local.apply({"i": numbers(300)})
+    assert (local.program, local.explain("o")) == before
+
+    append, calls = State.append, []
+
+    def failing(state, run):
+        append(state, run)
+        calls.append(state)
+        if len(calls) == 3:
+            raise Failure
+
+    monkeypatch.setattr(State, "append", failing)
+    with pytest.raises(Failure):
+        local.apply({"i": numbers(300)}, "normalize")
+    monkeypatch.undo()
+    assert (local.program, local.explain("o")) == before
+    assert local.count("o") == 20
+    assert local.apply({"i": numbers(300)}, "normalize").changes["o"].num_rows == 280
