@@ -68,12 +68,14 @@ class Table:
 class View:
     """A relation that a definition derives. A hidden one is there for other definitions: nobody reads it.
 
-    `text` is what defines it, as it was written, and `place` where.
+    On `demand` only those of its rows are derived that others ask for: always, never, or where it pays (None). `text`
+    is what defines it, as it was written, and `place` where.
     """
 
     name: str
     type: ZSetType
     is_hidden: bool = False
+    demand: bool | None = field(default=None, kw_only=True)
     text: str = field(default="", compare=False)
     place: str = field(default="", compare=False)
 

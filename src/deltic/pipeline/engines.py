@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
+from deltic.calculus.planning.magic import Hints, Pushed, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
 from deltic.engine.protocol import Engine
@@ -60,6 +61,14 @@ class Maintenance:
                         f"{name} is to have the strategy {strategy!r} and {other} {self.chosen[other]!r}, "
                         "but each depends on the other: choose one strategy for both"
                     )
+
+
+def asked(catalog: Catalog, rewrites: Rewrites) -> tuple[Circuit, tuple[Pushed, ...]]:
+    """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
+    if not rewrites.demand:
+        return catalog.circuit, ()
+    always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
+    return push_demand(catalog.circuit, Hints(always, never))
 
 
 def new_engine(

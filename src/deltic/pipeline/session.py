@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning import ALL, Rewrites
+from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog, Difference, Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.operators import Feedback
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.prepared import Prepared
@@ -17,7 +20,7 @@ from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.resources import Resources
 from deltic.errors import CatalogError, DelticError
 from deltic.pipeline.definitions import Definitions, view_definition
-from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, new_engine
+from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.spark import check_session
@@ -90,6 +93,7 @@ class Pipeline:
         self._resources = Resources.of(threads, spill, memory)
         self._rewrites = rewrites
         self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance, self._resources, rewrites)
+        self._pushed: tuple[Pushed, ...] = ()
         self._transaction: Transaction | None = None
 
     def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
@@ -178,7 +182,11 @@ class Pipeline:
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.
         """
         self._check_view(name)
-        return self._engine.explain(name, full)
+        told = self._engine.explain(name, full)
+        inside = operators_inside(self.catalog.circuit.part(name))
+        below = {operator.name for operator in inside if isinstance(operator, Feedback)}
+        lines = [f"  {pushed}" for pushed in self._pushed if pushed.relation in below]
+        return "\n".join([told, "", "derived on demand:", *lines]) if lines else told
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
@@ -242,15 +250,14 @@ class Pipeline:
         self._refuse_inside_transaction("definitions are changed before or after it")
         difference = Difference.between(self.catalog, definitions.catalog)
         result = EpochResult()
+        circuit, pushed = asked(definitions.catalog, self._rewrites)
         if self._has_begun:
             self._maintenance.check(definitions.catalog)
             self._refuse_lost_rows(definitions.catalog, difference)
-            result = self._engine.extend(definitions.catalog.circuit)
+            result = self._engine.extend(circuit)
         else:
-            self._engine = new_engine(
-                self._engine_name, definitions.catalog.circuit, self._maintenance, self._resources, self._rewrites
-            )
-        self._definitions = definitions
+            self._engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
+        self._definitions, self._pushed = definitions, pushed
         return Evolution(difference, self.views, result, self.spark)
 
     def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:

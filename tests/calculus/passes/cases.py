@@ -13,6 +13,25 @@ CASES = {
         %2 = negate (%1) : zset{AB}
         %3 = map [a] (%0) : zset{{a: int64}}
         %4 = sink v (%0) : set{AB}""",
+    "drop_unread in a recursion": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{AB}
+        %2 = fixpoint (%1, %0) : <a: set{AB}, b: set{AB}, c: set{AB}>
+          body {{
+            %0 = import 0 : set{AB}^1
+            %1 = import 1 : set{AB}^1
+            %2 = feedback a : set{AB}^1
+            %3 = feedback b : set{AB}^1
+            %4 = plus (%1, %3) : zset{AB}^1
+            %5 = distinct (%4) : set{AB}^1
+            %6 = plus (%0, %2) : zset{AB}^1
+            %7 = distinct (%6) : set{AB}^1
+            %8 = sink a (%5) : set{AB}^1
+            %9 = sink b (%2) : set{AB}^1
+            %10 = sink c (%7) : set{AB}^1
+          }}
+        %3 = component b (%2) : set{AB}
+        %4 = sink v (%3) : set{AB}""",
     "cancel_negations": f"""
         %0 = source s : zset{AB}
         %1 = source t : zset{AB}

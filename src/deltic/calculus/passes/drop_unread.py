@@ -1,14 +1,71 @@
-"""Nodes that no sink depends on are not computed."""
+"""Nodes that no sink depends on are not computed, nor are relations of a recursion that nothing needed reads."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 
 from deltic.calculus.inside import inside
 from deltic.calculus.passes.rewriting import without_unread
-from deltic.circuit.graph import Circuit
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder
 
 
 def drop_unread(circuit: Circuit) -> Circuit:
     """The circuit without the nodes, in bodies too, that no sink depends on; tables stay, read or not."""
-    return without_unread(inside(circuit, lambda operator: replace(operator, body=without_unread(operator.body))))
+    return _read(inside(circuit, lambda operator: replace(operator, body=_read(operator.body))))
+
+
+def _read(circuit: Circuit) -> Circuit:
+    """The nodes of a circuit that are read, and the relations of its own fixpoints that are."""
+    before = None
+    while before != circuit:
+        before, circuit = circuit, without_unread(_trimmed(without_unread(circuit)))
+    return circuit
+
+
+def _trimmed(circuit: Circuit) -> Circuit:
+    """The circuit with fixpoints of the relations that are read, over the inputs that these need."""
+    read = defaultdict[int, set[str]](set)
+    for node in circuit.nodes:
+        if isinstance(node.operator, ops.Component):
+            read[node.inputs[0]].add(node.operator.name)
+    builder = CircuitBuilder(circuit.depth)
+    numbers: list[int] = []
+    for number, node in enumerate(circuit.nodes):
+        operator, inputs = node.operator, [numbers[i] for i in node.inputs]
+        if isinstance(operator, ops.Fixpoint) and read[number]:
+            body = _members(operator.body, read[number])
+            used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)})
+            operator, inputs = ops.Fixpoint(_renumbered(body, used)), [inputs[i] for i in used]
+        numbers.append(builder.add(operator, *inputs))
+    return builder.build()
+
+
+def _members(body: Circuit, read: Collection[str]) -> Circuit:
+    """The body with the relations that are read, and those that they depend on."""
+    needed, reached = set(read), set[int]()
+    while True:
+        reached = body.ancestors([body.sinks[name] for name in needed])
+        feedbacks = (body.nodes[n].operator for n in reached)
+        if (more := {op.name for op in feedbacks if isinstance(op, ops.Feedback)}) <= needed:
+            break
+        needed |= more
+    builder, numbers = CircuitBuilder(body.depth), dict[int, int]()
+    for number, node in enumerate(body.nodes):
+        if number in reached or (isinstance(node.operator, ops.Sink) and node.operator.name in needed):
+            numbers[number] = builder.add(node.operator, *(numbers[i] for i in node.inputs))
+    return builder.build()
+
+
+def _renumbered(body: Circuit, used: list[int]) -> Circuit:
+    """The body, whose imports are of these inputs alone."""
+    places = {index: place for place, index in enumerate(used)}
+    builder, numbers = CircuitBuilder(body.depth), list[int]()
+    for node in body.nodes:
+        operator = node.operator
+        if isinstance(operator, ops.Import):
+            operator = replace(operator, index=places[operator.index])
+        numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
+    return builder.build()

@@ -14,7 +14,7 @@ class Rewrites:
     share: bool = True
     """What several views compute is kept once."""
     demand: bool = True
-    """What a query binds goes into the recursion that it reads."""
+    """Of a recursion is derived what is asked of it."""
 
 
 ALL = Rewrites()

@@ -81,7 +81,8 @@ def _relations(
             is_table=name in inputs or name not in heads,
             is_derived=name in heads,
             span=spans[name],
-            is_hidden=name in hints.hidden,
+            is_hidden=name in hints.hidden or name in hints.magic,
+            demand=True if name in hints.magic else False if name in hints.no_magic else None,
         )
         for name, signature in signatures.items()
         if None not in signature.types

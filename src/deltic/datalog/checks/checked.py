@@ -25,6 +25,8 @@ class Relation:
     is_derived: bool
     span: Span
     is_hidden: bool = False
+    demand: bool | None = None
+    """Whether only those rows are derived that other rules ask for: as declared, None where nothing was."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def hints_of(
     _check_unread(directives, magic.keys() - inlined, "`magic`: of it is computed what other rules ask for", findings)
     for declaration in inlined.values():
         _check_inlined(declaration, derived, findings)
-    for name in magic.keys() - derived:
+    for name in (name for name in magic if name not in derived):
         findings.append(magic[name].error(f"`{name}` is a table, and only what rules derive is computed on demand"))
     if EVERY in pragmas["magic-transform"]:
         written = {d.relation for d in directives if d.kind in (*_WRITTEN, "input")}
@@ -49,7 +49,8 @@ def hints_of(
         magic = {**dict.fromkeys(names, pragmas["magic-transform"][EVERY]), **magic}
     without = magic.keys() & derived if EVERY in no_magic else no_magic
     magic = {name: span for name, span in magic.items() if name not in without}
-    return Hints(inlined, pragmas["hidden"], magic, frozenset(no_magic))
+    every = derived if EVERY in no_magic else ()
+    return Hints(inlined, pragmas["hidden"], magic, frozenset(no_magic).union(every))
 
 
 def _spans(directives: Sequence[Directive], kind: str) -> dict[str, Span]:

@@ -26,7 +26,7 @@ def check_roles(relations: Mapping[str, Relation], directives: Sequence[Directiv
         if directive.kind == "hidden" and relation.is_table:
             message = f"`{relation.name}` is a table, and only what rules derive can be hidden"
             findings.append(directive.span.error(message, "remove the pragma"))
-        elif directive.kind in ("output", "printsize"):
+        elif directive.kind in ("output", "printsize") and not relation.demand:
             message = f"`{relation.name}` is hidden, so that nobody reads it"
             findings.append(directive.span.error(message, f'remove this or `.pragma "hidden" "{relation.name}"`'))
     for relation in relations.values():

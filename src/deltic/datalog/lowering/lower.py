@@ -64,7 +64,8 @@ class _Lowering:
 
     def _view(self, relation: Relation) -> View:
         text = "\n".join(dict.fromkeys(self._texts[relation.name]))
-        return View(relation.name, self._types[relation.name], relation.is_hidden, text, relation.span.place)
+        type_, place = self._types[relation.name], relation.span.place
+        return View(relation.name, type_, relation.is_hidden, text, place, demand=relation.demand)
 
     def _lower_recursive(self, stratum: Sequence[Relation], scope: Outside) -> None:
         """Mutually recursive relations: a fixpoint whose body derives each once from the last of all."""

@@ -1,0 +1,209 @@
+"""What is known of the rows of a node that somebody wants: relations over some of its columns, and how they come down.
+
+A *factor* is a relation over some columns of the rows that are wanted; a row must agree with one of its rows. Factors
+of one node are about different columns, so that a row must agree with all of them. They are passed sideways: of a
+join, what is wanted of one input are the factors of the join, joined with the other inputs that connect them with
+columns of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, columns_of, infer
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Column, Schema
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Some columns of a node, each with the name that it has where the factor is used."""
+
+    node: int
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its columns."""
+        return frozenset(name for _, name in self.pairs)
+
+    def renamed(self, names: Mapping[str, str]) -> Factor:
+        """The factor with other names for its columns, without those that have none; of two with one it keeps one."""
+        pairs = {names[name]: old for old, name in reversed(self.pairs) if name in names}
+        return Factor(self.node, tuple((old, name) for name, old in sorted(pairs.items())))
+
+    def part(self, names: Collection[str]) -> Factor:
+        """The factor with those of its columns that have these names."""
+        return Factor(self.node, tuple(pair for pair in self.pairs if pair[1] in names))
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A node that may tell something of the rows of others: their values are among its own."""
+
+    node: int
+    names: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A filter, or an antijoin with a node, that wanted rows pass."""
+
+    operator: ops.Operator
+    inputs: tuple[int, ...]
+    names: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of the rows of a node that are wanted; nothing, when all are."""
+
+    factors: tuple[Factor, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def renamed(self, names: Mapping[str, str]) -> Context:
+        """What is known of rows with other names for their columns."""
+        factors = (factor.renamed(names) for factor in self.factors)
+        return Context(tuple(factor for factor in factors if factor.pairs))
+
+    def part(self, names: Collection[str]) -> Context:
+        """What is known of some columns."""
+        return self.renamed({name: name for name in names})
+
+    def where(self, predicate: exp.Expression, schema: Schema, unit: int, builder: CircuitBuilder) -> Context:
+        """With what a filter tells: columns that are constants, and columns that equal others.
+
+        `unit` is a node with one row of no columns.
+        """
+        factors = self.factors
+        for equation in _conjuncts(predicate):
+            bound = {name for factor in factors for name in factor.names}
+            if (found := _constant(equation, schema)) and found[0].name not in bound:
+                node = builder.add(ops.Map((found[0],), (found[1],)), unit)
+                factors = (*factors, Factor(node, ((found[0].name, found[0].name),)))
+            else:
+                factors = tuple(_with_equal(factor, equation, schema, bound) for factor in factors)
+        condition = Condition(ops.Filter(predicate), (), frozenset(columns_of(predicate)))
+        return Context(factors, (*self.conditions, condition))
+
+    def without(self, right: int, names: Collection[str]) -> Context:
+        """With an antijoin with a node."""
+        return replace(self, conditions=(*self.conditions, Condition(ops.Antijoin(), (right,), frozenset(names))))
+
+
+def sideways(
+    builder: CircuitBuilder, context: Context, atoms: Sequence[Atom], wanted: frozenset[str], begins: bool
+) -> Context:
+    """What is known of an input with the columns `wanted` of a join of which `context` is known.
+
+    `atoms` are other inputs. Those that nothing connects with the context tell something only where demand `begins`.
+    """
+    groups = [group for group in _groups(context.factors, atoms) if begins or group.factors]
+    found: list[Factor] = []
+    for group in groups:
+        for part in _groups(*_pruned(group, wanted, begins)):
+            if part.names & wanted and (begins or part.factors):
+                found.append(part.factor(builder, context.conditions).part(wanted))
+    return Context(tuple(found))
+
+
+def node_of(builder: CircuitBuilder, factor: Factor, columns: Sequence[Column] | None = None) -> int:
+    """The node of a factor, with these columns, or those that it has."""
+    schema = builder.type_of(factor.node).schema
+    sources = {name: old for old, name in factor.pairs}
+    kept = columns or [replace(schema.columns[schema.index(old)], name=name) for old, name in factor.pairs]
+    if tuple(kept) == schema.columns and all(sources[c.name] == c.name for c in kept):
+        return factor.node
+    return builder.add(ops.Map.of_defined(kept, [column(sources[c.name]) for c in kept], schema), factor.node)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Factors and atoms that columns connect with each other."""
+
+    factors: tuple[Factor, ...]
+    atoms: tuple[Atom, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return _names(self.factors, self.atoms)
+
+    def factor(self, builder: CircuitBuilder, conditions: Sequence[Condition]) -> Factor:
+        """All of it as one factor, with the conditions that it can decide."""
+        decided = [c for c in conditions if c.names <= self.names]
+        if len(self.factors) == 1 and not self.atoms and not decided:
+            return self.factors[0]
+        nodes = [*(node_of(builder, factor) for factor in self.factors), *(atom.node for atom in self.atoms)]
+        node = builder.add(ops.Join(), *nodes) if len(nodes) > 1 else nodes[0]
+        for condition in decided:
+            node = builder.add(condition.operator, node, *condition.inputs)
+        return Factor(node, tuple((name, name) for name in sorted(self.names)))
+
+
+def _groups(factors: Sequence[Factor], atoms: Sequence[Atom]) -> list[_Group]:
+    """The parts that no column connects with each other."""
+    groups: list[_Group] = []
+    for own in (*(_Group((factor,), ()) for factor in factors), *(_Group((), (atom,)) for atom in atoms)):
+        met = [group for group in groups if group.names & own.names]
+        groups = [group for group in groups if group not in met]
+        merged = [*met, own]
+        groups.append(_Group(tuple(f for g in merged for f in g.factors), tuple(a for g in merged for a in g.atoms)))
+    return groups
+
+
+def _pruned(group: _Group, wanted: frozenset[str], begins: bool) -> tuple[tuple[Factor, ...], tuple[Atom, ...]]:
+    """The group without atoms that tell nothing of the wanted columns: only such that narrow others stay."""
+    atoms = list(group.atoms)
+    for atom in reversed(group.atoms):
+        rest = [other for other in atoms if other is not atom]
+        told = _told(group.factors, rest, wanted, begins)
+        if told == _told(group.factors, atoms, wanted, begins) and not atom.names <= _names(group.factors, rest):
+            atoms = rest
+    return group.factors, tuple(atoms)
+
+
+def _told(factors: Sequence[Factor], atoms: Sequence[Atom], wanted: frozenset[str], begins: bool) -> frozenset[str]:
+    """The wanted columns of which factors and atoms tell something."""
+    groups = (group for group in _groups(factors, atoms) if begins or group.factors)
+    return frozenset().union(*(group.names & wanted for group in groups))
+
+
+def _names(factors: Sequence[Factor], atoms: Sequence[Atom]) -> frozenset[str]:
+    return frozenset().union(*(factor.names for factor in factors), *(atom.names for atom in atoms))
+
+
+def _conjuncts(predicate: exp.Expr) -> Iterator[exp.Expression]:
+    if isinstance(predicate, exp.And):
+        yield from _conjuncts(predicate.left)
+        yield from _conjuncts(predicate.right)
+    elif isinstance(bare := predicate.unnest(), exp.Expression):
+        yield bare
+
+
+def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Expression] | None:
+    """The column that an equation makes a constant, with its value; no float, of which equal ones may differ."""
+    if not isinstance(equation, exp.EQ):
+        return None
+    for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
+        if isinstance(side, exp.Column) and isinstance(other, exp.Expression) and not columns_of(other):
+            found, own = infer(other, {}), schema.columns[schema.index(side.name)]
+            if found.type is own.type and not found.nullable and not own.type.is_float:
+                return Column(own.name, own.type), other.copy()
+    return None
+
+
+def _with_equal(factor: Factor, equation: exp.Expression, schema: Schema, bound: Collection[str]) -> Factor:
+    """The factor with a column more where an equation says that it is equal to one that it has."""
+    if not isinstance(equation, exp.EQ):
+        return factor
+    for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
+        if isinstance(side, exp.Column) and isinstance(other, exp.Column) and side.name in factor.names:
+            one, two = (schema.columns[schema.index(c.name)].type for c in (side, other))
+            if other.name not in bound and one is two and not one.is_float:
+                source = next(old for old, name in factor.pairs if name == side.name)
+                return Factor(factor.node, (*factor.pairs, (source, other.name)))
+    return factor
