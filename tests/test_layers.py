@@ -19,7 +19,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-_CIRCUIT = {"errors", "discovery", "without_pandas", "algebra", "circuit"}
+_CIRCUIT = {"errors", "discovery", "without_pandas", "caches", "algebra", "circuit"}
 _CALCULUS = _CIRCUIT | {"calculus"}
 _PROGRAM = _CALCULUS | {"program"}
 _ENGINE = _PROGRAM | {"engine"}
@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "discovery": set(),
     "without_pandas": set(),
+    "caches": set(),
     "algebra": {"algebra"},
     "circuit": _CIRCUIT,
     "calculus": _CALCULUS,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from hashlib import sha256
 from importlib import resources
 
+import lark
 from lark import Lark, UnexpectedInput
 
+from deltic import caches
 from deltic.datalog.souffle.build import build_items
 from deltic.datalog.souffle.context import Context, Parsed
 from deltic.datalog.souffle.depth import DEEPEST, too_deep
@@ -62,4 +66,8 @@ def _parse_whole(source: Source) -> Parsed:
 @cache
 def _grammar() -> Lark:
     grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    name = f"souffle-{sha256(f'{grammar} {lark.__version__} {sys.version}'.encode()).hexdigest()[:16]}"
+    tables = str(caches.directory() / name)
+    return Lark(
+        grammar, start="program", parser="lalr", propagate_positions=True, maybe_placeholders=False, cache=tables
+    )

@@ -1,1 +1,1 @@
-"""Compiled kernels: functions over arrays that numba compiles once on a machine, nothing of them specific to a program."""
+"""Kernels: functions over arrays that numba compiles once on a machine, nothing of them specific to a program."""

@@ -14,7 +14,6 @@ import pickle
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from ctypes import PYFUNCTYPE, c_char_p, c_int, c_void_p, py_object
 from functools import cache
@@ -29,6 +28,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from deltic import caches
 from deltic.engine.local.kernels.declaring import MachineCode
 
 _LOG = logging.getLogger("deltic")
@@ -91,15 +91,14 @@ def _greet() -> None:
 def file_of(name: str) -> Path:
     """Where the machine code of a kernel is that fits this process.
 
-    Below DELTIC_CACHE_DIR, or the user's directory for caches; its name stands for the sources of the kernel, those of
-    the compiler, the interpreter and the processor.
+    Its name stands for the sources of the kernel, those of the compiler, the interpreter and the processor.
     """
     host = f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
     digest = sha256("\n".join([host, sys.version, np.__version__, llvmlite.__version__]).encode())
     digest.update((_numba() / "_version.py").read_bytes())
     for module in ("compiling", "intrinsics", *sorted(_modules_of(name.partition(".")[0]))):
         digest.update(_source(module))
-    return _caches() / f"{name}-{digest.hexdigest()[:16]}"
+    return caches.directory() / f"{name}-{digest.hexdigest()[:16]}"
 
 
 def _modules_of(module: str) -> set[str]:
@@ -115,21 +114,6 @@ def _modules_of(module: str) -> set[str]:
 @cache
 def _source(module: str) -> bytes:
     return (_SOURCES / f"{module}.py").read_bytes()
-
-
-def _caches() -> Path:
-    """The directory for caches, the first that can be written, and by nobody else."""
-    chosen = os.environ.get("DELTIC_CACHE_DIR")
-    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    places = [Path(chosen)] if chosen else [Path(user, "deltic"), Path(tempfile.gettempdir(), f"deltic-{os.getuid()}")]
-    for place in places:
-        try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(place, os.W_OK) and place.stat().st_uid == os.getuid():
-            return place
-    raise OSError(f"no directory for compiled kernels can be written: {', '.join(map(str, places))}")
 
 
 @cache
