@@ -11,7 +11,6 @@ from deltic.catalog.definitions import check_columns, check_name
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Sink
-from deltic.circuit.reading.parser import parse_circuit
 from deltic.circuit.types import ZSetType
 from deltic.datalog import CheckedProgram, Program, check, define
 from deltic.datalog.edits import defined, replacing, without
@@ -76,7 +75,12 @@ def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definit
     Raises ProgramError where the text cannot be read, CatalogError where the circuit is not that of a view.
     """
     check_name(name)
-    circuit = parse_circuit(given, f"<{name}>") if isinstance(given, str) else given
+    if isinstance(given, str):
+        from deltic.circuit.reading.parser import parse_circuit
+
+        circuit = parse_circuit(given, f"<{name}>")
+    else:
+        circuit = given
     sinks = list(circuit.sinks)
     if name not in sinks and len(sinks) != 1:
         found = f"the sinks {', '.join(sinks)}" if sinks else "no sink"
