@@ -151,7 +151,8 @@ class _Elimination:
     def _seems_to_pay(self, conjunction: Conjunction, part: _Part, as_set: bool) -> bool:
         """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow joins of longer ones.
 
-        A join has no row twice where what is kept of one of its atoms tells the rest of that atom.
+        A join has no row twice where what is kept of one of its atoms tells the rest of that atom, and one of unknown
+        atoms alone may be far larger than what a table leaves of it.
         """
         if not as_set or not self.is_large:
             return False
@@ -160,6 +161,8 @@ class _Elimination:
         repeats = [self._repeats(atom, part.kept) for atom in part.inside.atoms]
         if len(repeats) > 1:
             again = all(n is None or n >= self.costs.repeats for n in repeats)
+            if all(n is None for n in repeats) and any(self.work.size(atom) for atom in part.rest.atoms):
+                return False
             return again and len(part.kept) <= self.costs.columns and bool(part.rest.atoms)
         size = self.work.size(part.inside.atoms[0])
         return size is not None and size.rows >= self.costs.least and (repeats[0] or 0) >= self.costs.fan_out
@@ -177,7 +180,7 @@ class _Elimination:
         if joined is None:
             return None
         size, inside = joined
-        kept = self.work.sizes.projected(size, part.kept)
+        kept = self.work.set_of(part.inside, size, part.kept)
         rest = self.work.of(part.rest, kept)
         return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
 
@@ -238,7 +241,7 @@ def _connected(conjunction: Conjunction, variable: str) -> set[str]:
 
 
 def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> _Part | None:
-    """The least part that has these variables for itself; None when it is all, or keeps all that it has."""
+    """The least part that has these variables for itself, with the atoms that only restrict it; None when it is all."""
     if gone & live:
         return None
     inside: set[Atom] = set()
@@ -249,6 +252,7 @@ def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> _Part | N
         if not missing:
             break
         inside.add(next(atom for atom in conjunction.atoms if missing & set(atom.variables)))
+    inside |= {atom for atom in conjunction.atoms if atom.variables and set(atom.variables) <= bound}
     atoms = tuple(atom for atom in conjunction.atoms if atom in inside)
     if len(atoms) == len(conjunction.atoms):
         return None

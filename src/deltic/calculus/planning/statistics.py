@@ -22,6 +22,8 @@ from deltic.circuit.operators.semijoin import Semijoin
 
 # A column of a relation: its name and the column's place.
 Origin = tuple[str, int]
+# A table with the variables of some of its columns.
+Table = tuple[str, Mapping[str, int]]
 # What a condition of which nothing is known leaves of the rows.
 _SELECTED = 1 / 3
 
@@ -37,6 +39,12 @@ class Statistics(Protocol):
 
     def meeting(self, one: Origin, other: Origin) -> float:
         """How many pairs of rows have equal values in these columns."""
+
+    def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
+        """How many different rows of these variables the join of tables has, by a sample of about `rows` expected ones.
+
+        None where no sample tells.
+        """
 
 
 @dataclass(frozen=True)

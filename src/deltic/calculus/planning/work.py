@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
 from deltic.calculus.planning.conjunction import Atom, Conjunction
 from deltic.calculus.planning.decision import Costs
-from deltic.calculus.planning.statistics import Size, Sizes, filtered
+from deltic.calculus.planning.statistics import Size, Sizes, Table, filtered
 from deltic.circuit.expressions import columns_of
 from deltic.circuit.graph import Circuit
 
@@ -48,6 +48,26 @@ class Work:
             size = _kept(size, [f for f in filters if _concerns(f, size)])
             filters = [f for f in filters if not _concerns(f, size)]
         return size, work + self.costs.derived * size.rows
+
+    def set_of(self, conjunction: Conjunction, size: Size, kept: Sequence[str]) -> Size:
+        """The size of the set of some variables of a conjunction that has this size."""
+        estimate = self.sizes.projected(size, kept)
+        tables = [found for atom in conjunction.atoms if (found := self._table(atom)) is not None]
+        whole = len(tables) == len(conjunction.atoms) > 1 and not conjunction.filters
+        if not whole or not kept or size.rows < self.costs.least:
+            return estimate
+        rows = self.sizes.statistics.sampled(tables, kept, size.rows)
+        return estimate if rows is None else estimate.of_rows(min(size.rows, rows))
+
+    def _table(self, atom: Atom) -> Table | None:
+        """The table that an atom reads whole."""
+        size = self.size(atom)
+        if size is None or len(size.origins) < len(atom.variables):
+            return None
+        relation = next((relation for relation, _ in size.origins.values()), "")
+        columns = {v: column for v, (name, column) in size.origins.items() if name == relation}
+        whole = len(columns) == len(atom.variables) and size.rows == self.sizes.statistics.rows(relation)
+        return (relation, columns) if whole else None
 
 
 def _concerns(predicate: exp.Expression, size: Size) -> bool:

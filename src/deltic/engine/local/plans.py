@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, planned
-from deltic.calculus.planning.statistics import Origin
+from deltic.calculus.planning.statistics import Origin, Table
 from deltic.circuit.graph import Circuit
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.storage.state import State
@@ -19,6 +19,8 @@ Counts = npt.NDArray[np.int64]
 # The columns of a table by its name, NULL as some value.
 Columns = Callable[[str], Sequence[Values]]
 
+# Rows of a sampled join, and how many times as many it may have at most.
+_SAMPLE, _MOST = 1 << 17, 16
 _NOTHING = Circuit(())
 PLAN = "hidden relations that the plan keeps, as tables are large (off: rewrites without `eliminate` or `share`)"
 
@@ -115,16 +117,35 @@ class Measured:
             self.numbers[key] = float(counts[at].astype(np.float64) @ other_counts[other_at].astype(np.float64))
         return self.numbers[key]
 
+    def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
+        """How many different rows of these variables the join of tables has; None where the sample grows too large."""
+        key = (tuple((name, *sorted(columns.items())) for name, columns in tables), tuple(kept))
+        if key not in self.numbers:
+            self.numbers[key] = self._sampled(list(tables), kept, max(1, int(rows) // _SAMPLE))
+        return None if self.numbers[key] < 0 else self.numbers[key]
+
+    def _sampled(self, tables: list[Table], kept: Sequence[str], part: int) -> float:
+        """The join of the rows with every so-manieth value of the first variable that is kept; -1 for none."""
+        start = next(table for table in tables if kept[0] in table[1])
+        found = {v: self._table(start[0])[column] for v, column in start[1].items()}
+        chosen = _mixed([found[kept[0]]]) % np.uint64(part) == 0
+        found = {v: values[chosen] for v, values in found.items()}
+        tables.remove(start)
+        while tables:
+            near = next((table for table in tables if found.keys() & table[1].keys()), None)
+            joined = None if near is None else _joined(found, {v: self._table(near[0])[c] for v, c in near[1].items()})
+            if near is None or joined is None:
+                return -1.0
+            found = joined
+            tables.remove(near)
+        return float(part * len(np.unique(_mixed([found[v] for v in kept]))))
+
     def _distinct(self, relation: str, columns: Sequence[int]) -> float:
         if not columns:
             return float(min(1, self.sizes[relation]))
         if len(columns) == 1:
             return float(len(self._degree((relation, columns[0]))[0]))
-        mixed = np.zeros(self.sizes[relation] and len(self._table(relation)[0]), np.uint64)
-        for index in columns:
-            mixed = (mixed ^ self._table(relation)[index].view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> np.uint64(29)
-        return float(len(np.unique(mixed)))
+        return float(len(np.unique(_mixed([self._table(relation)[index] for index in columns]))))
 
     def _degree(self, origin: Origin) -> tuple[Values, Counts]:
         """The values of a column in ascending order, and how often each is there."""
@@ -136,6 +157,34 @@ class Measured:
         if relation not in self._held:
             self._held[relation] = self._columns(relation)
         return self._held[relation]
+
+
+def _joined(a: Mapping[str, Values], b: Mapping[str, Values]) -> dict[str, Values] | None:
+    """The rows of a join; None where they are many more than a sample."""
+    first, *others = [name for name in b if name in a]
+    order = np.argsort(b[first], kind="stable")
+    values = b[first][order]
+    starts, ends = (np.searchsorted(values, a[first], side) for side in ("left", "right"))
+    counts = ends - starts
+    if counts.sum() > _MOST * _SAMPLE:
+        return None
+    rows = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    matches = order[starts[rows] + within]
+    equal = np.ones(len(rows), np.bool_)
+    for name in others:
+        equal &= a[name][rows] == b[name][matches]
+    rows, matches = rows[equal], matches[equal]
+    return {**{v: column[matches] for v, column in b.items()}, **{v: column[rows] for v, column in a.items()}}
+
+
+def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
+    """A hash of each row."""
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for values in columns:
+        mixed = (mixed ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def plain_values(values: Values, nulls: npt.NDArray[np.bool_] | None) -> Values:
