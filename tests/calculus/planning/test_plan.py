@@ -20,7 +20,7 @@ from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.types import ZSetType
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
 
-EAGER = Costs(least=float("-inf"), ratio=float("inf"), fan_out=0.0, repeats=0.0, columns=9, large=0.0)
+EAGER = Costs(least=float("-inf"), ratio=float("inf"), fan_out=0.0, columns=9, large=0.0)
 
 
 class Beliefs:

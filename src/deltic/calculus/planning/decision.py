@@ -26,7 +26,7 @@ class Costs:
 
     least: float = 20_000.0
     """Rows below which nothing is worth a relation of its own."""
-    ratio: float = 0.6
+    ratio: float = 0.4
     """What may be left of the work, at most."""
     derived: float = 3.0
     """The work for a derivation, which is sorted and counted, in visited rows."""
@@ -36,8 +36,6 @@ class Costs:
     """Rows of the largest table from which on a relation is kept whose size cannot be estimated."""
     fan_out: float = 4.0
     """Rows for each value from which on the set of the values is kept, where what reads it cannot be estimated."""
-    repeats: float = 1.25
-    """Rows of an atom for each row of what a join keeps of it, at least, where the join's size cannot be estimated."""
     columns: int = 2
     """Columns of a join that is kept, at most, where its size cannot be estimated."""
 

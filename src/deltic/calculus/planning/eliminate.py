@@ -151,28 +151,18 @@ class _Elimination:
     def _seems_to_pay(self, conjunction: Conjunction, part: _Part, as_set: bool) -> bool:
         """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow joins of longer ones.
 
-        A join has no row twice where what is kept of one of its atoms tells the rest of that atom, and one of unknown
-        atoms alone may be far larger than what a table leaves of it.
+        Joins only where all atoms are of unknown size: what a table restricts is often larger without it.
         """
         if not as_set or not self.is_large:
             return False
         if not part.kept:
             return True
-        repeats = [self._repeats(atom, part.kept) for atom in part.inside.atoms]
-        if len(repeats) > 1:
-            again = all(n is None or n >= self.costs.repeats for n in repeats)
-            if all(n is None for n in repeats) and any(self.work.size(atom) for atom in part.rest.atoms):
-                return False
-            return again and len(part.kept) <= self.costs.columns and bool(part.rest.atoms)
-        size = self.work.size(part.inside.atoms[0])
-        return size is not None and size.rows >= self.costs.least and (repeats[0] or 0) >= self.costs.fan_out
-
-    def _repeats(self, atom: Atom, kept: Sequence[str]) -> float | None:
-        """How often each row of the kept variables of an atom is in it, on average."""
-        size = self.work.size(atom)
-        if size is None:
-            return None
-        return size.rows / max(1.0, self.work.sizes.projected(size, [v for v in atom.variables if v in kept]).rows)
+        if len(part.inside.atoms) == 1:
+            size = self.work.size(part.inside.atoms[0])
+            least = self.costs.fan_out * self.work.sizes.projected(size, part.kept).rows if size else 0.0
+            return size is not None and size.rows >= max(least, self.costs.least)
+        known = any(self.work.size(atom) for atom in (*part.inside.atoms, *part.rest.atoms))
+        return not known and len(part.kept) <= self.costs.columns and bool(part.rest.atoms)
 
     def _work_with(self, part: _Part) -> float | None:
         """The work when the part is a relation of its own: for it, to keep it, and for the rest."""

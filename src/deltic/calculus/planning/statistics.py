@@ -121,9 +121,9 @@ class Sizes:
         return Size(rows, distinct, {**b.origins, **a.origins}).of_rows(rows)
 
     def projected(self, size: Size, columns: Sequence[str]) -> Size:
-        """The size of the set of these columns."""
+        """The size of the set of these columns, whose values are no longer as frequent as they were."""
         origins = [size.origins.get(name) for name in columns]
-        kept = size.renamed({name: name for name in columns})
+        kept = replace(size.renamed({name: name for name in columns}), origins={})
         relations = {origin[0] for origin in origins if origin}
         (relation,) = relations if len(relations) == 1 and all(origins) else ("",)
         if relation and size.rows == self.statistics.rows(relation):
