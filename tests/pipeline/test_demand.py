@@ -60,7 +60,7 @@ def test_more_is_asked_for_later():
 @pytest.mark.parametrize(
     ("hint", "demanded"),
     [
-        ('\n.pragma "hidden" "path"', True),
+        ('\n.pragma "hidden" "path"', False),
         ('no_magic\n.pragma "hidden" "path"', False),
         ('\n.pragma "magic-transform" "path"', True),
         ('\n.pragma "magic-transform" "*"\n.output q', True),
@@ -81,3 +81,17 @@ def test_it_can_be_turned_off():
         change.insert("e", EDGES)
     assert rows(pipeline, "q") == [(2,), (3,)]
     assert "only rows" not in pipeline.explain("q")
+
+
+def test_inlined_relations_are_not_read_and_can_be_dropped():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(".decl e(x: number)\n.decl small(x: number) inline\nsmall(x) :- x < 3.")
+    pipeline.datalog(".decl q(x: number)\nq(x) :- e(x), small(x).")
+    with pytest.raises(DelticError, match=r"small.*it is inlined"):
+        pipeline["small"]
+    with pytest.raises(DelticError, match="there is no relation `small`"):
+        pipeline.drop("small")
+    pipeline.drop("q")
+    pipeline.drop("small")
+    with pytest.raises(DelticError, match="there is no relation `small`"):
+        pipeline.datalog(".decl q(x: number)\nq(x) :- e(x), small(x).")

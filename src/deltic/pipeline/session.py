@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _HIDDEN = "it is hidden, there for other views alone"
+_INLINED = "it is inlined: its rules stand in those of others"
 
 
 class Pipeline:
@@ -140,7 +141,7 @@ class Pipeline:
     def drop(self, *names: str) -> Evolution:
         """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
         for name in names:
-            find(name, "view or table", self.catalog.relations)
+            find(name, "view or table", {**self.catalog.relations, **dict.fromkeys(self.checked.inlined)})
         return self._evolve(self._definitions.dropping(names))
 
     def transaction(self, conflicts: Conflicts | None = None) -> Transaction:
@@ -222,11 +223,15 @@ class Pipeline:
 
     def _readable(self, name: str) -> Schema:
         """The columns of a view or table; raises DelticError when there is none, or it is hidden."""
-        return find(name, "view or table", self._schemas, dict.fromkeys(self.catalog.views, _HIDDEN))
+        return find(name, "view or table", self._schemas, self._unreadable)
+
+    @property
+    def _unreadable(self) -> dict[str, str]:
+        """Why relations that are there cannot be read."""
+        return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
 
     def _check_view(self, name: str) -> None:
-        hidden = dict.fromkeys(self.catalog.views, _HIDDEN)
-        find(name, "view", self.views, {**hidden, **dict.fromkeys(self.tables, "it is a table")})
+        find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, "it is a table")})
 
     def _engine_with(self, name: str) -> Engine:
         """The engine, to read a relation from, which may have been dropped since."""

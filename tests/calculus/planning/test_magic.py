@@ -32,21 +32,22 @@ ALWAYS = Hints(always=("path", "same", "odd", "even"))
 
 CASES = {
     "a column that is handed on": (LEFT + Q + "q(y) :- path(1, y).", Hints()),
-    "a guard that grows": (RIGHT + Q + "q(y) :- path(1, y).", Hints()),
+    "a guard that grows": (RIGHT + Q + "q(y) :- path(1, y).", ALWAYS),
     "two ways at once": (
         EDGES + '.decl same(x: number, y: number)\n.pragma "hidden" "same"\nsame(x, y) :- e(x, p), e(y, p).\n'
         "same(x, y) :- e(x, u), same(u, v), e(y, v).\n.decl q()\nq() :- same(1, 2).",
         Hints(),
     ),
-    "two atoms of the relation": (TWICE + Q + "q(y) :- path(1, y).", Hints()),
-    "one asks another": (RIGHT + Q + "q(z) :- path(1, y), path(y, z).", Hints()),
+    "a guard that grows, asked by all columns": (RIGHT + ".decl q()\nq() :- path(1, 2).", Hints()),
+    "two atoms of the relation": (TWICE + Q + "q(y) :- path(1, y).", ALWAYS),
+    "one asks another": (RIGHT + Q + "q(z) :- path(1, y), path(y, z).", ALWAYS),
     "asked by relations": (RIGHT + Q + "q(y) :- a(x), path(x, y), b(y).", Hints()),
     "asked by relations and declared": (RIGHT + Q + "q(y) :- a(x), path(x, y), b(y).", ALWAYS),
-    "asked in two forms": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(x, 2).", Hints()),
-    "asked by several constants": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(2, x).", Hints()),
+    "asked in two forms": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(x, 2).", ALWAYS),
+    "asked by several constants": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(2, x).", ALWAYS),
     "turned around": (
         PATH + "path(x, y) :- path(y, x). path(x, z) :- e(x, y), path(y, z).\n" + Q + "q(y) :- path(1, y).",
-        Hints(),
+        ALWAYS,
     ),
     "behind an absence": (
         PATH + "path(x, z) :- e(x, y), !a(y), path(y, z).\n" + Q + "q(x) :- b(x), !path(x, x).",
@@ -65,6 +66,7 @@ STAY = {
     "somebody reads it": (RIGHT.replace('.pragma "hidden" "path"', "") + Q + "q(y) :- path(1, y).", ALWAYS),
     "somebody wants all of it": (RIGHT + Q + "q(y) :- path(1, y).\n.decl r(x: number)\nr(x) :- path(x, _).", ALWAYS),
     "a growing guard that begins with a relation": (RIGHT + Q + "q(y) :- a(x), path(x, y).", Hints()),
+    "a growing guard of one column": (RIGHT + Q + "q(y) :- path(1, y).", Hints()),
     "declared to be whole": (LEFT + Q + "q(y) :- path(1, y).", Hints(never=("path",))),
     "a value that is computed": (
         EDGES + '.decl path(x: number)\n.pragma "hidden" "path"\npath(x) :- a(x).\npath(x * x) :- path(x), x < 9.\n'

@@ -8,8 +8,9 @@ with the guards of its head. It needs no guard whose columns it hands on, as the
 a relation that somebody wants whole there are no other copies.
 
 A guard that no rule makes grow costs nothing: rules that do not recur are joined with what was asked from outside. Any
-other one is a recursion of its own, and as large as the whole where everything is asked for. It is used where what is
-asked begins with constants, and for relations that are declared so.
+other one is a recursion of its own, and may be as large as the whole; then a change of it moves each row that it lets
+in to another iteration, which costs many times what the whole would. It is used where constants ask by all columns, so
+that few rows can be in all guards, and for relations that are declared so.
 """
 
 from __future__ import annotations
@@ -244,19 +245,31 @@ class _Bodies:
         return shown | {name: f"{shown[copy]} asked by {', '.join(sorted(g))}" for name, (copy, g) in guards.items()}
 
     def dear(self, always: Collection[str]) -> Iterator[tuple[Edge, Guard]]:
-        """What is asked from outside by guards that grow, and begins with no constant."""
+        """What is asked from outside by guards that grow, unless it begins with constants in all columns."""
         unit, circuit = self._unit(), self.builder.build()
         names = {self.guard_name(*key): key for key in self.guards}
         reads = {
             key: {names[n] for factor in asked.factors for n in _feedbacks(circuit, factor) if n in names}
             for key, asked in self.guards.items()
         }
+        growing = {
+            key
+            for key, asked in self.guards.items()
+            if any(_grows(circuit, f) for f in asked.factors.keys() - asked.seeds)
+        }
         for key, asked in self.guards.items():
             (name, _), guard = key
-            if name not in always and any(reads[other] for other in _reached(key, reads)):
+            reached = _reached(key, reads)
+            if name not in always and not growing.isdisjoint(reached):
+                bounded = all(self._is_bounded(copy) for copy, _ in reached)
                 for factor, edge in asked.seeds.items():
-                    if unit not in circuit.ancestors([factor]) and not _feedbacks(circuit, factor):
+                    begins = unit in circuit.ancestors([factor]) or _feedbacks(circuit, factor)
+                    if not (begins and bounded):
                         yield edge, guard
+
+    def _is_bounded(self, copy: Copy) -> bool:
+        """Whether a copy is asked by all of its columns."""
+        return frozenset().union(*copy[1]) == self._inner.names(self._inner.circuit.sinks[copy[0]])
 
     # Rules
 
@@ -558,6 +571,12 @@ def _feedbacks(circuit: Circuit, number: int) -> set[str]:
     """The recursive relations that a node reads."""
     operators = [circuit.nodes[n].operator for n in circuit.ancestors([number])]
     return {operator.name for operator in operators if isinstance(operator, ops.Feedback)}
+
+
+def _grows(circuit: Circuit, number: int) -> bool:
+    """Whether a factor may have other rows than the guard from which it comes, columns apart."""
+    node = circuit.nodes[number]
+    return not isinstance(node.operator, ops.Feedback | ops.Map) or any(_grows(circuit, i) for i in node.inputs)
 
 
 def _reached(

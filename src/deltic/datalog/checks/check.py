@@ -49,7 +49,7 @@ def check(programs: Sequence[Program], others: Mapping[str, ZSetType] | None = N
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
-    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata)
+    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata, tuple(hints.inlined))
 
 
 def _inlined(

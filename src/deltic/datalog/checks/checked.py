@@ -68,7 +68,7 @@ class CheckedProgram:
     """All programs of one namespace, in normal form.
 
     `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
-    each after all that it depends on.
+    each after all that it depends on. `inlined` are relations whose rules stand in those of others.
     """
 
     relations: Mapping[str, Relation]
@@ -76,3 +76,4 @@ class CheckedProgram:
     directives: tuple[Directive, ...]
     rules: tuple[Rule, ...]
     strata: tuple[tuple[str, ...], ...]
+    inlined: tuple[str, ...] = ()
