@@ -120,7 +120,7 @@ def run(
         RefreshChoice, typer.Option(help="When recursive views are computed anew instead of updated.")
     ] = RefreshChoice.auto,
     switch: Annotated[
-        float, typer.Option(min=0, help="With --refresh auto: the part of a bootstrap that an update may cost in vain.")
+        float, typer.Option(min=0, help="With --refresh auto: the part of a bootstrap that an update may always cost.")
     ] = 0.2,
     iteration_limit: Annotated[
         int, typer.Option(min=1, help="Iterations that a recursion which computes values may take.")

@@ -51,9 +51,9 @@ class Pipeline:
     which takes less memory, and searches again for what deletions take away; "full" counts nothing and computes the
     views anew in every epoch. {"VIEW": "elastic"} chooses for single views, each with those that it is mutually
     recursive with; the others are "nested". `refresh` is "auto": an update is abandoned, and the recursion computed
-    anew, when what is left of it seems to cost more processor time than that; `switch` is the part of the last
-    bootstrap that it may cost while it has not got on; "incremental": never computed anew; "incremental strict":
-    moreover a program with an operator that has no derivative is refused; or "full": always computed anew. A
+    anew, when what is left of it seems to cost more processor time than that; `switch` is the part of that
+    which an update may cost before this is asked; "incremental": never computed anew; "incremental strict": moreover a
+    program with an operator that has no derivative is refused; or "full": always computed anew. A
     transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
     `iteration_limit` iterations is rejected with an IterationLimitError.
 

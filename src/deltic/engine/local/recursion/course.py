@@ -48,29 +48,35 @@ class Course:
 
 
 class Race:
-    """An update beside the course of the last bootstrap; `switch` is as in `Refresh`, and not 0."""
+    """An update beside the course of the last bootstrap."""
 
-    def __init__(self, course: Course, switch: float) -> None:
-        self._course, self._switch = course, switch
-        self._started: float | None = None
-        self._reached = self._since = 0.0
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._now, self._since = 0, 0.0
+        self._reached, self._getting_on = course.until(1), 0.0
+        self._work = self._way = 0.0
 
-    def left(self, now: int, spent: float) -> float:
-        """What is left of an update that has spent so much when it is at iteration `now`, as far as can be told.
-
-        At least as much as was spent since it last got on. Beyond that, what it spent is to what is left as the work of
-        the bootstrap behind this iteration is to that before it; `switch` of the whole counts as behind it, so that
-        an update is not judged by first iterations that are short. Iteration 0, where the changes below are pushed, is
-        left out: a bootstrap does most of that in later ones.
-        """
-        course, switch = self._course, self._switch
-        reached = course.until(now + 1) if now else 0.0
+    def reach(self, now: int, spent: float) -> None:
+        """The update is at iteration `now`, and had spent so much when it came there."""
+        if now == self._now:
+            return
+        self._now = now
+        reached = self._course.until(now + 1)
         if reached > self._reached:
-            self._reached, self._since = reached, spent
-        least = (spent - self._since) / max(1.0, switch)
-        if self._started is None and now:
-            self._started = spent
-        rest = course.work - reached
-        if self._started is None or rest <= 0:
-            return least
-        return max(least, (spent - self._started) * rest / (reached - course.until(1) + switch * course.work))
+            if self._getting_on:
+                self._work = (self._work + spent - self._since) / 2
+                self._way = (self._way + self._getting_on) / 2
+            self._getting_on, self._reached, self._since = reached - self._reached, reached, spent
+
+    def left(self, spent: float) -> float:
+        """What is left of an update that has spent so much, as far as can be told.
+
+        As much for the iterations to come as it did of a bootstrap's work in those behind it, where the one before
+        counts half as much as the present one, and so on; and at least as much as was spent since it last got on. The
+        changes below, which are pushed at iteration 0, are left out: a bootstrap does most of that in later ones.
+        """
+        here = spent - self._since
+        if not self._getting_on:
+            return here
+        pace = (self._work + here) / (self._way + self._getting_on)
+        return max(here, pace * (self._course.work - self._reached))

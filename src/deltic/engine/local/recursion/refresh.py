@@ -46,8 +46,8 @@ class Policy(enum.Enum):
 class Refresh:
     """A policy with its switching parameter [ELA §5.2].
 
-    That is the part of the last bootstrap's work that an update may do without getting on; the further it got, the more
-    it may have done. `strict` refuses circuits with an operator that is not incremental.
+    That is the part of a bootstrap's work that an update may do before it is judged; 0 is always too much. `strict`
+    refuses circuits with an operator that is not incremental.
     """
 
     policy: Policy = Policy.AUTO
@@ -201,13 +201,12 @@ class Recursive:
 
     def _referee(self, bootstrap: float) -> Callable[[int, float], None]:
         """What abandons an update, given its iteration and what was spent, where a bootstrap of that cost is better."""
-        switch = self.refresh.switch
-        race = Race(self._history.course, switch)
+        race, switch = Race(self._history.course), self.refresh.switch
+        free = max(_QUICK, switch * bootstrap) if switch else -1.0
 
         def judge(now: int, spent: float) -> None:
-            if switch == 0:
-                raise _Abandoned(spent)
-            if spent > _QUICK and (left := race.left(now, spent)) > bootstrap:
+            race.reach(now, spent)
+            if spent > free and ((left := race.left(spent)) > bootstrap or not switch):
                 raise _Abandoned(spent + left)
 
         return judge
