@@ -1,4 +1,7 @@
-"""The functions outside of the closed core, evaluated by DuckDB over Arrow columns."""
+"""The functions outside of the closed core, evaluated by DuckDB over Arrow columns.
+
+Everyday ones have a definition for single values too, in `everyday`: the same, and quicker for few rows.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from deltic.circuit.everyday import FLOAT_TEXT, integer_text
 from deltic.circuit.expressions import cast_type, operands_of
 from deltic.circuit.types import Kind, Type
 
@@ -71,13 +75,8 @@ def _cast(source: Type, target: Type, name: str) -> str:
         return "TRY(decode(a0))"
     cast = f"TRY_CAST(a0 AS {name})"
     if source is Type.STRING and target.is_numeric:
-        pattern = _UNSIGNED if target.is_integer and not target.signed else _INTEGER if target.is_integer else _DECIMAL
+        pattern = integer_text(target) if target.is_integer else FLOAT_TEXT
         return f"CASE WHEN regexp_full_match(a0, '{pattern}') THEN {cast} END"
     if source is Type.STRING and target.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         return f"CASE WHEN {cast} >= '0001-01-01'::{name} AND {cast} < '9999-12-31'::DATE + 1 THEN {cast} END"
     return cast
-
-
-_INTEGER = "[+-]?[0-9]+"
-_UNSIGNED = "[+]?[0-9]+"
-_DECIMAL = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"

@@ -1,4 +1,7 @@
-"""The meaning of expressions, one row at a time: what every engine must agree with."""
+"""The meaning of expressions, one row at a time: what every engine must agree with.
+
+A meaning is a function from rows to values, made once of an expression.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from deltic.circuit.everyday import everyday
 from deltic.circuit.expressions import is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
 from deltic.circuit.oracle.arithmetic import calculate, negate
@@ -24,6 +28,8 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], bool]] = {
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
 }
+Row = Mapping[str, Any]
+Meaning = Callable[[Row], Any]
 # Nodes that look at NULLs themselves.
 _WITH_NULLS: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.Is: lambda value: value is None,
@@ -33,71 +39,112 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[..., Any]] = {
 }
 
 
-def evaluate(expression: exp.Expression, row: Mapping[str, Any], types: Mapping[str, Type]) -> Any:
+def evaluate(expression: exp.Expression, row: Row, types: Mapping[str, Type]) -> Any:
     """The value of an expression on one row, None for NULL."""
+    return meaning(expression, types)(row)
+
+
+def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
+    """What an expression over columns of these types is on any row, None for NULL."""
     if isinstance(expression, exp.Column):
-        return row[expression.name]
-    if isinstance(expression, exp.Literal):
-        return _literal(expression)
-    if isinstance(expression, exp.Boolean):
-        return bool(expression.this)
-    if isinstance(expression, exp.And | exp.Or):
-        return _logic(expression, row, types)
-    if isinstance(expression, exp.Case):
-        return _case(expression, row, types)
+        return operator.itemgetter(expression.name)
+    if isinstance(expression, exp.Literal | exp.Boolean):
+        constant = _literal(expression) if isinstance(expression, exp.Literal) else bool(expression.this)
+        return lambda row: constant
     operands = operands_of(expression)
-    values = [evaluate(child, row, types) for child in operands]
+    parts = [meaning(operand, types) for operand in operands]
+    if isinstance(expression, exp.And | exp.Or):
+        return _logic(isinstance(expression, exp.Or), parts)
+    if isinstance(expression, exp.Case):
+        return _case(parts, 2 * len(expression.args["ifs"]))
     if type(expression) in _WITH_NULLS:
-        return _WITH_NULLS[type(expression)](*values)
-    if not values or any(v is None for v in values):
-        return None
-    return _apply(expression, values, [type_of(child, types) for child in operands], type_of(expression, types))
+        return _applied(_WITH_NULLS[type(expression)], parts)
+    if not operands:
+        return lambda row: None
+    operation = _operation(expression, [type_of(operand, types) for operand in operands], type_of(expression, types))
+    return _strict(operation, parts)
 
 
-def _case(expression: exp.Case, row: Mapping[str, Any], types: Mapping[str, Type]) -> Any:
+def _applied(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
+    return lambda row: operation(*[part(row) for part in parts])
+
+
+def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
+    """NULL where an operand is."""
+
+    def apply(row: Row) -> Any:
+        values = [part(row) for part in parts]
+        return None if any(value is None for value in values) else operation(*values)
+
+    return apply
+
+
+def _logic(decisive: bool, parts: list[Meaning]) -> Meaning:
+    """Kleene's three-valued AND and OR."""
+
+    def decide(row: Row) -> bool | None:
+        values = [part(row) for part in parts]
+        if decisive in values:
+            return decisive
+        return None if None in values else not decisive
+
+    return decide
+
+
+def _case(parts: list[Meaning], branches: int) -> Meaning:
     """The value of the first branch whose condition is true, neither false nor NULL."""
-    for branch in expression.args["ifs"]:
-        if evaluate(branch.this, row, types) is True:
-            return evaluate(branch.args["true"], row, types)
-    default = expression.args.get("default")
-    return None if default is None else evaluate(default, row, types)
+
+    def choose(row: Row) -> Any:
+        for condition, value in zip(parts[:branches:2], parts[1:branches:2], strict=True):
+            if condition(row) is True:
+                return value(row)
+        return parts[branches](row) if len(parts) > branches else None
+
+    return choose
 
 
-def _apply(expression: exp.Expression, values: list[Any], types: list[Type], result: Type) -> Any:
+def _operation(expression: exp.Expression, types: list[Type], result: Type) -> Callable[..., Any]:
+    """What a node makes of operands of these types, none of them NULL."""
     kind = type(expression)
     if kind in _COMPARE:
-        return _COMPARE[kind](*map(in_order, values))
+        compare = _COMPARE[kind]
+        return lambda a, b: compare(in_order(a), in_order(b))
     if kind in (exp.Least, exp.Greatest):
-        return min(values, key=in_order) if kind is exp.Least else max(values, key=in_order)
+        pick = min if kind is exp.Least else max
+        return lambda *values: pick(values, key=in_order)
     if kind is exp.Paren or (kind is exp.TryCast and types[0] is result):
-        return values[0]
+        return lambda value: value
     if kind is exp.Not:
-        return not values[0]
+        return operator.not_
     if kind is exp.Neg:
-        return negate(values[0], result)
+        return lambda value: negate(value, result)
     if kind is exp.BitwiseNot:
-        return wrap(~values[0], result)
-    if isinstance(expression, exp.TryCast) and types[0].is_numeric and result.is_numeric:
-        return convert_number(values[0], types[0], result)
+        return lambda value: wrap(~value, result)
+    if kind is exp.TryCast and types[0].is_numeric and result.is_numeric:
+        return lambda value: convert_number(value, types[0], result)
     if is_function(expression):
-        return _function(expression, tuple(values), tuple(types), result)
-    return calculate(kind, values[0], values[1], (types[0], types[1]), result)
+        return _function(expression, types, result)
+    return lambda a, b: calculate(kind, a, b, (types[0], types[1]), result)
+
+
+def _function(expression: exp.Expression, types: list[Type], result: Type) -> Callable[..., Any]:
+    """A function by its definition, or by DuckDB where it has none."""
+    defined, key = everyday(expression, types, result), tuple(types)
+    if defined is None:
+        return lambda *values: _by_duckdb(expression, values, key, result)
+
+    def apply(*values: Any) -> Any:
+        found = defined(*values)
+        return _by_duckdb(expression, values, key, result) if found is NotImplemented else found
+
+    return apply
 
 
 @lru_cache(maxsize=1 << 16)
-def _function(expression: exp.Expression, values: tuple[Any, ...], types: tuple[Type, ...], result: Type) -> Any:
+def _by_duckdb(expression: exp.Expression, values: tuple[Any, ...], types: tuple[Type, ...], result: Type) -> Any:
     """The value of a function of these operands; kept, because a query to DuckDB costs a millisecond."""
     arrays = [to_arrow([v], t) for v, t in zip(values, types, strict=True)]
     return from_arrow(evaluate_function(expression, arrays, result), result)[0]
-
-
-def _logic(expression: exp.Expression, row: Mapping[str, Any], types: Mapping[str, Type]) -> bool | None:
-    """Kleene's three-valued AND and OR."""
-    decisive = isinstance(expression, exp.Or)
-    values = [evaluate(child, row, types) for child in operands_of(expression)]
-    if decisive in values:
-        return decisive
-    return None if None in values else not decisive
 
 
 def _literal(expression: exp.Literal) -> Any:

@@ -61,8 +61,7 @@ class Strata:
         """The queries that the strata need beside the delta queries."""
         for step in self._steps:
             if isinstance(step, Recursive):
-                yield from step.component.bases
-                yield from (e for found in step.component.searches.values() for e in found)
+                yield from step.component.beside
 
     def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
         """Let recursions that are kept, each relation with its name in the other strata, go by what they learned."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltic.circuit import operators as ops
-from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.oracle.evaluate import meaning
 from deltic.circuit.oracle.pointwise import Inputs, Rows, means
 from deltic.circuit.types import ZSetType
 
@@ -14,7 +14,6 @@ from deltic.circuit.types import ZSetType
 def filter_(op: ops.Filter, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     """The rows for which the predicate is neither false nor NULL."""
     schema = types[0].schema
-    result: Rows = inputs[0].filter(
-        lambda row: evaluate(op.predicate, dict(zip(schema.names, row, strict=True)), schema.types) is True
-    )
+    holds = meaning(op.predicate, schema.types)
+    result: Rows = inputs[0].filter(lambda row: holds(dict(zip(schema.names, row, strict=True))) is True)
     return result

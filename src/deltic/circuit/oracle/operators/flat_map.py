@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deltic.circuit import operators as ops
 from deltic.circuit.generators import generate
-from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.oracle.evaluate import meaning
 from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 from deltic.circuit.types import ZSetType
 
@@ -15,10 +15,11 @@ from deltic.circuit.types import ZSetType
 def flat_map(op: ops.FlatMap, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
     """Each row once for every value that is generated for it."""
     schema = types[0].schema
+    meanings = [meaning(e, schema.types) for e in op.expressions]
 
     def extended(row: Row) -> list[Row]:
         named = dict(zip(schema.names, row, strict=True))
-        arguments = [evaluate(e, named, schema.types) for e in op.expressions]
+        arguments = [mean(named) for mean in meanings]
         return [(*row, value) for value in generate(op.generator, arguments)]
 
     result: Rows = inputs[0].flat_map(extended)

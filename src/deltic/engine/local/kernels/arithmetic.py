@@ -83,14 +83,25 @@ def _operand(slot: Int, addend: Int, slots: Words1) -> U64:
     return np.uint64(addend) + (slots[slot] if slot >= 0 else np.uint64(0))
 
 
-@kernel
-def let(code: Table, first: Int, count: Int, row: Ints, slots: Words1) -> Int:
-    """Run a program and place its result; whether that FITS, MISSES or STRAYS."""
+@compiled
+def run(code: Table, first: Int, count: Int, slots: Words1) -> None:
+    """Run a program."""
     for i in range(first, first + count):
         left = _operand(code[i, LEFT], code[i, LEFT_ADDEND], slots)
         right = _operand(code[i, RIGHT], code[i, RIGHT_ADDEND], slots)
         slots[code[i, TARGET]] = _apply(code[i, OPERATION], left, right)
-    value = np.int64(_operand(row[SOURCE], row[ADDEND], slots))
+
+
+@kernel
+def let(code: Table, first: Int, count: Int, row: Ints, slots: Words1) -> Int:
+    """Run a program and place its result; whether that FITS, MISSES or STRAYS."""
+    run(code, first, count, slots)
+    return place(np.int64(_operand(row[SOURCE], row[ADDEND], slots)), row, slots)
+
+
+@compiled
+def place(value: Int, row: Ints, slots: Words1) -> Int:
+    """Put the offset of a value into its slot; whether it FITS, MISSES or STRAYS."""
     if row[LOW] <= value <= row[HIGH] and not (row[TURNED] and value == row[BASE]):
         slots[row[SLOT]] = np.uint64(value) - np.uint64(row[BASE])
         return FITS

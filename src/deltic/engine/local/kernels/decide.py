@@ -21,7 +21,7 @@ class Decision(NamedTuple):
     """What becomes of the candidates `words` of a relation, see `settle`.
 
     `lost` are the rows whose later counts are not kept, `found` and `sums` their later derivations, see `lost`, and
-    `visited` the rows that were visited to find them, −1 if they were not found.
+    `visited` the rows that were visited to find them, −1 if they were not found, −2 if that asks for values.
     """
 
     relation: Int

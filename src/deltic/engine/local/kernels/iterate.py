@@ -38,8 +38,8 @@ P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_FIELDS = range(6)
 NONE = -1
 # Why the loop ended: nothing waits; its allowance is used up, or a search was long; levels or the log are full; an
 # iteration has too many rows; rows were lost whose later derivations are too many, or take long to find; a query
-# computed a value that has no place, and the epoch is to be abandoned.
-DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW = range(6)
+# computed a value that has no place, and the epoch is to be abandoned; memos have entries to be answered.
+DONE, PAUSED, LARGE, WIDE, LOST, OVERFLOW, ASKS = range(7)
 
 
 @compiled
@@ -67,7 +67,7 @@ def _settle(
     ]
     for decision in decisions:
         if decision.visited < 0:
-            return LOST, put_back(heap, now, scratch)
+            return (LOST if decision.visited == -1 else ASKS), put_back(heap, now, scratch)
     for decision in decisions:
         progress[P_VISITED] += decision.visited
         heap, progress[P_LOG] = apply(component, heap, log, progress[P_LOG], decision, now, counts, scratch)
@@ -110,7 +110,7 @@ def _push(component: Component, heap: Heap, scratch: Scratch, progress: Ints, pa
         for q in range(max(first, progress[P_QUERY]), first + component.relations[r, R_QUERY_COUNT]):
             status, heap = _follow(component, heap, scratch, q, change, progress, patience)
             if status != join.DONE:
-                return (OVERFLOW if status == join.OVERFLOW else PAUSED), heap
+                return (OVERFLOW if status == join.OVERFLOW else ASKS if status == join.ASKS else PAUSED), heap
     progress[P_QUERY] = NONE
     return DONE, heap
 
@@ -143,8 +143,8 @@ def iterate(
     """Go through iterations until one of the reasons to end; with the heap's fields, whose arrays may be new ones.
 
     `arrays` are the `addresses` of a component, a log and memory to work in. `counts` says whether counts are kept,
-    `keeps_all` whether at every iteration. An iteration that was PAUSED in its midst is to be gone on with; but for
-    that and OVERFLOW, it is done whole or not at all.
+    `keeps_all` whether at every iteration. An iteration that was PAUSED or ASKS in its midst is to be gone on with; but
+    for that and OVERFLOW, it is done whole or not at all.
     """
     status, heap = _iterate(arrays, heap, progress, thresholds, keeps_all, counts)
     return status, heap.keys, heap.rows, heap.weights, heap.size

@@ -13,12 +13,15 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
 * TEST index: go on only if a comparison of two slots holds.
 * LET index, first, count: run a program of `arithmetic`; go on only if the result has a place.
 * ABSENT atom, groups: go on only if the atom has no such row.
+* ASK index, first, count, argument, memo: run a program that puts arguments into the slots from `argument` on; go on
+  only if the memo at the address in slot `memo` has a value for them, and that has a place.
 * EMIT: write the head.
 
 The search keeps its whole position in the query: when the output is full, or its patience is at an end, it returns, and
 a later call goes on where it stood. A derivation's weight is the product of its rows' weights, its time one more than
 the greatest of their times. Once a computed value has no place though it needs one, the results are worth nothing: the
-search goes on until its output is full, to find more such values.
+search goes on until its output is full, to find more such values. It does the same once a memo lacks a value, and
+then stands where it first missed one.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import numpy as np
 
 from deltic.engine.local.kernels.arithmetic import FITS, STRAYS, let
 from deltic.engine.local.kernels.declaring import compiled, kernel
+from deltic.engine.local.kernels.memo import UNKNOWN, ask
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.query import (
@@ -59,15 +63,19 @@ from deltic.engine.local.kernels.query import (
     TIME,
     VISITED,
     WEIGHT,
+    restore,
+    save,
     slots_of,
     table,
 )
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, gallop
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 
-OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, EMIT = range(8)
+OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, ASK, EMIT = range(9)
 ENTER, ADVANCE, RESUME = range(3)
-DONE, FULL, PAUSED, OVERFLOW = range(4)
+DONE, FULL, PAUSED, OVERFLOW, ASKS = range(5)
+# The derivations before the first value that is not known, where all are.
+_ALL = -1
 
 
 @compiled
@@ -267,14 +275,26 @@ def _write_range(
             out_weights[n + k] = weight * load_weight(weights, lo + k)
 
 
+@compiled
+def _ended(query: Ints, status: Int, n: Int, strayed: bool, known: Int) -> tuple[Int, Int]:
+    """The status of a search, and the derivations that count."""
+    if strayed:
+        return OVERFLOW, n
+    if known == _ALL:
+        return status, n
+    restore(query)
+    return ASKS, known
+
+
 @kernel
 def search(
     query: Ints, atoms: Table, runs: Table, fingers: Ints, out: Words2, out_times: Times, out_weights: Weights
 ) -> tuple[Int, Int]:
     """Go on with a query until it is DONE, the output is FULL or it is PAUSED; and how many derivations were written.
 
-    OVERFLOW: there were values without a place, of which `lets` has the least and the greatest. `atoms` int64[., 2]
-    says which rows of `runs`, descriptors, belong to each atom; `fingers`, one for each run, where it was probed last.
+    OVERFLOW: there were values without a place, of which `lets` has the least and the greatest. ASKS: the memos have
+    entries to be answered before the search can go on. `atoms` int64[., 2] says which rows of `runs`, descriptors,
+    belong to each atom; `fingers`, one for each run, where it was probed last.
     Times are written if `out_times` has any room, and so are weights.
     """
     steps, groups, keys, binds = table(query, STEPS), table(query, GROUPS), table(query, KEYS), table(query, BINDS)
@@ -294,6 +314,7 @@ def search(
     capacity = out.shape[1]
     fused = moves.shape[0] > 0
     strayed = False
+    known = _ALL
     while s >= 0:
         operation = steps[s, 0]
         atom = steps[s, 1]
@@ -313,7 +334,7 @@ def search(
                 if fits < end:
                     position[s] = fits
                     state[STEP], state[MODE], state[VISITED] = s, RESUME, visited
-                    return (OVERFLOW if strayed else FULL), n
+                    return _ended(query, FULL, n, strayed, known)
             else:
                 while at < end:
                     visited += 1
@@ -374,6 +395,15 @@ def search(
                 outcome = let(code, steps[s, 2], steps[s, 3], lets[atom], slots)
                 found = outcome == FITS
                 strayed = strayed or outcome == STRAYS
+        elif operation == ASK:
+            if mode == ENTER:
+                outcome = ask(code, steps[s], lets[atom], slots)
+                found = outcome == FITS
+                strayed = strayed or outcome == STRAYS
+                if outcome == UNKNOWN and known == _ALL:
+                    state[STEP], state[MODE], state[VISITED] = s, ENTER, visited
+                    save(query)
+                    known = n
         elif operation == ABSENT:
             if mode == ENTER:
                 visited += 1
@@ -381,7 +411,7 @@ def search(
         elif mode == ENTER:
             if n == capacity:
                 state[STEP], state[MODE], state[VISITED] = s, ENTER, visited
-                return (OVERFLOW if strayed else FULL), n
+                return _ended(query, FULL, n, strayed, known)
             _write_head(head, slots, out, n)
             if out_times.size:
                 out_times[n] = times[s] + 1
@@ -399,6 +429,6 @@ def search(
             mode = ADVANCE
             if visited >= until and s >= 0:
                 state[STEP], state[MODE], state[VISITED] = s, ADVANCE, visited
-                return (OVERFLOW if strayed else PAUSED), n
+                return _ended(query, PAUSED, n, strayed, known)
     state[STEP], state[MODE], state[VISITED] = s, ADVANCE, visited
-    return (OVERFLOW if strayed else DONE), n
+    return _ended(query, DONE, n, strayed, known)

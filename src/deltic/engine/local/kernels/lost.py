@@ -23,7 +23,8 @@ def derivations_of(
     """The derivations after `now` that rows of relation r had before the epoch, and the rows visited.
 
     uint64[width + 1, n], the last word of each the iteration, sorted, with their sums int64[n]. When there are too
-    many, the search is long, or a computed value has no place, none are returned, and −1 for the rows visited.
+    many, the search is long, or a computed value has no place, none are returned, and −1 for the rows visited; −2 when
+    the search asks for values.
     """
     width, count = words.shape
     most = thresholds.most_rows
@@ -54,7 +55,7 @@ def derivations_of(
                 weights[n] = scratch.weights[j]
                 n += 1
         if status != join.DONE:
-            return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -1
+            return np.empty((0, 0), np.uint64), np.empty(0, np.int64), -2 if status == join.ASKS else -1
         visited += finish(component, q, count)
     order = np.argsort(found[0, :n])
     order_ties(found, order)

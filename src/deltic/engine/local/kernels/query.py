@@ -7,8 +7,9 @@ file alone says which tables there are, in which order, and how wide they are; w
 The tables of `COLUMNS` say what to search. The others are where the search stands, so that a copy of the vector is
 another search: `slots`, the values of variables and literals, as uint64; `ranges`, of each atom start, end and run of
 the range that is looked at; `cursors`, of each part of a MEET its position and the range that the MEET began with;
-`path`, of each step its position, the range that it narrowed, and the time and the weight that it begins with; and
-`state`, the step, how it is entered, the rows visited, and how many more to visit before the search pauses.
+`path`, of each step its position, the range that it narrowed, and the time and the weight that it begins with;
+`state`, the step, how it is entered, the rows visited, and how many more to visit before the search pauses; and
+`saved`, in queries that ask for values, room for all of these, to come back to.
 """
 
 from __future__ import annotations
@@ -36,19 +37,20 @@ COLUMNS = {
 }
 STEPS, GROUPS, KEYS, BINDS, PARTS, TESTS, CODE, LETS, HEAD, MOVES = range(10)
 # Those that say where the search stands: one row for each field, and a column for each atom, part and step.
-SLOTS, RANGES, CURSORS, PATH, STATE = range(10, 15)
+SLOTS, RANGES, CURSORS, PATH, STATE, SAVED = range(10, 16)
 LOW, HIGH, CURRENT = range(3)
 CURSOR, PART_LOW, PART_HIGH = range(3)
 POSITION, SAVED_LOW, SAVED_HIGH, TIME, WEIGHT = range(5)
 STEP, MODE, VISITED, PATIENCE = range(4)
 
 
-def pack(rows: Mapping[str, Sequence[Sequence[int]]], slots: Sequence[int], atoms: int) -> Ints:
+def pack(rows: Mapping[str, Sequence[Sequence[int]]], slots: Sequence[int], atoms: int, asks: bool = False) -> Ints:
     """The query with these rows in its tables and these values in its slots, over so many atoms."""
     tables = [np.array(rows[name], np.int64).reshape(-1, columns) for name, columns in COLUMNS.items()]
     tables.append(np.array(slots, np.uint64).view(np.int64).reshape(1, -1))
     sizes = (3, atoms), (3, len(rows["parts"])), (5, len(rows["steps"]) + 1), (1, 4)
     tables += [np.zeros(size, np.int64) for size in sizes]
+    tables.append(np.zeros((1, sum(table.size for table in tables[SLOTS:]) if asks else 0), np.int64))
     header = np.zeros((len(tables), 3), np.int64)
     end = header.size
     for field, array in zip(header, tables, strict=True):
@@ -91,3 +93,19 @@ def begin(query: Ints, now: Int, sign: Int, patience: Int) -> None:
 def visited_by(query: Ints) -> Int:
     """The rows that the last search visited."""
     return query[query[3 * STATE] + VISITED]
+
+
+@compiled
+def save(query: Ints) -> None:
+    """Keep where the search stands, to `restore` it."""
+    start, saved = query[3 * SLOTS], query[3 * SAVED]
+    for i in range(saved - start):
+        query[saved + i] = query[start + i]
+
+
+@compiled
+def restore(query: Ints) -> None:
+    """Stand again where the search stood when it was saved."""
+    start, saved = query[3 * SLOTS], query[3 * SAVED]
+    for i in range(saved - start):
+        query[start + i] = query[saved + i]

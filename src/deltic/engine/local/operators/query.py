@@ -15,6 +15,7 @@ from deltic.circuit.types import Type
 from deltic.engine.local.critical_section import CriticalSection
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import numbers, scalar
+from deltic.engine.local.operators.answers import Answerer
 from deltic.engine.local.operators.search import Derived, Visits, search
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
 from deltic.engine.local.plan.estimate import Estimate, estimate
@@ -25,7 +26,7 @@ from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, Raw
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.storage.state import State
-from deltic.program.queries import Term, When, variable_name
+from deltic.program.queries import Query, Term, When, variable_name
 
 Mask = npt.NDArray[np.bool_]
 # The runs of an arrangement that make up one version of it.
@@ -67,6 +68,7 @@ class Evaluation:
         self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = Actual()
         self._bound: list[_Bound] = []
+        self._answerers: list[Answerer] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
         self._grouped: dict[tuple[int, ...], Evaluation | None] = {}
         for segment in plan.segments:
@@ -76,6 +78,20 @@ class Evaluation:
     def arrangement(self, access: Access) -> Arrangement:
         """The arrangement that an access probes."""
         return self.environment.states[access.relation].arrangement(access.order)
+
+    def in_one_search(self, plan: Callable[[Query], Plan]) -> Evaluation:
+        """This evaluation, if one search computes all; else one that asks for the rest, and counts as this one."""
+        if len(self.plan.segments) == 1 and self.plan.segments[0].compute is None:
+            return self
+        found = Evaluation(plan(self.query), self.domains, self.environment)
+        found.actual = self.actual
+        return found
+
+    def answer(self) -> bool:
+        """Answer what the search asks for; whether the answers were too many to be kept."""
+        for answerer in self._answerers:
+            answerer.answer()
+        return any(answerer.question.memo.forgets for answerer in self._answerers)
 
     @property
     def tables(self) -> Tables:
@@ -97,6 +113,8 @@ class Evaluation:
             self._bound.append(_Bound(segment, tables, layout.words))
             if segment.compute is not None:
                 layout = self._wide([*segment.output, *(v for v, _ in segment.compute.values)])
+        interner = self.environment.interner
+        self._answerers = [Answerer(question, interner) for question in self.tables.questions]
 
     def _layout(self, access: Access, input_layout: Layout | None) -> Layout:
         if not access.relation:

@@ -2,7 +2,7 @@
 
 A column's values are numpy arrays as `numbers.natural` has them; the second array of a result marks its NULLs, whatever
 the first has there; None means that there are none. What numpy has no operation for, such as adding months to dates, is
-computed row by row as the reference does.
+computed row by row as the reference does, and so are everyday functions of few rows.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from deltic.circuit.everyday import everyday
 from deltic.circuit.expressions import column, is_function, operands_of, type_of
 from deltic.circuit.functions import evaluate_function
-from deltic.circuit.oracle import evaluate as oracle
+from deltic.circuit.oracle.evaluate import meaning
 from deltic.circuit.types import Kind, Type
 from deltic.circuit.values import from_arrow, to_arrow
 from deltic.engine.local.operators import numbers
@@ -26,6 +27,8 @@ from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Column, Nulls
 
+# Rows of which everyday functions are computed one by one.
+_FEW = 256
 _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
     exp.EQ: np.equal,
     exp.NEQ: np.not_equal,
@@ -210,7 +213,7 @@ def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
     if kind is exp.TryCast and all(t.is_integer or t.is_float for t in (*types, node.result)):
         return numbers.convert(arrays[0], types[0], node.result)
     if is_function(node.expression) and not all(t.is_numeric for t in (*types, node.result)):
-        return _by_duckdb(node, arrays, interner)
+        return (_row_by_row if _is_small(node, arrays) else _by_duckdb)(node, arrays, interner)
     if len(types) == 2 and types[0] is types[1] is node.result and (node.result.is_integer or node.result.is_float):
         return numbers.arithmetic(kind, arrays[0], arrays[1], node.result)
     if kind in (exp.Add, exp.Sub, exp.Mul) and node.result.kind is Kind.DECIMAL and numbers.is_exact(kind, *types):
@@ -243,6 +246,11 @@ def _extreme(node: _Node, arrays: list[Array], interner: Interner) -> Array:
     return numbers.from_order(found, type_)
 
 
+def _is_small(node: _Node, arrays: list[Array]) -> bool:
+    """Whether the rows are so few that a query to DuckDB would take longer than an everyday function of each."""
+    return len(arrays[0]) <= _FEW and everyday(node.expression, node.types, node.result) is not None
+
+
 def _by_duckdb(node: _Node, arrays: list[Array], interner: Interner) -> Result:
     operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
     return _of_arrow(evaluate_function(node.expression, operands, node.result), node, interner)
@@ -255,7 +263,8 @@ def _row_by_row(node: _Node, arrays: list[Array], interner: Interner) -> Result:
     for operand, name in zip(operands_of(call), names, strict=True):
         operand.replace(column(name))
     rows = zip(*(from_arrow(o, t) for o, t in zip(operands, node.types, strict=True)), strict=True)
-    found = [oracle.evaluate(call, dict(zip(names, row, strict=True)), types) for row in rows]
+    mean = meaning(call, types)
+    found = [mean(dict(zip(names, row, strict=True))) for row in rows]
     return _of_arrow(to_arrow(found, node.result), node, interner)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_literal, type_of
-from deltic.circuit.types import Type
+from deltic.circuit.types import Type, ValueType
 from deltic.engine.local.kernels import arithmetic
 from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.kernels.query import COLUMNS, LETS, SLOTS, STATE, VISITED, pack, view
 from deltic.engine.local.kernels.types import Ints
 from deltic.engine.local.plan.arithmetic import Assembler, Operand, signed
-from deltic.engine.local.plan.plan import Absent, Each, Let, Meet, Open, Seek, Segment, Step, Test, is_null_test
+from deltic.engine.local.plan.plan import Absent, Ask, Each, Let, Meet, Open, Seek, Segment, Step, Test, is_null_test
+from deltic.engine.local.plan.questions import Memo, Question, arguments_of
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout, Place, Values
 from deltic.program.queries import Term, variable_of, variables_of
@@ -24,6 +25,8 @@ from deltic.program.queries import Term, variable_of, variables_of
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 # The domain of what is computed to be compared.
 _ANY = Domain.all(Type.INT64)
+# The domain in which values are their own offsets.
+_OWN = Domain(Type.INT64, 0, 64, empty=False)
 _CODES: dict[type[exp.Expression], int] = {exp.EQ: 0, exp.NEQ: 1, exp.LT: 2, exp.LTE: 3, exp.GT: 4, exp.GTE: 5}
 
 
@@ -40,12 +43,14 @@ class Encoding:
 class Tables:
     """A segment as the kernel takes it, see `kernels.query`, and the domains of what it computes.
 
-    `labelled` are the slots for where the labels of interned types are, of those whose order the segment asks for.
+    `labelled` are the slots for where the labels of interned types are, of those whose order the segment asks for, and
+    `questions` the expressions that it asks for.
     """
 
     query: Ints
     let_domains: Sequence[Domain]
     labelled: Mapping[Type, int]
+    questions: Sequence[Question] = ()
     labels: Sequence[Values] = ()
 
     def with_own_position(self) -> Tables:
@@ -91,6 +96,7 @@ class _Binder:
         self.rows: dict[str, list[list[int]]] = {name: [] for name in COLUMNS}
         self.let_domains: list[Domain] = []
         self.labelled: dict[Type, int] = {}
+        self.questions: list[Question] = []
         self.assembler = Assembler(encoding.types, encoding.value_of, self._column, self._temporary)
         self.rows["code"] = self.assembler.code
 
@@ -100,7 +106,8 @@ class _Binder:
         self._add_step(kernel.EMIT)
         self._head(head, terms)
         slots = [self.literals.get(slot, 0) for slot in range(len(self.slot_of) + 1)]
-        return Tables(pack(self.rows, slots, len(self.segment.accesses)), self.let_domains, self.labelled)
+        query = pack(self.rows, slots, len(self.segment.accesses), asks=bool(self.questions))
+        return Tables(query, self.let_domains, self.labelled, self.questions)
 
     def _add_step(self, *fields: int) -> None:
         self.rows["steps"].append([*fields, *[0] * (COLUMNS["steps"] - len(fields))])
@@ -128,6 +135,8 @@ class _Binder:
             return self._let(
                 step.expression, self._slot(step.variable), self.encoding.domains[step.variable], step.sought
             )
+        if isinstance(step, Ask):
+            return self._ask(step)
         return (kernel.TEST, self._test(step))
 
     def _place(self, atom: int, column: int) -> tuple[int, int, int]:
@@ -219,6 +228,40 @@ class _Binder:
         first = len(self.assembler.code)
         source = self.assembler.assemble(expression)
         return self._place_result(source, first, slot, domain, sought)
+
+    def _ask(self, step: Ask) -> tuple[int, ...]:
+        """Put the arguments of a question into slots that follow one another, and its answer into the variable's."""
+        types = self.encoding.types.items()
+        known = {name: ValueType(type_, self._domain_of(name).nullable) for name, type_ in types}
+        expression, arguments = arguments_of(step.expression, known)
+        targets = [self._temporary() for _ in arguments]
+        domains: list[tuple[Type, Domain]] = []
+        first = len(self.assembler.code)
+        for target, argument in zip(targets, arguments, strict=True):
+            type_ = type_of(argument, self.encoding.types)
+            if isinstance(argument, exp.Column):
+                source, domain = (self._slot(variable_of(argument.name)), 0), self._domain_of(argument.name)
+            else:
+                source, domain = self.assembler.assemble(argument), _OWN
+            self.assembler.code.append([arithmetic.ADD, target, *source, -1, 0])
+            domains.append((type_, domain))
+        memo = Memo(len(arguments))
+        is_condition = step.variable is None
+        self.questions.append(Question(expression, domains, is_condition, step.nullable, memo))
+        slot = self._temporary() if step.variable is None else self._slot(step.variable)
+        domain = _ANY if step.variable is None else self.encoding.domains[step.variable]
+        (_, row, *_) = self._place_result((-1, 0), first, slot, domain, step.sought)
+        count = len(self.assembler.code) - first
+        return (kernel.ASK, row, first, count, targets[0] if targets else 0, self._address(memo.header))
+
+    def _domain_of(self, name: str) -> Domain:
+        return self.encoding.domains[variable_of(name)]
+
+    def _address(self, array: Ints) -> int:
+        """A slot that holds where an array is."""
+        slot = self._temporary()
+        self.literals[slot] = array.ctypes.data
+        return slot
 
     def _place_result(self, source: Operand, first: int, slot: int, domain: Domain, sought: bool) -> tuple[int, ...]:
         """Run the code from `first` on, and put what is then at `source` into a slot, as an offset in the domain."""

@@ -69,6 +69,19 @@ class Let:
 
 
 @dataclass(frozen=True)
+class Ask:
+    """Bind a variable to the value of an expression that the search is told, or go on only if a condition is true.
+
+    Where the value is NULL, the search goes on if it is `nullable`; `sought` is as of Let.
+    """
+
+    variable: int | None
+    expression: exp.Expression
+    nullable: bool = False
+    sought: bool = False
+
+
+@dataclass(frozen=True)
 class Absent:
     """Go on only if the atom has no row of these terms."""
 
@@ -76,7 +89,7 @@ class Absent:
     terms: tuple[Term, ...]
 
 
-Step = Open | Seek | Meet | Each | Test | Let | Absent
+Step = Open | Seek | Meet | Each | Test | Let | Ask | Absent
 
 
 @dataclass(frozen=True)
@@ -151,4 +164,6 @@ def _describe(step: Step, segment: Segment) -> str:
         return f"if {show(step.condition)}"
     if isinstance(step, Let):
         return f"let {show_term(step.variable)} = {show(step.expression)}"
+    if isinstance(step, Ask):
+        return f"ask {'' if step.variable is None else f'{show_term(step.variable)} = '}{show(step.expression)}"
     return f"open {name(step.atom)}"

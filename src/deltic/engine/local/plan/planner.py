@@ -20,6 +20,7 @@ from deltic.engine.local.plan.isolating import solve
 from deltic.engine.local.plan.plan import (
     Absent,
     Access,
+    Ask,
     Compute,
     Each,
     Let,
@@ -35,9 +36,9 @@ from deltic.engine.local.plan.plan import (
 from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 
 
-def plan(query: Query) -> Plan:
-    """The plan of a query."""
-    return Planner(query).run()
+def plan(query: Query, asks: bool = False) -> Plan:
+    """The plan of a query: in segments, or in one search that `asks` for what it cannot compute."""
+    return Planner(query, asks).run()
 
 
 class Probe:
@@ -64,8 +65,8 @@ class Probe:
 class Planner:
     """Makes one plan; a subclass may read the change otherwise and choose among column orders."""
 
-    def __init__(self, query: Query) -> None:
-        self.query = query
+    def __init__(self, query: Query, asks: bool = False) -> None:
+        self.query, self.asks = query, asks
         self.body: Body = query.body
         self.bound: set[int] = set()
         self.probes = [Probe(a) for a in self.body.atoms if a.when is not When.DELTA]
@@ -240,8 +241,12 @@ class Planner:
         ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
         if self._reachable() or not any(v in waiting for v, _ in ready):
             return False
-        self._close(self._computation(ready))
-        self._restart()
+        computation = self._computation(ready)
+        if self.asks:
+            self._ask(computation)
+        else:
+            self._close(computation)
+            self._restart()
         return True
 
     def _visit(self) -> None:
@@ -280,6 +285,15 @@ class Planner:
         self.conditions = [c for c in self.conditions if c not in conditions]
         return Compute(tuple(ready), conditions)
 
+    def _ask(self, compute: Compute) -> None:
+        """Let the search ask, conditions first: their variables are bound."""
+        self.steps += [Ask(None, condition) for condition in compute.conditions]
+        for variable, expression in compute.values:
+            self.steps.append(
+                Ask(variable, expression, self.body.types[variable].nullable, sought=variable in self.sought)
+            )
+            self.bound.add(variable)
+
     def _close(self, compute: Compute | None) -> None:
         """End the segment; its results are the variables that anything later reads."""
         output: tuple[int, ...] = ()
@@ -306,12 +320,18 @@ class Planner:
 
     def _finish(self) -> tuple[Term, ...]:
         """Compute what is left, and the head; the search writes the head itself when it can. The terms of the head."""
-        beyond = any(_is_computed(t) and not is_arithmetic(t, self.types) for t in map(as_expression, self.query.terms))
+        computed = [t for t in map(as_expression, self.query.terms) if _is_computed(t)]
+        beyond = not self.asks and any(not is_arithmetic(t, self.types) for t in computed)
         while self.equations or self.absent or self.conditions or beyond:
             ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
             if not ready and (self.equations or any(not self._is_bound(c) for c in self.conditions) or self.absent):
                 raise AssertionError(f"a variable is not grounded: {self.query}")
-            self._close(self._computation(ready))
+            computation = self._computation(ready)
+            if self.asks:
+                self._ask(computation)
+                self.check()
+                continue
+            self._close(computation)
             self._bind_equations()
             if not (self.equations or self.absent or self.conditions):
                 return self.query.terms
@@ -328,7 +348,10 @@ class Planner:
         for term in self.query.terms:
             if not isinstance(term, int) and _is_computed(term):
                 variable = next(fresh)
-                self._let(Let(variable, term, sought=False))
+                if is_arithmetic(term, self.types):
+                    self._let(Let(variable, term, sought=False))
+                else:
+                    self.steps.append(Ask(variable, term, infer(term, self.types).nullable))
                 head.append(variable)
             else:
                 head.append(term)

@@ -15,14 +15,14 @@ from deltic.program.queries import Query
 Order = tuple[int, ...]
 
 
-def plan_within_orders(query: Query, orders: Mapping[str, Collection[Order]]) -> Plan:
+def plan_within_orders(query: Query, orders: Mapping[str, Collection[Order]], asks: bool = False) -> Plan:
     """The plan of a query; `orders` are those that exist, of the relations of which there should be no more."""
-    return _WithinOrders(query, orders).run()
+    return _WithinOrders(query, orders, asks).run()
 
 
 class _WithinOrders(Planner):
-    def __init__(self, query: Query, orders: Mapping[str, Collection[Order]]) -> None:
-        super().__init__(query)
+    def __init__(self, query: Query, orders: Mapping[str, Collection[Order]], asks: bool) -> None:
+        super().__init__(query, asks)
         self.orders = orders
 
     def arranged(self, probe: Probe, columns: list[int]) -> list[int]:

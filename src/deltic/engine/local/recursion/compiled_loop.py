@@ -71,12 +71,6 @@ _KERNELS = "iterate.iterate", "join.search"
 _BASE = Component._fields.index("base")
 
 
-def fits(evaluations: Sequence[Evaluation]) -> bool:
-    """Whether compiled code can run the queries: searches alone, nothing computed by vectors after them."""
-    segments = [e.plan.segments for e in evaluations]
-    return all(len(s) == 1 and s[0].compute is None for s in segments)
-
-
 class CompiledLoop:
     """The tables of a component; they are made anew when one of its arrangements was packed anew."""
 
@@ -131,6 +125,7 @@ class CompiledLoop:
         logged = self.thresholds.logged
         self._log = Log(np.empty(logged, np.int64), np.empty((logged, width), np.uint64), np.empty(logged, np.int64))
         self._scratch = self._make_scratch(0)
+        self._asking = [evaluation for evaluation in self.evaluations if evaluation.tables.questions]
 
     def _changing(self) -> list[int]:
         """The arrangements that change: the component's own, and what is found of lost rows."""
@@ -238,8 +233,7 @@ class CompiledLoop:
         if self._bound_for is not self.evaluations[0].tables or len(self.own) != self._count():
             self._build()
             self._bound_for = self.evaluations[0].tables
-        for evaluation in self.evaluations:
-            evaluation.tables.find_labels(self.environment.interner)
+        self._find_labels()
         self.levels.clear()
         waiting = [agendas[name] for name in self.names]
         self.waiting.fill(waiting)
@@ -248,13 +242,16 @@ class CompiledLoop:
         progress[kernel.P_QUERY] = kernel.NONE
         status = kernel.PAUSED
         try:
-            while status in (kernel.PAUSED, kernel.LARGE):
+            while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
                 status = self._iterate(progress, keeps)
                 if status == kernel.OVERFLOW:
                     check(int(progress[kernel.P_NOW]))
                     raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
-                self._report(progress, changes)
-                if status != kernel.PAUSED:
+                if status == kernel.ASKS:
+                    status = self._answer(progress)
+                if status != kernel.ASKS:
+                    self._report(progress, changes)
+                if status not in (kernel.PAUSED, kernel.ASKS):
                     self._flush(found)
                 if status == kernel.LARGE:
                     self._attach(found, start)
@@ -275,6 +272,17 @@ class CompiledLoop:
         status, keys, rows, weights, size = kernel.iterate(arrays, heap, progress, self.thresholds, *keeps)
         self.waiting.heap = Heap(keys, rows, weights, size)
         return int(status)
+
+    def _find_labels(self) -> None:
+        """Let searches know the order of the texts that there are."""
+        for evaluation in self.evaluations:
+            evaluation.tables.find_labels(self.environment.interner)
+
+    def _answer(self, progress: Ints) -> int:
+        """Answer what searches ask for: ASKS, or LOST if deciding about rows asks for more than memos keep."""
+        forgot = [evaluation.answer() for evaluation in self._asking]
+        self._find_labels()
+        return kernel.LOST if any(forgot) and progress[kernel.P_QUERY] == kernel.NONE else kernel.ASKS
 
     def _report(self, progress: Ints, changes: Mapping[str, Batch]) -> None:
         """Hand over the rows that were asserted and retracted."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.plan.within_orders import plan_within_orders
-from deltic.engine.local.recursion.compiled_loop import CompiledLoop, fits
+from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.fixpoint import Component
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of, search_of
@@ -22,6 +23,7 @@ def component_of(
     inner: dict[str, list[Evaluation]] = defaultdict(list)
     outer: list[Evaluation] = []
     searches: dict[str, list[Evaluation]] = defaultdict(list)
+    searching: dict[str, list[Evaluation]] = defaultdict(list)
     bases: list[Evaluation] = []
     for evaluation in evaluations:
         followed = evaluation.query.delta.relation
@@ -36,9 +38,12 @@ def component_of(
             search, domains = search_of(rule, of_rule.domains, states[rule.head].domains)
             orders = {name: tuple(states[name].by_order) for name in relations}
             found = plan_within_orders(search, orders)
-            searches[rule.head].append(Evaluation(found, domains, of_rule.environment))
+            evaluation = Evaluation(found, domains, of_rule.environment)
+            searches[rule.head].append(evaluation)
+            within = partial(plan_within_orders, orders=orders, asks=True)
+            searching[rule.head].append(evaluation.in_one_search(within))
     own = {name: states[name] for name in relations}
-    following = [e for found in inner.values() for e in found]
-    searching = [e for found in searches.values() for e in found]
-    compiled = CompiledLoop(own, inner, searches) if following and fits([*following, *searching]) else None
+    asking = partial(plan, asks=True)
+    following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
+    compiled = CompiledLoop(own, following, searching) if following else None
     return Component(own, outer, inner, searches, bases, strategy, compiled)

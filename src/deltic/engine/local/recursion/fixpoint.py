@@ -15,7 +15,7 @@ way to the row in any case. `full` has none, and can only begin anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,7 +45,7 @@ class Component:
 
     `outer` follow relations of lower strata, `inner` those of the component; both by the relation followed.
     `searches` find the derivations of given rows, by the relation of the rows; `bases` those of rules without
-    recursive atoms, from one of their relations. `compiled` runs iterations in compiled code, where it can.
+    recursive atoms, from one of their relations. `compiled` runs small iterations in compiled code.
     """
 
     states: Mapping[str, State]
@@ -55,6 +55,14 @@ class Component:
     bases: Sequence[Evaluation]
     strategy: Strategy
     compiled: CompiledLoop | None
+
+    @property
+    def beside(self) -> Iterator[Evaluation]:
+        """The queries that it has beside the delta queries."""
+        yield from self.bases
+        yield from (e for found in self.searches.values() for e in found)
+        known = {id(e) for found in (*self.inner.values(), *self.searches.values()) for e in found}
+        yield from (e for e in self.compiled.evaluations if id(e) not in known) if self.compiled else ()
 
     @cached_property
     def computing(self) -> list[str]:

@@ -66,6 +66,10 @@ class Dictionary:
         """The id of a value that is known, else None."""
         return self._ids.get(value)
 
+    def number_of(self, value: Any) -> int:
+        """The id of a value, given now if it is new; it stands as `values` has it."""
+        return self._ids[value]
+
     def encode(self, column: pa.Array) -> Values:
         """The ids of a column without NULL; only its distinct values are looked up one by one."""
         encoded = column.dictionary_encode()
