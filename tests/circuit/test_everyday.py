@@ -28,7 +28,9 @@ _NUMBER = st.one_of(
 )
 _PLACE = st.one_of(st.integers(-8, 8), st.sampled_from([2**31, 2**32 - 1, 2**32, -(2**32), -(2**63), 2**63 - 1]))
 _OF_TEXT = (Type.INT64, Type.UINT64, Type.INT8, Type.INT32, Type.FLOAT64)
-_FLOATS = st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, 1e15, 1e16, 1e17, 123456.75, 1e-4, 1e-5, math.inf, math.nan]))
+_FLOATS = st.one_of(
+    st.floats(allow_nan=False), st.sampled_from([0.0, 1e15, 1e16, 1e17, 123456.75, 1e-4, 1e-5, math.inf, math.nan])
+)
 
 
 def _call(kind: type[exp.Expression], **operands: str) -> exp.Expression:
