@@ -39,11 +39,14 @@ class Answerer:
 
     def answer(self) -> None:
         """Answer all that is asked."""
-        asked = self.question.memo.asked()
-        if 0 < len(asked) < _MANY:
-            self.question.memo.answer(*zip(*map(self._one, asked.tolist()), strict=True))
-        elif len(asked):
-            self.question.memo.answer(*self._many(asked))
+        memo = self.question.memo
+        asked = memo.asked()
+        if not len(asked):
+            memo.make_room()
+        elif len(asked) < _MANY:
+            memo.answer(*zip(*map(self._one, asked.tolist()), strict=True))
+        else:
+            memo.answer(*self._many(asked))
 
     def _one(self, arguments: Sequence[int]) -> _Answer:
         """The state and the result for one row of arguments."""

@@ -21,7 +21,7 @@ _FIRST, _MOST = 1 << 8, 1 << 16
 class Memo:
     """The answers to one question, by its arguments; see `kernels.memo`.
 
-    A memo that is full forgets all and begins anew, four times as large as long as it is not too large.
+    A memo that is full when something more is asked forgets all, and begins anew, four times as large up to a limit.
     """
 
     def __init__(self, width: int) -> None:
@@ -43,10 +43,14 @@ class Memo:
 
     def answer(self, states: Sequence[int] | Ints, results: Sequence[int] | Ints) -> None:
         """Give those entries their states and results."""
-        answered, count, capacity = self.header[[kernel.ANSWERED, kernel.COUNT, kernel.CAPACITY]].tolist()
+        answered, count = self.header[[kernel.ANSWERED, kernel.COUNT]].tolist()
         self._entries[answered:count, kernel.STATE] = states
         self._entries[answered:count, kernel.RESULT] = results
         self.header[kernel.ANSWERED] = count
+
+    def make_room(self) -> None:
+        """See that something can be asked. What a search waits for is answered first, so that it goes on."""
+        count, capacity = self.header[[kernel.COUNT, kernel.CAPACITY]].tolist()
         if count == capacity:
             self._begin(min(4 * capacity, _MOST))
 
