@@ -178,7 +178,7 @@ class LocalEngine(Engine):
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        held = {table: len(self.states[name].contents) for table, name in self.program.tables.items()}
+        held = {table: self._held(table) for table in self.program.tables}
         other = copy(self)
         other._plans = self._plans.extended(circuit, held, partial(self._columns, {}))
         program = program_of(other._plans.circuit, strict=self._refresh.strict)
@@ -246,10 +246,10 @@ class LocalEngine(Engine):
 
         It has the views of this one, as they are, and shares no state with it that either would change.
         """
-        held = {table: len(self.states[name].contents) for table, name in self.program.tables.items()}
-        rows = {table: held[table] + len(weights) for table, (_, weights) in batches.items()}
+        rows = {table: self._held(table) + len(weights) for table, (_, weights) in batches.items()}
         if not self._plans.is_due(rows):
             return self
+        held = {table: self._held(table) for table in self.program.tables}
         plans = self._plans.anew(self.circuit, {**held, **rows}, partial(self._columns, batches))
         added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
         if plans.circuit == self._plans.circuit or not plans.pays(self._plans, there, added):
@@ -263,6 +263,10 @@ class LocalEngine(Engine):
             other._settled(partial(other._build, [name for name in program.relations if name not in kept]), self._fit)
             other.store.end_epoch()
         return other
+
+    def _held(self, table: str) -> int:
+        """How many rows a table has, about: what cancels counts twice until runs are merged."""
+        return len(self.states[self.program.tables[table]].contents)
 
     def _build(self, new: Collection[str]) -> Changes:
         """The epoch in which new relations begin; no view changes."""
