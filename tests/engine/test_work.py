@@ -59,3 +59,38 @@ def test_an_atom_without_a_row_ends_the_search_before_another_has_many():
     driver.insert(a=[(0, 1)], b=[(y, z) for y in range(10) for z in range(100)])
     assert driver.apply({"hub": [((y,), 1) for y in range(1, 10)]}).rows_visited < 5 * 9
     assert driver.apply({"hub": [((0,), 1)]}).rows_visited >= 100
+
+
+# Rules of which some variable is wanted nowhere, and what they say.
+COUNTED = {
+    "v(x) :- a(x, y), b(y, _).": lambda a, b: {x for x, y in a if any(y == z for z, _ in b)},
+    "v(y) :- a(_, y), b(y, _).": lambda a, b: {y for _, y in a if any(y == z for z, _ in b)},
+    "v(x) :- a(x, _), b(_, _).": lambda a, b: {x for x, _ in a if b},
+}
+
+
+@pytest.mark.parametrize("rule", COUNTED)
+def test_rows_of_which_only_the_number_counts_are_visited_as_one(rule):
+    """Rows have up to 60,000 derivations each; the view is right until the last of them is gone."""
+    driver = Driver.of_program("local", TABLES + ".decl v(x: number)\n" + rule)
+    a = {(x, y) for x in range(3) for y in range(100)}
+    b = {(y, z) for y in range(100) for z in range(5)} | {(y, y) for y in range(100)}
+    assert driver.insert(a=a, b=b).rows_visited < 6 * (len(a) + len(b))
+    for least in (90, 40, 3, 1, 0):
+        gone = {row for row in b if row[0] >= least}
+        b -= gone
+        driver.apply({"b": [(row, -1) for row in gone]})
+        assert driver.rows("v") == {(x,) for x in COUNTED[rule](a, b)}
+
+
+def test_more_derivations_than_a_number_holds():
+    """2¹⁴ rows three times over are 2⁴² derivations: past 2⁴⁰ of them rows are visited one by one again."""
+    program = ".decl i(x: number)\n.input i\n.decl n(x: number)\n.input n\n.decl v(x: number)\n"
+    driver = Driver.of_program("local", program + "v(x) :- i(x), n(_), n(_), n(_).")
+    rows = [(y,) for y in range(1 << 14)]
+    driver.insert(i=[(0,), (1,)], n=rows)
+    assert driver.rows("v") == {(0,), (1,)}
+    driver.apply({"n": [(row, -1) for row in rows[1:]]})
+    assert driver.rows("v") == {(0,), (1,)}
+    driver.apply({"n": [(rows[0], -1)]})
+    assert not driver.rows("v")

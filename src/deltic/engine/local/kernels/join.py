@@ -9,7 +9,8 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
 * OPEN atom: look at each run of the atom in turn, in full.
 * SEEK atom, groups: narrow the range to the rows whose next columns have known values.
 * MEET slot, parts: bind a variable to each value that the next columns of several ranges share (leapfrog).
-* EACH atom, binds, checks: visit each row of the range, bind the columns that are left, check repeated ones.
+* EACH atom, binds, checks: visit each row of the range, bind the columns that are wanted, check repeated ones; where
+  there are neither, the search goes on but once, with the weight of all of them.
 * TEST index: go on only if a comparison of two slots holds.
 * LET index, first, count: run a program of `arithmetic`; go on only if the result has a place.
 * ABSENT atom, groups: go on only if the atom has no such row.
@@ -68,7 +69,7 @@ from deltic.engine.local.kernels.query import (
     slots_of,
     table,
 )
-from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, gallop
+from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, field, forward, gallop
 from deltic.engine.local.kernels.types import U64, Int, Ints, Table, Times, Weights, Words1, Words2
 
 OPEN, SEEK, MEET, EACH, TEST, LET, ABSENT, ASK, EMIT = range(9)
@@ -76,6 +77,8 @@ ENTER, ADVANCE, RESUME = range(3)
 DONE, FULL, PAUSED, OVERFLOW, ASKS = range(5)
 # The derivations before the first value that is not known, where all are.
 _ALL = -1
+# The greatest weight that rows are given at once: the sum of many such fits into 64 bits.
+MOST = 1 << 40
 
 
 @compiled
@@ -93,7 +96,7 @@ def _end(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int
     """The end of the rows from `lo` on whose column equals `key`."""
     if key == mask:
         return hi
-    return gallop(address, lo, hi, lo, shift, mask, key + np.uint64(1))
+    return forward(address, lo, hi, shift, mask, key + np.uint64(1))
 
 
 @compiled
@@ -131,8 +134,7 @@ def _present(
     for r in range(atoms[atom, 0], atoms[atom, 1]):
         lo, hi = _narrow(runs, r, 0, runs[r, ROWS], fingers[r], first, count, groups, keys, slots)
         fingers[r] = lo
-        for i in range(lo, hi):
-            total += load_weight(runs[r, WEIGHTS], i)
+        total += _summed(runs, r, lo, hi)
     return total
 
 
@@ -163,7 +165,7 @@ def _leap(
         if agreed:
             if target > mask:
                 return False
-            at = gallop(address, at, save_hi[p], at, shift, mask, target)
+            at = forward(address, at, save_hi[p], shift, mask, target)
             cursor[p] = at
         if at >= save_hi[p]:
             return False
@@ -195,6 +197,18 @@ def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots
         if slots[binds[b, 0]] != field(address, i, np.uint64(binds[b, 2]), np.uint64(binds[b, 3])):
             return False
     return True
+
+
+@compiled
+def _summed(runs: Table, r: Int, lo: Int, hi: Int) -> Int:
+    """The weights of rows [lo, hi) of a run, added up."""
+    weights = runs[r, WEIGHTS]
+    if weights == 0:
+        return hi - lo
+    total = 0
+    for i in range(lo, hi):
+        total += load_weight(weights, i)
+    return total
 
 
 @compiled
@@ -336,6 +350,14 @@ def search(
                     state[STEP], state[MODE], state[VISITED] = s, RESUME, visited
                     return _ended(query, FULL, n, strayed, known)
             else:
+                if at < end and steps[s, 3] + steps[s, 5] == 0 and runs[r, TIMES] == 0:
+                    visited += 1
+                    total = weights[s] * _summed(runs, r, at, end)
+                    if abs(total) <= MOST:
+                        weights[s + 1] = total
+                        times[s + 1] = times[s]
+                        at = end
+                        found = total != 0
                 while at < end:
                     visited += 1
                     if _bind(runs, r, at, steps, s, binds, slots):
@@ -343,7 +365,7 @@ def search(
                         break
                     at += 1
                 position[s] = at
-                if found:
+                if found and at < end:
                     time = times[s]
                     if runs[r, TIMES]:
                         time = max(time, load_time(runs[r, TIMES], at))

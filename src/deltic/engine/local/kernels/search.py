@@ -12,6 +12,8 @@ from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.types import U64, Int, Ints, Times, Weights, Words2
 
 ROWS, WORDS, TIMES, WEIGHTS = 0, 1, 2, 3
+# Rows that a search forward compares before it leaps: one line of the cache.
+NEAREST = 8
 
 
 @kernel
@@ -35,29 +37,31 @@ def field(address: Int, i: Int, shift: U64, mask: U64) -> U64:
 
 
 @compiled
-def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, key: U64) -> Int:
-    """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
-    if lo >= hi:
-        return hi
-    if start < lo:
-        start = lo
-    if start >= hi:
-        start = hi - 1
-    step = 1
-    if field(address, start, shift, mask) < key:
-        lo = start + 1
-        while start + step < hi and field(address, start + step, shift, mask) < key:
-            lo = start + step + 1
-            step <<= 1
-        if start + step < hi:
-            hi = start + step
-    else:
-        hi = start
-        while start - step >= lo and field(address, start - step, shift, mask) >= key:
-            hi = start - step
-            step <<= 1
-        if start - step >= lo:
-            lo = start - step + 1
+def forward(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
+    """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `lo`.
+
+    The nearest rows are compared all, without branches that a processor would have to guess.
+    """
+    less = 0
+    if lo + NEAREST > hi:
+        for i in range(lo, hi):
+            less += field(address, i, shift, mask) < key
+        return lo + less
+    for i in range(NEAREST):
+        less += field(address, lo + i, shift, mask) < key
+    if less < NEAREST:
+        return lo + less
+    lo += NEAREST
+    step = NEAREST
+    while lo + step < hi and field(address, lo + step, shift, mask) < key:
+        lo += step + 1
+        step <<= 1
+    return bisect(address, lo, min(lo + step, hi), shift, mask, key)
+
+
+@compiled
+def bisect(address: Int, lo: Int, hi: Int, shift: U64, mask: U64, key: U64) -> Int:
+    """The first i in [lo, hi) whose column is at least `key`, `hi` if none."""
     while lo < hi:
         middle = (lo + hi) >> 1
         if field(address, middle, shift, mask) < key:
@@ -65,6 +69,22 @@ def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, ke
         else:
             hi = middle
     return lo
+
+
+@compiled
+def gallop(address: Int, lo: Int, hi: Int, start: Int, shift: U64, mask: U64, key: U64) -> Int:
+    """The first i in [lo, hi) whose column is at least `key`, `hi` if none; quick when near `start`."""
+    if lo >= hi:
+        return hi
+    start = min(max(start, lo), hi - 1)
+    if field(address, start, shift, mask) < key:
+        return forward(address, start + 1, hi, shift, mask, key)
+    step = 1
+    hi = start
+    while start - step >= lo and field(address, start - step, shift, mask) >= key:
+        hi = start - step
+        step <<= 1
+    return bisect(address, max(lo, start - step + 1), hi, shift, mask, key)
 
 
 @compiled

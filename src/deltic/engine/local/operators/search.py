@@ -61,7 +61,7 @@ def search(
 
     A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
     """
-    weighted = sign < 0 or any(run.weights.size for atom in runs for run in atom)
+    weighted = sign < 0 or tables.counts or any(run.weights.size for atom in runs for run in atom)
     cut = _pieces(runs[0], thresholds.piece)
     own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
     pieces = [

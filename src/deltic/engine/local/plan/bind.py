@@ -44,13 +44,15 @@ class Tables:
     """A segment as the kernel takes it, see `kernels.query`, and the domains of what it computes.
 
     `labelled` are the slots for where the labels of interned types are, of those whose order the segment asks for, and
-    `questions` the expressions that it asks for.
+    `questions` the expressions that it asks for. `counts` says whether rows are visited as one, so that derivations
+    have weights.
     """
 
     query: Ints
     let_domains: Sequence[Domain]
     labelled: Mapping[Type, int]
     questions: Sequence[Question] = ()
+    counts: bool = False
     labels: Sequence[Values] = ()
 
     def with_own_position(self) -> Tables:
@@ -107,7 +109,8 @@ class _Binder:
         self._head(head, terms)
         slots = [self.literals.get(slot, 0) for slot in range(len(self.slot_of) + 1)]
         query = pack(self.rows, slots, len(self.segment.accesses), asks=bool(self.questions))
-        return Tables(query, self.let_domains, self.labelled, self.questions)
+        counts = any(isinstance(step, Each) and step.counts for step in self.segment.steps)
+        return Tables(query, self.let_domains, self.labelled, self.questions, counts)
 
     def _add_step(self, *fields: int) -> None:
         self.rows["steps"].append([*fields, *[0] * (COLUMNS["steps"] - len(fields))])

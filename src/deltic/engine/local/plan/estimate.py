@@ -43,7 +43,7 @@ def estimate(segment: Segment, arrangements: Sequence[Arrangement | None]) -> Es
                 known[atom] += 1
                 left[atom] = _matches(arrangements[atom], known[atom])
             rows *= min(b / max(1.0, left[atom]) for b, (atom, _) in zip(before, step.parts, strict=True))
-        elif isinstance(step, Each):
+        elif isinstance(step, Each) and not step.counts:
             rows *= max(1.0, left[step.atom])
         if not isinstance(step, Open | Let):
             visited += rows

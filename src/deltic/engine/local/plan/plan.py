@@ -36,11 +36,15 @@ class Meet:
 
 @dataclass(frozen=True)
 class Each:
-    """Visit each row of the atom; bind columns (in its order) to variables and check others against terms."""
+    """Visit each row of the atom; bind columns (in its order) to variables and check others against terms.
+
+    Where it `counts`, nothing is wanted of the rows but how many there are: those without times are visited as one.
+    """
 
     atom: int
     binds: tuple[tuple[int, int], ...] = ()
     checks: tuple[tuple[Term, int], ...] = ()
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,8 @@ def _describe(step: Step, segment: Segment) -> str:
         return f"intersect {' ∩ '.join(name(a) for a, _ in step.parts)} for {show_term(step.variable)}"
     if isinstance(step, Each):
         bound = ", ".join(show_term(v) for v, _ in step.binds)
-        return f"scan {name(step.atom)}" + (f" for {bound}" if bound else "")
+        verb = "count" if step.counts else "scan"
+        return f"{verb} {name(step.atom)}" + (f" for {bound}" if bound else "")
     if isinstance(step, Absent):
         return f"unless {name(step.atom)} has {', '.join(map(show_term, step.terms))}"
     if isinstance(step, Test):

@@ -104,18 +104,20 @@ class Planner:
         self._each(number, delta, columns)
 
     def _each(self, number: int, atom: Atom, columns: Iterable[int]) -> None:
+        """Visit rows of an atom, and bind of these columns what anything else reads."""
+        wanted = self._wanted(atom) | {v for v in atom.variables() if atom.terms.count(v) > 1}
         binds: list[tuple[int, int]] = []
         checks: list[tuple[Term, int]] = []
         order = self.accesses[number][2]
         assert isinstance(order, list)
         for column in columns:
             term = atom.terms[column]
-            if isinstance(term, int) and term not in self.bound:
+            if not isinstance(term, int) or term in self.bound:
+                checks.append((term, order.index(column)))
+            elif term in wanted:
                 binds.append((term, order.index(column)))
                 self.bound.add(term)
-            else:
-                checks.append((term, order.index(column)))
-        self.steps.append(Each(number, tuple(binds), tuple(checks)))
+        self.steps.append(Each(number, tuple(binds), tuple(checks), counts=not binds and not checks))
 
     def check(self) -> None:
         """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
@@ -253,10 +255,11 @@ class Planner:
         """Visit the rows of one atom and bind all that it has."""
         elsewhere = {id(p): self._variables_elsewhere(p) for p in self.probes}
 
-        def rank(probe: Probe) -> tuple[bool, bool, int, int]:
+        def rank(probe: Probe) -> tuple[bool, bool, bool, int, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
-            return (known == 0, not free & elsewhere[id(probe)], -known, len(free))
+            counts = not free & self._wanted(probe.atom)
+            return (known == 0, not free & elsewhere[id(probe)], not counts, -known, len(free))
 
         probe = min(self.probes, key=rank)
         # Semijoins: nothing more will be known of these atoms, so a miss ends the search here.
@@ -306,9 +309,14 @@ class Planner:
 
     def _needed(self, compute: Compute) -> set[int]:
         """The variables that the computation or anything after it reads."""
-        terms: list[Term] = [*self.query.terms, *compute.conditions, *(e for _, e in compute.values)]
-        terms += [*self.conditions, *(v for v, _ in self.equations), *(e for _, e in self.equations)]
-        terms += [t for a in (*self.absent, *(p.atom for p in self.probes)) for t in a.terms]
+        terms = [*compute.conditions, *(e for _, e in compute.values)]
+        return self._wanted() | {v for term in terms for v in variables_of(term)}
+
+    def _wanted(self, but: Atom | None = None) -> set[int]:
+        """The variables that the head and all that is not yet done read, but for one atom."""
+        terms: list[Term] = [*self.query.terms, *self.conditions]
+        terms += [*(v for v, _ in self.equations), *(e for _, e in self.equations)]
+        terms += [t for a in (*self.absent, *(p.atom for p in self.probes)) if a is not but for t in a.terms]
         return {v for term in terms for v in variables_of(term)}
 
     def _restart(self) -> None:

@@ -71,7 +71,7 @@ def _packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[
             domain.encode(values[part], None if nulls is None else nulls[part])
             for domain, (values, nulls) in zip(state.domains, columns, strict=True)
         ]
-        words, sums = consolidate(state.layout.pack(raw, part.stop - part.start), weights[part])
+        words, sums = consolidate(state.layout.pack(raw, part.stop - part.start), plain(weights[part]))
         if part.stop - part.start == len(weights):
             return words, sums
         total.add_run(Run(words, weights=plain(sums)))
