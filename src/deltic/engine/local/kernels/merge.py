@@ -211,22 +211,20 @@ def repeats(words: Rows) -> bool:
 
 
 @kernel
-def run_lengths(sorted_words: Words1) -> tuple[Words1, Ints]:
-    """The distinct values of a sorted array and how often each occurs."""
+def count_equal(words: Words1, counts: Ints) -> Int:
+    """Bring the distinct values of sorted `words` to its front, and how often each occurs to that of `counts`."""
     n = 0
-    for i in range(sorted_words.size):
-        if i == 0 or sorted_words[i] != sorted_words[i - 1]:
-            n += 1
-    values = np.empty(n, np.uint64)
-    counts = np.empty(n, np.int64)
-    n = -1
-    for i in range(sorted_words.size):
-        if i == 0 or sorted_words[i] != sorted_words[i - 1]:
-            n += 1
-            values[n] = sorted_words[i]
-            counts[n] = 0
-        counts[n] += 1
-    return values, counts
+    i = 0
+    while i < words.size:
+        value = words[i]
+        first = i
+        i += 1
+        while i < words.size and words[i] == value:
+            i += 1
+        words[n] = value
+        counts[n] = i - first
+        n += 1
+    return n
 
 
 @compiled

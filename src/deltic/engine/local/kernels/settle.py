@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.local.kernels.declaring import compiled, kernel
+from deltic.engine.local.kernels.declaring import compiled, inlined, kernel
+from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
-from deltic.engine.local.kernels.types import Bools, Int, Ints, Rows, Table, Times, Words2
+from deltic.engine.local.kernels.types import U64, Bools, Int, Ints, Rows, Table, Times, Words2
 
 NEVER = np.int32(-1)
 
@@ -93,6 +94,44 @@ def known(words: Rows, runs: Table, now: Int) -> Bools:
     return until > 0
 
 
+@inlined
+def _stride(rows: Int, count: Int) -> Int:
+    """A power of two: how far `count` sorted rows lie apart in a run, at least by half."""
+    stride = 8
+    while stride * count < 2 * rows:
+        stride *= 2
+    return stride
+
+
+@inlined
+def _leap(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
+    """The start of the stretch of `stride` rows, from i on, that ends at or after a word."""
+    while i + stride <= rows and load_u64(address, i + stride - 1) < word:
+        i += stride
+    return i
+
+
+@inlined
+def _find_within(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int:
+    """The first position at or after a word in such a stretch.
+
+    Without a branch on which word is less, and the next search does not wait for this one: it begins at a stretch.
+    """
+    if i + stride > rows:
+        end = rows
+        while i < end:
+            middle = (i + end) >> 1
+            if load_u64(address, middle) < word:
+                i = middle + 1
+            else:
+                end = middle
+        return i
+    while stride > 1:
+        stride >>= 1
+        i += stride * np.int64(load_u64(address, i + stride - 1) < word)
+    return i + np.int64(load_u64(address, i) < word)
+
+
 @compiled
 def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
     """The total of each row before iteration `now` and at it, both int64[n], and whether it has later entries, bool[n].
@@ -103,22 +142,28 @@ def _around(words: Words2, runs: Table, now: Int) -> tuple[Ints, Ints, Bools]:
     before = np.zeros(n, np.int64)
     present = np.zeros(n, np.int64)
     after = np.zeros(n, np.bool_)
+    one_word = words.shape[0] == 1
     for r in range(runs.shape[0]):
         address, rows, times, weights = runs[r, WORDS], runs[r, ROWS], runs[r, TIMES], runs[r, WEIGHTS]
         i = 0
+        stride = _stride(rows, n)
         for j in range(n):
-            i = find_row(address, rows, i, words, j)
-            if i == rows:
+            if one_word:
+                i = _leap(address, rows, i, stride, words[0, j])
+                at = _find_within(address, rows, i, stride, words[0, j])
+            else:
+                at = i = find_row(address, rows, i, words, j)
+            if at == rows:
                 break
-            while i < rows and compare_rows(address, rows, i, words, j) == 0:
-                time = load_time(times, i)
+            while at < rows and compare_rows(address, rows, at, words, j) == 0:
+                time = load_time(times, at)
                 if time < now:
-                    before[j] += load_weight(weights, i)
+                    before[j] += load_weight(weights, at)
                 elif time == now:
-                    present[j] += load_weight(weights, i)
+                    present[j] += load_weight(weights, at)
                 else:
                     after[j] = True
-                i += 1
+                at += 1
     return before, present, after
 
 

@@ -16,7 +16,7 @@ from deltic.engine.local.critical_section import CriticalSection
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.answers import Answerer
-from deltic.engine.local.operators.search import Derived, Visits, search
+from deltic.engine.local.operators.search import Derived, Past, Visits, search
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
@@ -49,7 +49,7 @@ class Environment:
 class Actual:
     """What a query did since its engine was made: rows of changes that it followed, derivations, and rows visited.
 
-    Large batches of derivations are counted after equal ones were added up.
+    Large batches of derivations are counted after equal ones were added up, and known rows left out.
     """
 
     changed: int = 0
@@ -136,18 +136,23 @@ class Evaluation:
         return Layout(places, max(1, len(places)))
 
     def run(
-        self, delta: Run, recursive: frozenset[str] = frozenset(), now: int = 0, version: Version | None = None
+        self,
+        delta: Run,
+        recursive: frozenset[str] = frozenset(),
+        now: int = 0,
+        version: Version | None = None,
+        past: Past | None = None,
     ) -> Iterator[Derived]:
         """The derivations from a change of the relation that the query follows.
 
         Times count for the relations in `recursive`; where all of them are at most `now`, the derivations
         have no times and are of iteration now + 1. `version` says which runs of an arrangement the query reads,
-        where it is not the change of an epoch that is followed.
+        where it is not the change of an epoch that is followed. Large batches may lack the rows that are `past`.
         """
         plan = self._plan_for(len(delta))
         source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
         visited = self.environment.visits.rows
-        for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version):
+        for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version, past):
             self.actual.derived += len(derived)
             yield derived
         self.actual.changed += len(delta)
@@ -181,7 +186,14 @@ class Evaluation:
         return self._grouped[magnitudes]
 
     def _segment(
-        self, index: int, source: Run, sign: int, recursive: frozenset[str], now: int, version: Version | None
+        self,
+        index: int,
+        source: Run,
+        sign: int,
+        recursive: frozenset[str],
+        now: int,
+        version: Version | None,
+        past: Past | None = None,
     ) -> Iterator[Derived]:
         bound = self._bound[index]
         accesses = bound.segment.accesses
@@ -195,7 +207,10 @@ class Evaluation:
             timed = [False] * len(timed)
         environment = self.environment
         bound.tables.find_labels(environment.interner)
-        found = search(bound.tables, bound.words, runs, sign, timed, now, environment.visits, environment.thresholds)
+        if bound.segment.compute is not None:
+            past = None
+        sizes = environment.visits, environment.thresholds
+        found = search(bound.tables, bound.words, runs, sign, timed, now, *sizes, past)
         try:
             for derived in found:
                 environment.section.check()

@@ -10,13 +10,23 @@ import numpy as np
 from deltic.engine.local.kernels import join as kernel
 from deltic.engine.local.kernels.query import begin
 from deltic.engine.local.kernels.search import TIMES
+from deltic.engine.local.kernels.settle import known
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Table
 from deltic.engine.local.parallel import stream
 from deltic.engine.local.plan.bind import Tables
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.layout import DomainOverflow
-from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, Times, Weights, Words, consolidate
+from deltic.engine.local.storage.run import (
+    NO_TIMES,
+    NO_WEIGHTS,
+    Run,
+    Times,
+    Weights,
+    Words,
+    consolidate,
+    count_in_place,
+)
 
 
 @dataclass
@@ -30,7 +40,7 @@ class Visits:
 class Derived:
     """Derivations: packed heads, times (empty: all at the time agreed) and weights (empty: all one).
 
-    In no order, unless `consolidated`: then sorted, each once, none of weight zero.
+    In no order, unless `consolidated`: then sorted, each once, none of weight zero, none past.
     """
 
     words: Words
@@ -42,6 +52,14 @@ class Derived:
         return int(self.words.shape[1])
 
 
+@dataclass(frozen=True)
+class Past:
+    """Rows that nobody wants to hear of again: those of a relation, whose `runs` are, until iteration `now`."""
+
+    runs: Sequence[Run]
+    now: int
+
+
 def search(
     tables: Tables,
     words: int,
@@ -51,21 +69,23 @@ def search(
     now: int,
     visits: Visits,
     thresholds: Thresholds,
+    past: Past | None = None,
 ) -> Generator[Derived]:
     """The derivations of a segment, in chunks, for the runs of each of its atoms.
 
     `words` is the width of the output. `timed` says of which atoms the times count; if of any, each
     derivation has a time, one more than the greatest of its rows' and of `now`. The runs must stay alive until the
-    iterator is exhausted. Large chunks without times are consolidated; while a search finds nothing for long, chunks
-    are empty. Raises DomainOverflow when a computed value has no place.
+    iterator is exhausted. Large chunks without times are consolidated, and have no rows that are `past`; while a search
+    finds nothing for long, chunks are empty. Raises DomainOverflow when a computed value has no place.
 
     A large first atom is searched in pieces, which threads share; what is visited does not depend on the threads.
     """
     weighted = sign < 0 or tables.counts or any(run.weights.size for atom in runs for run in atom)
     cut = _pieces(runs[0], thresholds.piece)
     own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
+    rooms: list[_Room] = []
     pieces = [
-        _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted, thresholds)
+        _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted, thresholds, past, rooms)
         for mine, piece in zip(own, cut, strict=True)
     ]
     try:
@@ -84,9 +104,13 @@ def _pieces(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
     return [[run.part(start, start + size)] for run in runs for start in range(0, len(run), size)]
 
 
+# Where a search writes words, times and weights, for as many derivations as it hands over at once.
+_Room = tuple[Words, Times, Weights]
+
+
 @dataclass
 class _Piece:
-    """The search for one piece of the first atom, with its own position."""
+    """The search for one piece of the first atom, with its own position; `rooms` are those that no piece uses now."""
 
     tables: Tables
     words: int
@@ -96,6 +120,8 @@ class _Piece:
     now: int
     weighted: bool
     thresholds: Thresholds
+    past: Past | None
+    rooms: list[_Room]
     visited: int = 0
 
     def run(self) -> Iterator[Derived]:
@@ -104,26 +130,36 @@ class _Piece:
         table, atoms = _descriptors(self.runs, self.timed)
         fingers = np.zeros(len(table) + 1, np.int64)
         begin(query, self.now, self.sign, self.thresholds.patience)
-        capacity = self.thresholds.first_chunk
+        room = self.rooms.pop() if self.rooms else self._room(self.thresholds.first_chunk)
         status = kernel.FULL
         while status != kernel.DONE:
-            out = np.empty((self.words, capacity), np.uint64)
-            times = np.empty(capacity, np.int32) if any(self.timed) else NO_TIMES
-            weights = np.empty(capacity, np.int64) if self.weighted else NO_WEIGHTS
+            out, times, weights = room
             status, n = kernel.search(query, atoms, table, fingers, out, times, weights)
             self.visited = self.tables.visited
             if status == kernel.OVERFLOW:
                 raise next(self.tables.overflows())
             if n or status == kernel.PAUSED:
                 yield self._chunk(out[:, :n], times[:n], weights[:n])
-            if status == kernel.FULL:
-                capacity = min(4 * capacity, self.thresholds.last_chunk)
+            if status == kernel.FULL and out.shape[1] < self.thresholds.last_chunk:
+                room = self._room(min(4 * out.shape[1], self.thresholds.last_chunk))
+        self.rooms.append(room)
+
+    def _room(self, count: int) -> _Room:
+        return (
+            np.empty((self.words, count), np.uint64),
+            np.empty(count, np.int32) if any(self.timed) else NO_TIMES,
+            np.empty(count, np.int64) if self.weighted else NO_WEIGHTS,
+        )
 
     def _chunk(self, words: Words, times: Times, weights: Weights) -> Derived:
+        """What is handed over of a room's contents; the room is free again."""
         if times.size or words.shape[1] < self.thresholds.large:
-            return Derived(words, times, weights)
-        rows, sums = consolidate(words, weights)
-        return Derived(rows, times, sums, consolidated=True)
+            return Derived(words.copy(), times.copy(), weights.copy())
+        rows, sums = count_in_place(words) if len(words) == 1 and not weights.size else consolidate(words, weights)
+        if self.past is None:
+            return Derived(rows.copy(), times, sums.copy(), consolidated=True)
+        new = ~known(rows, descriptors(self.past.runs), self.past.now)
+        return Derived(rows[:, new], times, sums[new], consolidated=True)
 
 
 def _descriptors(runs: Sequence[Sequence[Run]], timed: Sequence[bool]) -> tuple[Table, Table]:

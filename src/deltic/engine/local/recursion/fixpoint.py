@@ -17,26 +17,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltic.circuit.iterations import limit_error
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
 from deltic.engine.local.operators.query import Evaluation
-from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.operators.search import Derived, Past
+from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors, time_array
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, plain
+from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, merge_runs, narrow, plain
 from deltic.engine.local.storage.state import Snapshot, State
 
 Values = np.ndarray[Any, np.dtype[Any]]
 # Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
 Check = Callable[[int], None]
+
+
+class Settled(NamedTuple):
+    """What `settle` finds of some candidates, in arrays as narrow as they can be."""
+
+    actions: Values
+    counted: Values
+    later: Values
+    lost: Values
 
 
 @dataclass(frozen=True)
@@ -85,35 +95,34 @@ def update(component: Component, lower: Mapping[str, State], check: Check) -> No
 def bootstrap(component: Component, lower: Mapping[str, State], check: Check) -> None:
     """Compute the component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
     started = Snapshot.of(component.states.values())
-    old = {name: state.rows() for name, state in component.states.items()}
+    old = {name: state.whole() for name, state in component.states.items()}
     for arrangement, _, _ in started.saved:
         arrangement.runs = arrangement.before = ()
-    epoch = _Epoch(component, check)
+    epoch = _Epoch(component, check, begins=True)
     for evaluation in component.bases:
-        words, weights = lower[evaluation.query.delta.relation].rows()
-        if len(weights):
-            epoch.derive(evaluation, Run(words, weights=plain(weights)), 0, lambda arrangement: arrangement.runs)
+        whole = lower[evaluation.query.delta.relation].whole()
+        if len(whole):
+            epoch.derive(evaluation, whole, 0, lambda arrangement: arrangement.runs)
     epoch.run()
-    for name, state in component.states.items():
-        words, weights = old[name]
-        changed = Batch()
-        changed.add(words, -weights)
-        changed.add(*state.rows())
-        state.delta = changed.run()
     runs = started.runs()
-    for state in component.states.values():
+    for name, state in component.states.items():
+        changed = merge_runs(old[name].negated(), epoch.merged(state))
+        state.delta = changed if len(changed) else None
         for arrangement in state.by_order.values():
             arrangement.before = arrangement.runs if state.delta is None else runs[id(arrangement)]
 
 
 class _Epoch:
-    """One epoch of a component."""
+    """One epoch of a component; if it `begins`, from nothing."""
 
-    def __init__(self, component: Component, check: Check) -> None:
+    def __init__(self, component: Component, check: Check, begins: bool = False) -> None:
         self.component = component
+        self.begins = begins
         self.check = check
         self.keeps_all = component.strategy is Strategy.NESTED
         self.keeps_counts = component.strategy is not Strategy.FULL
+        # A row that only ever appears has one count, that of its first iteration.
+        self.counts_rows = begins and component.strategy is Strategy.ELASTIC
         self.names = frozenset(component.states)
         self.environment = component.outer[0].environment
         self.thresholds = self.environment.thresholds
@@ -171,18 +180,17 @@ class _Epoch:
     ) -> None:
         """Push a change through one query; its derivations wait for their iterations."""
         head = evaluation.query.head
-        for derived in evaluation.run(delta, self.names, now, version):
+        past = None if self.keeps_all else Past(self.component.states[head].contents.runs, now)
+        for derived in evaluation.run(delta, self.names, now, version, past):
             self.check(now)
-            if self.keeps_all or derived.times.size or len(derived) < self.thresholds.large:
+            if self.keeps_all or derived.times.size or derived.consolidated or len(derived) < self.thresholds.large:
                 self.agendas[head].derive(derived, now + 1)
             else:
                 self.agendas[head].add(self._new(head, derived, now), now + 1)
 
     def _new(self, head: str, derived: Derived, now: int) -> Run:
         """The sum of the derivations, without those of rows whose first iteration is past: they are not kept."""
-        words, weights = derived.words, derived.weights
-        if not derived.consolidated:
-            words, weights = consolidate(words, weights)
+        words, weights = consolidate(derived.words, derived.weights)
         new = ~known(words, descriptors(self.component.states[head].contents.runs), now)
         return Run(words[:, new], weights=plain(weights[new]))
 
@@ -195,12 +203,28 @@ class _Epoch:
         }
         for name, delta in deltas.items():
             self.component.states[name].append(delta)
-            self.changes[name].add_run(Run(delta.words, weights=delta.weights))
+            if not self.begins:
+                self.changes[name].add_run(Run(delta.words, weights=delta.weights))
         for name, delta in deltas.items():
             for evaluation in self.component.inner.get(name, ()):
                 self.derive(evaluation, delta, now)
         for name in deltas:
-            self.component.states[name].compact()
+            self._compact(self.component.states[name])
+
+    def _compact(self, state: State) -> None:
+        """End the change of an iteration."""
+        if self.counts_rows:
+            state.share_counted()
+        state.compact()
+
+    def merged(self, state: State) -> Run:
+        """The rows of a relation that began, in one run, which is the relation's then."""
+        if self.counts_rows:
+            assert state.counts is not None
+            state.counts.merge()
+            state.share_counted()
+        state.contents.merge()
+        return Run(state.contents.runs[0].words) if state.contents.runs else state.whole()
 
     def _settle(self, name: str, agenda: Agenda, now: int) -> Run | None:
         """The change of a relation at iteration `now`, None when there is none."""
@@ -208,19 +232,46 @@ class _Epoch:
         if candidates is None:
             return None
         state = self.component.states[name]
-        assert state.counts is not None
         words, change = candidates
-        rows, counts, found = (descriptors(r) for r in (state.contents.runs, state.counts.runs, self.found[name]))
-        actions, counted, later, lost = settle(words, change, now, rows, counts, found, self.keeps_all)
-        if self.keeps_counts:
-            _count(state, words, counted, now)
-        again, times = _select(words, later, later - NEVER)
+        settled = self._settled(state, words, change, now)
+        again, times = _select(words, settled.later, settled.later - NEVER)
         if len(times):
             agenda.reconsider(again, times)
-        if lost.any():
-            self._search(name, words[:, lost], now)
-        moved, signs = _select(words, actions, actions)
-        return Run(moved, time_array(len(signs), now), plain(signs)) if len(signs) else None
+        if settled.lost.any():
+            self._search(name, words[:, settled.lost], now)
+        moved, signs = _select(words, settled.actions, settled.actions)
+        delta = Run(moved, time_array(len(signs), now), plain(signs)) if len(signs) else None
+        if self.keeps_counts:
+            self._count(state, words, settled.counted, now, delta)
+        return delta
+
+    def _settled(self, state: State, words: Words, change: Weights, now: int) -> Settled:
+        """What becomes of the candidates of an iteration; large batches are cut among threads."""
+        assert state.counts is not None
+        found = self.found[state.relation.name]
+        runs = [descriptors(r) for r in (state.contents.runs, state.counts.runs, found)]
+
+        size = self.thresholds.large
+        if len(change) <= size:
+            return Settled(*settle(words, change, now, *runs, self.keeps_all))
+
+        def decide(part: slice) -> Settled:
+            rows = np.ascontiguousarray(words[:, part])
+            actions, counted, later, lost = settle(rows, change[part], now, *runs, self.keeps_all)
+            return Settled(narrow(actions), narrow(counted), later, lost)
+
+        cut = [slice(start, start + size) for start in range(0, len(change), size)]
+        parts = run_all([partial(decide, part) for part in cut])
+        return Settled(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _count(self, state: State, words: Words, counted: Values, now: int, delta: Run | None) -> None:
+        """Add the changes of counts at iteration `now`; where they are of the rows of `delta`, with its words."""
+        rows, weights = _select(words, counted, counted)
+        if self.counts_rows and delta is not None:
+            assert state.counts is not None
+            state.counts.append(Run(delta.words, delta.times, plain(weights)))
+        elif len(weights):
+            state.count(Run(rows, time_array(len(weights), now), plain(weights)))
 
     def _search(self, name: str, words: Words, now: int) -> None:
         """Find the derivations after `now` that lost rows had before the epoch, and look at each at its next."""
@@ -252,13 +303,6 @@ class _Epoch:
             if state.delta is not None:
                 for arrangement in state.by_order.values():
                     arrangement.before = self.started[id(arrangement)]
-
-
-def _count(state: State, words: Words, counted: Values, now: int) -> None:
-    """Add the changes of counts at iteration `now`."""
-    rows, weights = _select(words, counted, counted)
-    if len(weights):
-        state.count(Run(rows, time_array(len(weights), now), plain(weights)))
 
 
 def _select(words: Words, values: Values, mark: Values) -> tuple[Words, Values]:

@@ -171,7 +171,7 @@ class Recursive:
     def _act(self, changes: Changes) -> tuple[str, str]:
         """What is done, and why."""
         if all(not state.contents.runs for state in self.component.states.values()):
-            return self._recorded(lambda check: update(self.component, self.lower, check)), "it was empty"
+            return self._bootstrap(), "it was empty"
         if self.component.strategy is Strategy.FULL:
             return self._bootstrap(), "the strategy keeps no counts"
         if self.refresh.policy is Policy.FULL:

@@ -63,6 +63,11 @@ class Arrangement:
             self.runs = add_runs(self.runs[:-1], self.runs[-1])
         self.before = self.runs
 
+    def merge(self) -> None:
+        """Make one run of all, outside of a change."""
+        if len(self.runs) > 1:
+            self.runs = self.before = (reduce(merge_runs, reversed(self.runs)),)
+
     def arrange(self, source: Layout, run: Run) -> Run:
         """A run in canonical order and layout `source`, brought into this order; where memory is limited, in pieces."""
         parts = [run] if len(cut := pieces(len(run))) == 1 else [run.part(p.start, p.stop) for p in cut]
@@ -72,8 +77,7 @@ class Arrangement:
         return reduce(merge_runs, reversed(runs)) if runs else run
 
     def _arranged(self, source: Layout, run: Run) -> Run:
-        columns = source.unpack(run.words)
-        words = self.layout.pack([columns[c] for c in self.order], len(run))
+        words = self.layout.pack((source.column(run.words, c) for c in self.order), len(run))
         if len(words) == 1 and not run.weights.size and (run.times == run.max_time).all():
             words.sort()
             return Run(words, run.times)

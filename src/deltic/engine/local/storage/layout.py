@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -216,7 +216,7 @@ class Layout:
             for p, d in zip(self.places, domains, strict=True)
         )
 
-    def pack(self, columns: Sequence[Raw], count: int) -> Words:
+    def pack(self, columns: Iterable[Raw], count: int) -> Words:
         """The words uint64[W, count] of rows given by their columns' offsets, in the sort order."""
         words = np.zeros((self.words, count), np.uint64)
         for place, column in zip(self.places, columns, strict=True):

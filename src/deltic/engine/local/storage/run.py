@@ -64,6 +64,11 @@ class Run:
         """Rows from `start` to `end`, as far as there are any."""
         return Run(self.words[:, start:end], self.times[start:end], self.weights[start:end])
 
+    def negated(self) -> Run:
+        """The same rows, each with the opposite weight."""
+        weights = -self.all_weights() if self.weights.size else np.full(len(self), -1, np.int8)
+        return Run(self.words, self.times, plain(weights))
+
     def all_weights(self) -> Weights:
         """The weights, spelt out: int64[n]."""
         return self.weights.astype(np.int64, copy=False) if self.weights.size else np.ones(len(self), np.int64)
@@ -169,10 +174,18 @@ def sort_order(words: Words) -> npt.NDArray[np.int64]:
 def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
     """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
     if len(words) == 1 and not weights.size:
-        values, counts = kernels.run_lengths(np.sort(words[0]))
-        return values.reshape(1, -1), counts
+        rows, sums = count_in_place(words.copy())
+        return rows.copy(), sums.copy()
     out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
     return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
+
+
+def count_in_place(words: Words) -> tuple[Words, Weights]:
+    """Rows of one word sorted, each once, with how often it occurs; views of `words`, which is overwritten, and more."""
+    words[0].sort()
+    counts = np.empty(words.shape[1], np.int64)
+    n = kernels.count_equal(words[0], counts)
+    return words[:, :n], counts[:n]
 
 
 def add_runs(runs: tuple[Run, ...], run: Run) -> tuple[Run, ...]:

@@ -144,8 +144,12 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        """The memory of the relation, in bytes: all its arrangements."""
-        return sum(arrangement.nbytes for arrangement in self.arrangements())
+        """The memory of the relation, in bytes: all its arrangements, what two of them share once."""
+        size = sum(arrangement.nbytes for arrangement in self.arrangements())
+        if self.counts is None or self.counts is self.contents:
+            return size
+        counted = {id(run.words) for run in self.counts.runs}
+        return size - sum(run.words.nbytes + run.times.nbytes for run in self.contents.runs if id(run.words) in counted)
 
     def replace_domain(self, old: Domain, new: Domain) -> None:
         """Let columns of domain `old` have `new`, which includes it; packed rows are stale until `relayout`."""
@@ -180,6 +184,15 @@ class State:
         self._appended = None
         for store in self.by_order.values():
             store.compact()
+
+    def share_counted(self) -> None:
+        """Let the contents be the rows that are counted, which have to be the same: they are kept once then."""
+        assert self.counts is not None
+        self.counts.compact()
+        there = {id(run.words): run for run in self.contents.runs}
+        self.contents.runs = tuple(
+            there[id(run.words)] if id(run.words) in there else Run(run.words, run.times) for run in self.counts.runs
+        )
 
     def count(self, run: Run) -> None:
         """Add a change of the derivation counts."""

@@ -137,7 +137,7 @@ class Store:
     @property
     def nbytes(self) -> int:
         """The memory of all runs, in bytes."""
-        return sum(self.sizes().values())
+        return sum(state.nbytes for state in self.states.values())
 
     # Epochs
 
