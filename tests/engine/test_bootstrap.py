@@ -61,7 +61,7 @@ def state_of(engine: LocalEngine) -> dict[Any, Counter[Any]]:
     """All entries of all arrangements, summed over their runs."""
     result = {}
     for name, state in engine.states.items():
-        arrangements = {("store", order): a for order, a in state.by_order.items()}
+        arrangements = {("store", order): state.arrangement(order) for order in state.by_order}
         if state.counts is not None:
             arrangements["counts", ()] = state.counts
         for key, arrangement in arrangements.items():

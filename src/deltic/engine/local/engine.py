@@ -211,15 +211,15 @@ class LocalEngine(Engine):
         self._set_up(circuit, program, old.store.evolved((program.relations[new], was) for new, was in kept.items()))
         self.store.end_evolution()
         self._strata.adopt(old._strata, kept)
-        for new, was in kept.items():
-            made = self.states[new].by_order.keys() - old.states[was].by_order.keys()
-            self._environment.visits.rows += sum(len(self.states[new].by_order[order]) for order in made)
         return kept
 
     def _begin(self, old: LocalEngine, new: Collection[str], kept: Mapping[str, str]) -> Changes:
         """The epoch in which new relations begin; the changes of the views from what they were in the old engine."""
         self._change_tables({}, "error")
         self._components = self._strata.run(new)
+        for name, was in kept.items():
+            made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
+            self._environment.visits.rows += sum(map(len, made))
         found: dict[str, ViewChange] = {}
         for view, name in self.program.sinks.items():
             state, before = self.states[name], old._view(view, self.states[name].relation.schema)

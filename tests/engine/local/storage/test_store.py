@@ -34,8 +34,8 @@ def two_relations(kind: Kind) -> Store:
     return store
 
 
-def change(store: Store, name: str, rows: Rows) -> None:
-    """An epoch that changes one relation."""
+def change(store: Store, name: str, rows: Rows, ends: bool = True) -> None:
+    """An epoch that changes one relation, until its end or before it."""
     state = store.states[name]
     columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
     for domain, column in zip(state.domains, columns, strict=True):
@@ -46,7 +46,10 @@ def change(store: Store, name: str, rows: Rows) -> None:
     is_set = state.kind is Kind.SET
     run = state.change_set(words, weights) if is_set else Run(words, weights=plain(weights))
     state.append(run)
-    state.compact()
+    state.delta = run
+    if ends:
+        state.compact()
+        store.end_epoch()
 
 
 def contents(state: State, order: tuple[int, ...]) -> Rows:
@@ -80,6 +83,28 @@ def test_an_order_that_comes_later_holds_what_one_that_was_there_holds(kind: Kin
     assert contents(state, (1, 0)) == contents(state, (0, 1)) == clipped
     change(store, "r", {(7_000, -5): 1})
     assert contents(state, (1, 0)) == contents(state, (0, 1)) == {**clipped, (7_000, -5): 1}
+
+
+@pytest.mark.parametrize("kind", [Kind.TABLE, Kind.BAG, Kind.SET])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_order_that_comes_during_a_change_has_both_versions(kind: Kind, is_there: bool) -> None:
+    store = two_relations(kind)
+    state = store.states["r"]
+    old: Rows = {(x, -x): 1 for x in range(20 * is_there)}
+    if old:
+        change(store, "r", old)
+    moved: Rows = {(500, 7): 1, (500, 6): 1} | dict.fromkeys(list(old)[:3], -1)
+    change(store, "r", moved, ends=False)
+    arrangement = state.arrangement((1, 0))
+    new = {row: weight for row in {**old, **moved} if (weight := old.get(row, 0) + moved.get(row, 0))}
+    assert contents(state, (1, 0)) == new
+    arrangement.runs, now = arrangement.before, arrangement.runs
+    assert contents(state, (1, 0)) == old
+    arrangement.runs = now
+    assert state.delta is not None
+    assert state.arranged(state.delta, (1, 0)) is now[-1]
+    assert len(now[-1]) == len(moved)
+    assert state.was_empty() is not is_there
 
 
 @pytest.mark.parametrize("strategy", Strategy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,7 @@ from deltic.engine.local.plan.grouping import plan_groups
 from deltic.engine.local.plan.plan import Access, Plan, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, Raw
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.storage.state import State
@@ -70,14 +71,19 @@ class Evaluation:
         self._bound: list[_Bound] = []
         self._answerers: list[Answerer] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
-        self._grouped: dict[tuple[int, ...], Evaluation | None] = {}
-        for segment in plan.segments:
-            for access in segment.accesses[1:]:
-                self.arrangement(access)
+        self._grouped: dict[object, Evaluation | None] = {}
+        self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
+        self._probed = [self.arrangement(access) for access in self._accesses]
 
     def arrangement(self, access: Access) -> Arrangement:
-        """The arrangement that an access probes."""
-        return self.environment.states[access.relation].arrangement(access.order)
+        """The arrangement that an access probes; it may not be built yet."""
+        return self.environment.states[access.relation].declare(access.order)
+
+    def build(self, relations: Container[str] | None = None) -> None:
+        """Build the arrangements of all, or of these, relations that it probes, as far as they are not built."""
+        for access, arrangement in zip(self._accesses, self._probed, strict=True):
+            if not arrangement.is_built and (relations is None or access.relation in relations):
+                self.environment.states[access.relation].arrangement(access.order)
 
     def in_one_search(self, plan: Callable[[Query], Plan]) -> Evaluation:
         """This evaluation, if one search computes all; else one that asks for the rest, and counts as this one."""
@@ -150,6 +156,10 @@ class Evaluation:
         where it is not the change of an epoch that is followed. Large batches may lack the rows that are `past`.
         """
         plan = self._plan_for(len(delta))
+        if not all(arrangement.is_built for arrangement in plan._probed):
+            if version is None and plan._finds_nothing(recursive):
+                return
+            plan.build()
         source = self._delta_state.arranged(delta, plan.plan.segments[0].accesses[0].order)
         visited = self.environment.visits.rows
         for derived in plan._segment(0, source, self.query.body.sign, recursive, now, version, past):
@@ -157,6 +167,16 @@ class Evaluation:
             yield derived
         self.actual.changed += len(delta)
         self.actual.visited += self.environment.visits.rows - visited
+
+    def _finds_nothing(self, recursive: Container[str]) -> bool:
+        """Whether an atom that must be present surely has no rows, in the version that is read."""
+        absent = {(a.relation, a.when) for a in self.query.body.absent}
+        for access in self._accesses:
+            if (access.relation, access.when) not in absent:
+                state = self.environment.states[access.relation]
+                if not state.contents.runs if self._is_new(access, recursive) else state.was_empty():
+                    return True
+        return False
 
     @property
     def _delta_state(self) -> State:
@@ -169,21 +189,30 @@ class Evaluation:
     def estimate(self) -> Estimate:
         """What the search of the first segment is expected to do for one changed row, with the present contents."""
         segment = self.plan.segments[0]
-        return estimate(segment, [None, *(self.arrangement(access) for access in segment.accesses[1:])])
+        states = self.environment.states
+        return estimate(segment, [None, *(states[a.relation].arranged_now(a.order) for a in segment.accesses[1:])])
 
     def by_groups(self) -> Evaluation | None:
         """The evaluation of large changes, planned for relations of the present magnitudes; None if there is none."""
         body = self.query.body
         states = [self.environment.states[atom.relation] for atom in (*body.atoms, *body.absent)]
-        magnitudes = tuple(len(state.contents).bit_length() // 3 for state in states)
-        if magnitudes not in self._grouped:
+        readable = [self._readable(state) for state in states]
+        present = tuple((len(s.contents).bit_length() // 3, orders) for s, orders in zip(states, readable, strict=True))
+        if present not in self._grouped:
             sizes = {state.relation.name: len(state.contents) for state in states}
-            orders = {state.relation.name: tuple(state.by_order) for state in states}
-            plan = plan_groups(self.query, sizes, orders)
-            self._grouped[magnitudes] = None if plan is None else Evaluation(plan, self.domains, self.environment)
-            if (grouped := self._grouped[magnitudes]) is not None and self._value_of is not None:
+            orders = {state.relation.name: orders for state, orders in zip(states, readable, strict=True)}
+            plan = plan_groups(self.query, sizes, orders, tuple(self._delta_state.by_order))
+            self._grouped[present] = None if plan is None else Evaluation(plan, self.domains, self.environment)
+            if (grouped := self._grouped[present]) is not None and self._value_of is not None:
                 grouped.prepare(self._value_of)
-        return self._grouped[magnitudes]
+        return self._grouped[present]
+
+    def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
+        """The orders of a relation that a large change may read: of recursive ones, none is built for it alone."""
+        if state.kind is not Kind.RECURSIVE:
+            return tuple(state.by_order)
+        own = {access.order for access in self._accesses if access.relation == state.relation.name}
+        return tuple(order for order, a in state.by_order.items() if a.is_built or order in own)
 
     def _segment(
         self,
@@ -228,9 +257,12 @@ class Evaluation:
 
         Changes of lower strata are of iteration 0: when a recursive relation changes, they are past.
         """
-        past = self.query.delta.relation in recursive and access.relation not in recursive
         store = self.arrangement(access)
-        return store.runs if past or access.when is When.NEW else store.before
+        return store.runs if self._is_new(access, recursive) else store.before
+
+    def _is_new(self, access: Access, recursive: Container[str]) -> bool:
+        past = self.query.delta.relation in recursive and access.relation not in recursive
+        return past or access.when is When.NEW
 
     def _compute(
         self, index: int, derived: Derived, recursive: frozenset[str], now: int, version: Version | None

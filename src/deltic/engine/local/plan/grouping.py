@@ -17,22 +17,20 @@ from deltic.program.queries import Query, When, variables_of
 Order = tuple[int, ...]
 
 
-def plan_groups(query: Query, sizes: Mapping[str, int], orders: Mapping[str, Collection[Order]]) -> Plan | None:
-    """The plan of a query for relations of these sizes that uses only column orders that exist.
+def plan_groups(
+    query: Query, sizes: Mapping[str, int], orders: Mapping[str, Collection[Order]], of_change: Collection[Order]
+) -> Plan | None:
+    """The plan of a query for relations of these sizes that uses only these column orders.
 
     None when there is none, or nothing to be gained.
     """
+    planner = _GroupPlanner(query, sizes, orders, of_change)
     try:
-        plan = _GroupPlanner(query, sizes, orders).run()
+        plan = planner.run()
     except _NoGroupsError:
         return None
     used = [a for segment in plan.segments for a in segment.accesses if a.relation]
-    return plan if all(a.order in _orders(orders, a.relation, a.when, len(a.order)) for a in used) else None
-
-
-def _orders(orders: Mapping[str, Collection[Order]], relation: str, when: When, width: int) -> tuple[Order, ...]:
-    """The orders in which an atom can be read: those kept, and that of the change itself."""
-    return (tuple(range(width)), *orders[relation]) if when is When.DELTA else tuple(orders[relation])
+    return plan if all(a.order in planner.readable(a.relation, a.when, len(a.order)) for a in used) else None
 
 
 class _NoGroupsError(Exception):
@@ -40,9 +38,19 @@ class _NoGroupsError(Exception):
 
 
 class _GroupPlanner(Planner):
-    def __init__(self, query: Query, sizes: Mapping[str, int], orders: Mapping[str, Collection[Order]]) -> None:
+    def __init__(
+        self,
+        query: Query,
+        sizes: Mapping[str, int],
+        orders: Mapping[str, Collection[Order]],
+        of_change: Collection[Order],
+    ) -> None:
         super().__init__(query)
-        self.sizes, self.orders = sizes, orders
+        self.sizes, self.orders, self.of_change = sizes, orders, of_change
+
+    def readable(self, relation: str, when: When, width: int) -> tuple[Order, ...]:
+        """The orders in which an atom can be read."""
+        return (tuple(range(width)), *self.of_change) if when is When.DELTA else tuple(self.orders[relation])
 
     def read_change(self) -> None:
         """Bind the variables that the change shares; its row is visited as that of any other atom."""
@@ -97,7 +105,7 @@ class _GroupPlanner(Planner):
         """An order that exists: the consumed columns, the known ones in any order, then these."""
         start, end = len(probe.order), len(probe.order) + len(known)
         atom = probe.atom
-        for order in _orders(self.orders, atom.relation, atom.when, len(atom.terms)):
+        for order in self.readable(atom.relation, atom.when, len(atom.terms)):
             if (
                 order[:start] == tuple(probe.order)
                 and set(order[start:end]) == set(known)

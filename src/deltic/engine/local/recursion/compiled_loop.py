@@ -8,6 +8,7 @@ the epoch.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -151,7 +152,7 @@ class CompiledLoop:
         self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
         moves: list[tuple[int, int, int, int, int]] = []
         for state in self.states.values():
-            for order, arrangement in state.by_order.items():
+            for order, arrangement in state.built.items():
                 if order != state.canonical:
                     row = self.table[self._numbers[id(arrangement)]]
                     row[A_MOVES], row[A_MOVE_COUNT] = len(moves), len(order)
@@ -230,7 +231,7 @@ class CompiledLoop:
         says whether counts are kept at every iteration, and whether at all; `check` is called with the iteration
         reached, and may raise. Raises DomainOverflow when a computed value has no place.
         """
-        if self._bound_for is not self.evaluations[0].tables or len(self.own) != self._count():
+        if self._bound_for is not self.evaluations[0].tables or not self._has_all():
             self._build()
             self._bound_for = self.evaluations[0].tables
         self._find_labels()
@@ -263,9 +264,10 @@ class CompiledLoop:
         self.waiting.hand_back(waiting, self.relations[:, R_WIDTH].tolist())
         return int(progress[kernel.P_DONE])
 
-    def _count(self) -> int:
-        """The number of the component's arrangements: queries for large changes may have wanted more."""
-        return sum(1 for state in self.states.values() for _ in _own(state))
+    def _has_all(self) -> bool:
+        """Whether the tables are of the component's arrangements that are built now."""
+        present = [a for state in self.states.values() for a in _own(state)]
+        return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
 
     def _iterate(self, progress: Ints, keeps: tuple[bool, bool]) -> int:
         arrays, heap = self._arrays, self.waiting.heap
@@ -321,5 +323,5 @@ def _own(state: State) -> Iterator[Arrangement]:
     """The arrangements of a relation of the component: its contents, other orders, and its counts last."""
     assert state.counts is not None
     yield state.contents
-    yield from (a for a in state.by_order.values() if a is not state.contents)
+    yield from (a for a in state.built.values() if a is not state.contents)
     yield state.counts

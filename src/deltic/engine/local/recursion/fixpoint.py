@@ -75,14 +75,36 @@ class Component:
         yield from (e for e in self.compiled.evaluations if id(e) not in known) if self.compiled else ()
 
     @cached_property
+    def following(self) -> list[Evaluation]:
+        """All queries that follow relations of the component."""
+        return [e for found in self.inner.values() for e in found]
+
+    @cached_property
+    def searching(self) -> list[Evaluation]:
+        """All queries that find the derivations of given rows."""
+        return [e for found in self.searches.values() for e in found]
+
+    def build(self, lower: Mapping[str, State]) -> None:
+        """Build what an update by the changes of `lower` probes."""
+        changed = [e for e in self.outer if lower[e.query.delta.relation].delta is not None]
+        for evaluation in (*changed, *self.following, *self.searching):
+            evaluation.build()
+
+    def build_for_bootstrap(self) -> None:
+        """Build what a bootstrap probes, and of the component itself also what the first update will."""
+        for evaluation in self.following:
+            evaluation.build()
+        for evaluation in self.searching:
+            evaluation.build(self.states)
+
+    @cached_property
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows; without one, every recursion has an end."""
-        queries = [e.query for found in self.inner.values() for e in found]
-        return list(dict.fromkeys(str(query.rule) for query in queries if query.computes))
+        return list(dict.fromkeys(str(e.query.rule) for e in self.following if e.query.computes))
 
 
 def update(component: Component, lower: Mapping[str, State], check: Check) -> None:
-    """Bring the component up to date with the changes of `lower`; sets the `delta` of its relations."""
+    """Bring the component, built for it, up to date with the changes of `lower`; sets its relations' `delta`."""
     epoch = _Epoch(component, check)
     for evaluation in component.outer:
         delta = lower[evaluation.query.delta.relation].delta
@@ -94,9 +116,10 @@ def update(component: Component, lower: Mapping[str, State], check: Check) -> No
 
 def bootstrap(component: Component, lower: Mapping[str, State], check: Check) -> None:
     """Compute the component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
+    component.build_for_bootstrap()
     started = Snapshot.of(component.states.values())
     old = {name: state.whole() for name, state in component.states.items()}
-    for arrangement, _, _ in started.saved:
+    for arrangement, *_ in started.saved:
         arrangement.runs = arrangement.before = ()
     epoch = _Epoch(component, check, begins=True)
     for evaluation in component.bases:
@@ -108,7 +131,7 @@ def bootstrap(component: Component, lower: Mapping[str, State], check: Check) ->
     for name, state in component.states.items():
         changed = merge_runs(old[name].negated(), epoch.merged(state))
         state.delta = changed if len(changed) else None
-        for arrangement in state.by_order.values():
+        for arrangement in state.built.values():
             arrangement.before = arrangement.runs if state.delta is None else runs[id(arrangement)]
 
 
@@ -249,16 +272,16 @@ class _Epoch:
         """What becomes of the candidates of an iteration; large batches are cut among threads."""
         assert state.counts is not None
         found = self.found[state.relation.name]
-        runs = [descriptors(r) for r in (state.contents.runs, state.counts.runs, found)]
+        past, counts, later = (descriptors(r) for r in (state.contents.runs, state.counts.runs, found))
 
         size = self.thresholds.large
         if len(change) <= size:
-            return Settled(*settle(words, change, now, *runs, self.keeps_all))
+            return Settled(*settle(words, change, now, past, counts, later, self.keeps_all))
 
         def decide(part: slice) -> Settled:
             rows = np.ascontiguousarray(words[:, part])
-            actions, counted, later, lost = settle(rows, change[part], now, *runs, self.keeps_all)
-            return Settled(narrow(actions), narrow(counted), later, lost)
+            actions, counted, again, lost = settle(rows, change[part], now, past, counts, later, self.keeps_all)
+            return Settled(narrow(actions), narrow(counted), again, lost)
 
         cut = [slice(start, start + size) for start in range(0, len(change), size)]
         parts = run_all([partial(decide, part) for part in cut])
@@ -301,7 +324,7 @@ class _Epoch:
         for name, state in self.component.states.items():
             state.delta = self.changes[name].run()
             if state.delta is not None:
-                for arrangement in state.by_order.values():
+                for arrangement in state.built.values():
                     arrangement.before = self.started[id(arrangement)]
 
 

@@ -212,6 +212,7 @@ class Recursive:
         return judge
 
     def _update(self, changes: Changes, judge: Callable[[int, float], None]) -> str:
+        self.component.build(self.lower)
         started = processor_time()
         snapshot = Snapshot.of(self.component.states.values())
         try:

@@ -30,7 +30,7 @@ class Arrangement:
     """A relation in the column order `order`: `runs` are its present, `before` its state before the change.
 
     The last run of `runs` is the change itself until `compact` merges it; runs are immutable, so that
-    keeping a version costs nothing.
+    keeping a version costs nothing. One that is not built has no rows yet, for nobody has probed it.
     """
 
     order: tuple[int, ...]
@@ -38,6 +38,7 @@ class Arrangement:
     layout: Layout = field(init=False)
     runs: tuple[Run, ...] = ()
     before: tuple[Run, ...] = ()
+    is_built: bool = True
 
     def __post_init__(self) -> None:
         self.layout = Layout.of([self.domains[c] for c in self.order])

@@ -29,8 +29,8 @@ def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
 def _candidates(state: State) -> list[Arrangement]:
     """The arrangements that hold exactly the present rows, or their counts."""
     if state.kind is Kind.SET:
-        return [state.contents, *state.by_order.values()]
-    return [state.contents, *(s for s in state.by_order.values() if s is not state.contents)]
+        return [state.contents, *state.built.values()]
+    return [state.contents, *(s for s in state.built.values() if s is not state.contents)]
 
 
 def _prefix(arrangement: Arrangement, key: Mapping[int, int]) -> int:

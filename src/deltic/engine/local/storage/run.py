@@ -181,7 +181,7 @@ def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = 
 
 
 def count_in_place(words: Words) -> tuple[Words, Weights]:
-    """Rows of one word sorted, each once, with how often it occurs; views of `words`, which is overwritten, and more."""
+    """Rows of one word sorted, each once, with how often it occurs; `words` is overwritten, and holds them."""
     words[0].sort()
     counts = np.empty(words.shape[1], np.int64)
     n = kernels.count_equal(words[0], counts)

@@ -15,7 +15,7 @@ from deltic.engine.local.parallel import run_all
 from deltic.engine.local.storage.arrangement import Arrangement, present
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Domain, Layout
-from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, plain
+from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, merge_runs, plain
 from deltic.program.program import Relation
 
 # Rows of a change from which on its orders are made by several threads.
@@ -84,11 +84,28 @@ class State:
             return self.counts
         return self.by_order[self.canonical]
 
-    def arrangement(self, order: tuple[int, ...]) -> Arrangement:
-        """The arrangement in this order, made from the contents when it is new."""
+    def declare(self, order: tuple[int, ...]) -> Arrangement:
+        """The arrangement in this order; when it is new, it is not built until `arrangement` asks for it."""
         if order not in self.by_order:
-            self.by_order[order] = self._spare.pop(order) if order in self._spare else self._arranged_anew(order)
+            is_built = order == self.canonical and self.kind is not Kind.SET
+            new = self._spare.pop(order, None) or Arrangement(order, self.domains, is_built=is_built)
+            self.by_order[order] = new
         return self.by_order[order]
+
+    def arrangement(self, order: tuple[int, ...]) -> Arrangement:
+        """The arrangement in this order, built from the contents, of before the present change and of now."""
+        found = self.declare(order)
+        if not found.is_built:
+            self._build(found)
+        return found
+
+    def arranged_now(self, order: tuple[int, ...]) -> Arrangement:
+        """The same, but if it is not built, then for the caller alone."""
+        found = self.declare(order)
+        if not found.is_built:
+            found = copy(found)
+            self._build(found)
+        return found
 
     def evolved(self, relation: Relation) -> State:
         """The same state for a relation of another program, apart from this one, whose runs it shares.
@@ -109,17 +126,35 @@ class State:
         """Forget the column orders that nobody asked for."""
         self._spare = {}
 
-    def _arranged_anew(self, order: tuple[int, ...]) -> Arrangement:
-        new = Arrangement(order, self.domains)
-        if order == self.canonical and self.kind is not Kind.SET:
-            return new
+    def _build(self, arrangement: Arrangement) -> None:
         if self.contents.is_stale():
             self.contents.relayout()
-        runs = self.contents.runs
-        if self.kind is Kind.SET and runs:
-            runs = (Run(self.rows()[0]),)
-        new.runs = new.before = tuple(new.arrange(self.layout, run) for run in runs if len(run))
-        return new
+        before, now = self._versions()
+        made = {run: arrangement.arrange(self.layout, run) for run in {*before, *now}}
+        arrangement.before, arrangement.runs = tuple(made[run] for run in before), tuple(made[run] for run in now)
+        arrangement.is_built = True
+
+    def _versions(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+        """The rows before the present change, and now, as runs of the contents would be, the change last."""
+        if self.kind is not Kind.SET:
+            return self.contents.before, self.contents.runs
+        now = self.whole()
+        if self.delta is None:
+            return ((now,), (now,)) if len(now) else ((), ())
+        before = merge_runs(now, self.delta.negated())
+        return ((before,), (before, self.delta)) if len(before) else ((), (self.delta,))
+
+    @property
+    def built(self) -> dict[tuple[int, ...], Arrangement]:
+        """The arrangements of the rows that are built, by column order."""
+        return {order: arrangement for order, arrangement in self.by_order.items() if arrangement.is_built}
+
+    def was_empty(self) -> bool:
+        """Whether there surely was no row before the present change."""
+        if self.kind is not Kind.SET:
+            return not self.contents.before
+        added = self.delta if self.delta is not None and not self.delta.weights.size else ()
+        return len(added) == len(self.contents)
 
     def keep(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
         """The arrangement in this role, of rows of these domains; made when it is new."""
@@ -128,9 +163,9 @@ class State:
         return self.auxiliary[role, order]
 
     def named(self) -> Iterator[tuple[Name, Arrangement]]:
-        """All arrangements of the relation with their names."""
+        """All arrangements of the relation with their names, but those that are not built."""
         name = self.relation.name
-        yield from ((Name(name, "rows", order), a) for order, a in self.by_order.items())
+        yield from ((Name(name, "rows", order), a) for order, a in self.built.items())
         yield from ((Name(name, *key), a) for key, a in self.auxiliary.items())
         if self.counts is not None:
             yield Name(name, "counts", self.canonical), self.counts
@@ -164,20 +199,21 @@ class State:
     def append(self, run: Run) -> None:
         """Add a change of the contents to every store; `compact` ends it."""
         self._appended = run
-        others = [store for order, store in self.by_order.items() if order != self.canonical]
+        others = [store for order, store in self.by_order.items() if store.is_built and order != self.canonical]
         tasks = [partial(store.arrange, self.layout, run) for store in others]
         arranged = run_all(tasks) if len(run) >= _MANY else [task() for task in tasks]
         for store, change in zip(others, arranged, strict=True):
             store.append(change)
-        if self.canonical in self.by_order:
+        if self.canonical in self.by_order and self.by_order[self.canonical].is_built:
             self.by_order[self.canonical].append(run)
 
     def arranged(self, run: Run, order: tuple[int, ...]) -> Run:
-        """A canonical run in another order, which a store must have."""
+        """A canonical run in another order, which must be declared."""
         if order == self.canonical:
             return run
         store = self.by_order[order]
-        return store.runs[-1] if run is self._appended and len(run) else store.arrange(self.layout, run)
+        is_there = store.is_built and run is self._appended and len(run)
+        return store.runs[-1] if is_there else store.arrange(self.layout, run)
 
     def compact(self) -> None:
         """End the change: the state before it is given up."""
@@ -258,19 +294,19 @@ class State:
 class Snapshot:
     """The state of relations at one moment; runs are shared, so it costs nothing."""
 
-    saved: tuple[tuple[Arrangement, tuple[Run, ...], Layout], ...]
+    saved: tuple[tuple[Arrangement, tuple[Run, ...], Layout, bool], ...]
 
     @classmethod
     def of(cls, states: Iterable[State]) -> Snapshot:
         """The snapshot of these relations."""
-        return cls(tuple((a, a.runs, a.layout) for s in states for a in s.arrangements()))
+        return cls(tuple((a, a.runs, a.layout, a.is_built) for s in states for a in s.arrangements()))
 
     def restore(self) -> None:
         """Bring every relation back to the moment of the snapshot."""
-        for arrangement, runs, layout in self.saved:
+        for arrangement, runs, layout, is_built in self.saved:
             arrangement.runs = arrangement.before = runs
-            arrangement.layout = layout
+            arrangement.layout, arrangement.is_built = layout, is_built
 
     def runs(self) -> dict[int, tuple[Run, ...]]:
         """The runs of each arrangement at that moment, by its id."""
-        return {id(arrangement): runs for arrangement, runs, _ in self.saved}
+        return {id(arrangement): runs for arrangement, runs, _, _ in self.saved}

@@ -5,8 +5,9 @@ sorted. Names come from the program alone, not from the order in which relations
 
 What holds between epochs:
 
-* Every arrangement of a relation has the same rows as its contents, each in its order; counts, totals and values are
-  those that give these rows. Outside of an epoch `before` is `runs`: no change is pending, and no `delta` is set.
+* Every arrangement of a relation has the same rows as its contents, each in its order, once it is built: when a query
+  probes it for the first time. Counts, totals and values are those that give these rows. Outside of an epoch `before`
+  is `runs`: no change is pending, and no `delta` is set.
 * Runs never change; an arrangement changes by having other runs. So a snapshot is a tuple of runs, an epoch that is
   abandoned leaves nothing behind in them, and a run can be written down while epochs go on.
 * Domains and the interner only grow, in an epoch that is abandoned too: a text never changes its id. After `fit` every
@@ -115,7 +116,7 @@ class Store:
         if not self._changed and growth == self._fitted:
             return False
         try:
-            for arrangement in self.arrangements().values():
+            for arrangement in self._all():
                 if arrangement.is_stale():
                     arrangement.relayout()
         except DomainOverflow as overflow:
@@ -127,8 +128,12 @@ class Store:
     # Everything that is kept
 
     def arrangements(self) -> Mapping[Name, Arrangement]:
-        """Every arrangement by its name."""
+        """Every arrangement that is built by its name."""
         return {name: a for state in self.states.values() for name, a in state.named()}
+
+    def _all(self) -> Iterator[Arrangement]:
+        """Every arrangement, built or not."""
+        return (a for state in self.states.values() for a in state.arrangements())
 
     def sizes(self) -> dict[Name, int]:
         """The memory of each arrangement, in bytes."""
@@ -149,7 +154,7 @@ class Store:
         """Be as at the moment of the snapshot, with no change under way."""
         snapshot.restore()
         self.end_epoch()
-        self._changed = self._changed or any(a.is_stale() for a in self.arrangements().values())
+        self._changed = self._changed or any(a.is_stale() for a in self._all())
 
     def end_epoch(self) -> None:
         """Forget the changes of the epoch; their runs are in the arrangements."""
