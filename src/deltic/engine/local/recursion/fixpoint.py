@@ -273,14 +273,13 @@ class _Epoch:
         assert state.counts is not None
         found = self.found[state.relation.name]
         past, counts, later = (descriptors(r) for r in (state.contents.runs, state.counts.runs, found))
-
         size = self.thresholds.large
         if len(change) <= size:
             return Settled(*settle(words, change, now, past, counts, later, self.keeps_all))
 
         def decide(part: slice) -> Settled:
-            rows = np.ascontiguousarray(words[:, part])
-            actions, counted, again, lost = settle(rows, change[part], now, past, counts, later, self.keeps_all)
+            candidates = words[:, part], change[part], now
+            actions, counted, again, lost = settle(*candidates, past, counts, later, self.keeps_all)
             return Settled(narrow(actions), narrow(counted), again, lost)
 
         cut = [slice(start, start + size) for start in range(0, len(change), size)]
