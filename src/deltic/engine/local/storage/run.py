@@ -173,7 +173,7 @@ def sort_order(words: Words) -> npt.NDArray[np.int64]:
 
 def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
     """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
-    if len(words) == 1 and not weights.size:
+    if len(words) == 1 and (weights == 1).all():
         rows, sums = count_in_place(words.copy())
         return rows.copy(), sums.copy()
     out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
