@@ -85,7 +85,8 @@ class CompiledLoop:
         self.names = list(states)
         self._following = [inner.get(name, ()) for name in self.names]
         self._searching = [searches.get(name, ()) for name in self.names]
-        self.evaluations = [e for found in (*self._following, *self._searching) for e in found]
+        self.following = [e for found in self._following for e in found]
+        self.evaluations = [*self.following, *(e for found in self._searching for e in found)]
         self.environment: Environment = self.evaluations[0].environment
         self.thresholds: Thresholds = self.environment.thresholds
         self.own: list[Arrangement] = []

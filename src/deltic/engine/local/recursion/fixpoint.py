@@ -87,14 +87,16 @@ class Component:
     def build(self, lower: Mapping[str, State]) -> None:
         """Build what an update by the changes of `lower` probes."""
         changed = [e for e in self.outer if lower[e.query.delta.relation].delta is not None]
-        for evaluation in (*changed, *self.following, *self.searching):
+        compiled = self.compiled.evaluations if self.compiled is not None else ()
+        for evaluation in (*changed, *self.following, *self.searching, *compiled):
             evaluation.build()
 
     def build_for_bootstrap(self) -> None:
         """Build what a bootstrap probes, and of the component itself also what the first update will."""
-        for evaluation in self.following:
+        compiled = self.compiled
+        for evaluation in (*self.following, *(compiled.following if compiled is not None else ())):
             evaluation.build()
-        for evaluation in self.searching:
+        for evaluation in (*self.searching, *(compiled.evaluations if compiled is not None else ())):
             evaluation.build(self.states)
 
     @cached_property
