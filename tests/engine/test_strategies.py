@@ -88,6 +88,7 @@ def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
         bootstrap(component, lower, check)
 
     def act(self, changes):
+        self.component.build(self.lower)
         kept.append(state_of(self.component))
         first = all(not state.contents.runs for state in self.component.states.values())
         with monkeypatch.context() as patch:
