@@ -9,7 +9,7 @@ columns of their own last; but whether these have a row is looked up before.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -103,9 +103,10 @@ class Planner:
         self.steps.append(Open(number))
         self._each(number, delta, columns)
 
-    def _each(self, number: int, atom: Atom, columns: Iterable[int]) -> None:
+    def _each(self, number: int, atom: Atom, columns: Sequence[int]) -> None:
         """Visit rows of an atom, and bind of these columns what anything else reads."""
-        wanted = self._wanted(atom) | {v for v in atom.variables() if atom.terms.count(v) > 1}
+        free = {t for c in columns if isinstance(t := atom.terms[c], int) and t not in self.bound}
+        wanted = free and self._wanted(atom) | {v for v in free if atom.terms.count(v) > 1}
         binds: list[tuple[int, int]] = []
         checks: list[tuple[Term, int]] = []
         order = self.accesses[number][2]
@@ -258,8 +259,9 @@ class Planner:
         def rank(probe: Probe) -> tuple[bool, bool, bool, int, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
-            counts = not free & self._wanted(probe.atom)
-            return (known == 0, not free & elsewhere[id(probe)], not counts, -known, len(free))
+            last = not free & elsewhere[id(probe)]
+            counts = last and not free & self._wanted(probe.atom)
+            return (known == 0, last, not counts, -known, len(free))
 
         probe = min(self.probes, key=rank)
         # Semijoins: nothing more will be known of these atoms, so a miss ends the search here.
