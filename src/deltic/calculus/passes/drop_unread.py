@@ -37,7 +37,8 @@ def _trimmed(circuit: Circuit) -> Circuit:
         operator, inputs = node.operator, [numbers[i] for i in node.inputs]
         if isinstance(operator, ops.Fixpoint) and read[number]:
             body = _members(operator.body, read[number])
-            used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)})
+            # A bracket needs an input [DBSP §9.4.6]: what depends on none keeps its first.
+            used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)}) or [0][: len(inputs)]
             operator, inputs = ops.Fixpoint(_renumbered(body, used)), [inputs[i] for i in used]
         numbers.append(builder.add(operator, *inputs))
     return builder.build()
