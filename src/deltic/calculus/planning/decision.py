@@ -60,5 +60,5 @@ class Decision:
 
     def __str__(self) -> str:
         if self.before is None or self.after is None:
-            return f"{self.text}; expected: fewer rows, of unknown number"
-        return f"{self.text}; expected: {self.before:.3g} rows become {self.after:.3g}"
+            return f"{self.text}; expected: fewer rows to visit, by a rule of thumb"
+        return f"{self.text}; expected: the work of {self.after:.3g} visited rows instead of {self.before:.3g}"

@@ -70,9 +70,11 @@ class Plans:
         found = []
         for decision in self.decisions:
             if decision.relation in relations:
-                visited = sum(q.actual.visited for q in queries if q.query.head == decision.relation)
-                rows = len(states[decision.relation].contents)
-                found += [str(decision), f"  so far: {visited:,} rows visited for it; it holds {rows:,}"]
+                name, rows = decision.relation, len(states[decision.relation].contents)
+                for_it = sum(q.actual.visited for q in queries if q.query.head == name)
+                by_readers = sum(q.actual.visited for q in queries if name in q.query.relations)
+                told = f"{for_it:,} rows visited for it, {by_readers:,} by the rules that read it; it holds {rows:,}"
+                found += [str(decision), f"  so far: {told}"]
         return found
 
     def pays(self, old: Plans, held: int, added: int) -> bool:
