@@ -17,7 +17,7 @@ from deltic_cases import changes, checksum
 from harness import Watch
 
 # As FlowLog prints what something took: 1.5s, 20ms, 3µs, and of what.
-_TAKEN = re.compile(r"([\d.]+)(ns|µs|ms|s):\s+(Data loaded|Dataflow executed|Committed)")
+_TAKEN = re.compile(r"([\d.]+)(ns|µs|ms|s):\s+(Data loaded|Dataflow assembled|Dataflow executed|Committed)")
 _UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -74,11 +74,11 @@ class FlowLog:
         return Measured(seconds, watch.processor, watch.peak, len(view), checksum(view))
 
     def incremental(self, case: Case, files: Path, tables: Tables) -> Measured | str | None:
-        """The view from the files, kept fresh through the changes."""
+        """The view from the files, which are read before the first command, kept fresh through the changes."""
         program = self.program(case, "inc")
         if program is None:
             return None
-        commands = ["begin", *(f"file {name} {name}.facts +1" for name in tables), "commit"]
+        commands: list[str] = []
         for number, rows in enumerate(changes(case, tables)):
             write(rows, files / f"change{number}.facts")
             for sign in ("-1", "+1"):
@@ -88,8 +88,9 @@ class FlowLog:
         watch, taken = self._run(f"{program} -w {self.workers} < commands", files)
         if len(taken.get("Committed", ())) < commands.count("commit"):
             return self.stopped
-        seconds = taken["Committed"][0] - sum(taken["Data loaded"][: len(tables)])
-        return Measured(seconds, watch.processor, watch.peak, change=statistics.median(taken["Committed"][1:]))
+        seconds = taken["Dataflow assembled"][0] - sum(taken["Data loaded"][: len(tables)])
+        change = statistics.median(taken["Committed"])
+        return Measured(seconds, watch.processor, watch.peak, change=change)
 
     def _run(self, command: str, files: Path) -> tuple[Watch, dict[str, list[float]]]:
         """Run a command among the files; what it says it took, as far as it came."""
