@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.engine.local.kernels.settle import crossings, settle, totals
+from deltic.engine.local.kernels.settle import crossings, known, settle, totals
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_runs, plain
 
@@ -114,6 +114,19 @@ def test_totals_and_crossings() -> None:
         assert crossings(np.array(expected), change).tolist() == signs
 
 
+def test_known_rows_are_those_of_earlier_iterations() -> None:
+    rng = random.Random(4)
+    for _ in range(100):
+        width, size = rng.choice((1, 2)), rng.choice((3, 40, 1000))
+        rows = sorted({tuple(rng.randrange(size) for _ in range(width)) for _ in range(size)})
+        entries = Counter({(row, rng.randrange(1, 6)): 1 for row in rng.sample(rows, rng.randrange(len(rows)))})
+        asked = sorted(rng.sample(rows, rng.randrange(min(len(rows), rng.choice((2, 1000))))))
+        words = np.array(asked, np.uint64).reshape(-1, width).T.copy()
+        run = make_run(entries, width, timed=True)
+        found = known(words, descriptors([run]), 3)
+        assert found.tolist() == [any(entries[(row, t)] for t in range(1, 4)) for row in asked]
+
+
 def test_settle_follows_its_definition() -> None:
     """A row belongs at `now` iff its count there is positive and it stands at no earlier iteration."""
     rng = random.Random(3)
@@ -126,10 +139,11 @@ def test_settle_follows_its_definition() -> None:
             first = next((t for t in range(1, 5) if counts[(row, t)]), None)
             if first is not None and rng.random() < 0.7:
                 held[(row, first)] = 1
+        rows = sorted(rng.sample(rows, rng.randrange(5)))
         change = {row: rng.randrange(-counts[(row, now)], 2) for row in rows}
         runs = [make_run(held, 1, timed=True)], [make_run(counts, 1, timed=True)]
         actions, counted, later, lost = settle(
-            np.array(rows, np.uint64).T.copy(),
+            np.array(rows, np.uint64).reshape(-1, 1).T.copy(),
             np.array([change[row] for row in rows], np.int64),
             now,
             *map(descriptors, (*runs, [])),

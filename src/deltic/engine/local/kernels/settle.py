@@ -96,9 +96,9 @@ def known(words: Rows, runs: Table, now: Int) -> Bools:
 
 @inlined
 def _stride(rows: Int, count: Int) -> Int:
-    """A power of two: how far `count` sorted rows lie apart in a run, at least by half."""
+    """A power of two: how far `count` sorted rows, if any, lie apart in a run, at least by half."""
     stride = 8
-    while stride * count < 2 * rows:
+    while stride < rows and stride * count < 2 * rows:
         stride *= 2
     return stride
 
