@@ -141,7 +141,6 @@ class LocalEngine(Engine):
         started = time.perf_counter()
         refuse_second(self._prepared)
         self._environment.visits.rows = 0
-        old = dict(vars(self))
         with self._working():
             batches = self._encoded(changes)
             engine = self._replanned(batches)
@@ -161,9 +160,8 @@ class LocalEngine(Engine):
             self.epoch, self.token, self._prepared = number, token, None
 
         def abort() -> None:
-            vars(self).update(old)
-            if replanned is None:
-                self.store.roll_back(before)
+            self._prepared = None
+            self.store.roll_back(before)
 
         self._prepared = Prepared(number, token, result, commit, abort)
         prepared.append(self._prepared)
