@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent / "golden"
 # The arrays that kernels take, by the names of their types.
 ARRAYS = {
-    "Words1": "uint64 of 1 dimensions",
-    "Words2": "uint64 of 2 dimensions",
-    "Rows": "uint64 of 2 dimensions",
-    "Ints": "int64 of 1 dimensions",
-    "Table": "int64 of 2 dimensions",
-    "Times": "int32 of 1 dimensions",
-    "Weights": "int64 of 1 dimensions",
+    "Words1": (np.dtype(np.uint64), 1),
+    "Words2": (np.dtype(np.uint64), 2),
+    "Rows": (np.dtype(np.uint64), 2),
+    "Ints": (np.dtype(np.int64), 1),
+    "Table": (np.dtype(np.int64), 2),
+    "Times": (np.dtype(np.int32), 1),
+    "Weights": (np.dtype(np.int64), 1),
 }
 
 # Kernels compile in their first call, so a deadline would measure the compiler.
@@ -58,8 +58,8 @@ def _checked_arguments() -> Iterator[None]:
     def checked(kernel: Kernel, *args: Any) -> Any:
         for argument, expected in zip(args, kernel.function.__annotations__.values(), strict=False):
             if expected in ARRAYS:
-                found = f"{argument.dtype} of {argument.ndim} dimensions" if isinstance(argument, np.ndarray) else ""
-                assert found == ARRAYS[expected], f"{kernel.name} wants {ARRAYS[expected]}, not {found or argument!r}"
+                wanted = isinstance(argument, np.ndarray) and (argument.dtype, argument.ndim) == ARRAYS[expected]
+                assert wanted, f"{kernel.name} wants dtype and dimensions {ARRAYS[expected]}, not {argument!r}"
         return call(kernel, *args)
 
     with pytest.MonkeyPatch.context() as patch:

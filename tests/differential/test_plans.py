@@ -28,22 +28,24 @@ def eager(circuit: Circuit) -> LocalEngine:
     return LocalEngine(circuit, plans=EAGERLY)
 
 
-@pytest.mark.parametrize("batch", range(8))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))])
 def test_random_programs(batch):
     test_datalog.check_seeds(range(batch * 20, (batch + 1) * 20), eager)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", Strategy)
 def test_random_programs_by_strategy(strategy):
     test_datalog.check_seeds(range(1000, 1020), lambda c: LocalEngine(c, strategy, plans=EAGERLY))
 
 
 @pytest.mark.parametrize("rewrites", [Rewrites(eliminate=False), Rewrites(share=False)], ids=str)
+@pytest.mark.slow
 def test_random_programs_with_each_rewrite_off(rewrites):
     test_datalog.check_seeds(range(2000, 2020), lambda c: LocalEngine(c, plans=replace(EAGERLY, rewrites=rewrites)))
 
 
-@pytest.mark.parametrize("batch", range(6))
+@pytest.mark.parametrize("batch", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))])
 def test_random_circuits(batch):
     shape = Shape(10, bags=False, fixpoints=1, plain_bodies=True, rich=batch % 2 == 0)
     for seed in range(batch * 30, (batch + 1) * 30):
