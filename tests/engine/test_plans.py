@@ -16,6 +16,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.plans import Plans
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import WEIGHT
+from deltic.errors import ChangeError
 
 EXISTENTIAL = """
 .decl i(x: number)
@@ -74,29 +75,38 @@ def test_small_tables_are_not_planned():
     assert result.decisions is None
 
 
-def test_a_plan_stays_while_there_are_rows():
+def test_tables_that_grow_are_planned_anew_and_views_keep_their_rows():
     local = engine(EXISTENTIAL)
     local.apply({"i": numbers(20), "n": numbers(20)})
     result = local.apply({"i": numbers(300)}, conflicts="normalize")
     assert result.changes["o"].num_rows == 280
-    assert result.decisions is None
+    assert result.decisions
+    assert local.apply({"n": numbers(1, -1)}).decisions is None
+    assert local.count("o") == 300
 
 
 class Failure(Exception):
     pass
 
 
-def test_an_epoch_that_is_aborted_leaves_no_rows():
+def test_an_epoch_that_is_aborted_leaves_all_rows_as_they_were():
     local = engine(EXISTENTIAL)
-    with local.prepare({"i": numbers(300), "n": numbers(300)}) as prepared:
-        assert prepared.result.decisions
-    assert local.count("o") == 0
-    assert local.apply({"i": numbers(300), "n": numbers(300)}).changes["o"].num_rows == 300
+    local.apply({"i": numbers(20), "n": numbers(20)})
+    before = local.read("o", counted=True)
+    with local.prepare({"i": numbers(300)}, "normalize"):
+        assert local.count("o") == 300
+    assert local.read("o", counted=True) == before
+    assert local.apply({"i": numbers(300)}, "normalize").changes["o"].num_rows == 280
 
 
 def test_an_epoch_that_fails_leaves_the_old_plan(monkeypatch):
     local = engine(EXISTENTIAL)
+    local.apply({"i": numbers(20), "n": numbers(20)})
     before = local.program, local.explain("o")
+    with pytest.raises(ChangeError):
+        local.apply({"i": numbers(300)})
+    assert (local.program, local.explain("o")) == before
+
     append, calls = State.append, []
 
     def failing(state, run):
@@ -107,8 +117,8 @@ def test_an_epoch_that_fails_leaves_the_old_plan(monkeypatch):
 
     monkeypatch.setattr(State, "append", failing)
     with pytest.raises(Failure):
-        local.apply({"i": numbers(300), "n": numbers(300)})
+        local.apply({"i": numbers(300)}, "normalize")
     monkeypatch.undo()
     assert (local.program, local.explain("o")) == before
-    assert local.count("o") == 0
-    assert local.apply({"i": numbers(300), "n": numbers(300)}).changes["o"].num_rows == 300
+    assert local.count("o") == 20
+    assert local.apply({"i": numbers(300)}, "normalize").changes["o"].num_rows == 280

@@ -245,7 +245,7 @@ class LocalEngine(Engine):
         It has the views of this one, as they are, and shares no state with it that either would change.
         """
         rows = {table: self._held(table) + len(weights) for table, (_, weights) in batches.items()}
-        if not self._plans.is_due(rows) or any(len(state.contents) for state in self.states.values()):
+        if not self._plans.is_due(rows):
             return self
         held = {table: self._held(table) for table in self.program.tables}
         plans = self._plans.anew(self.circuit, {**held, **rows}, partial(self._columns, batches))
@@ -256,12 +256,21 @@ class LocalEngine(Engine):
         other = copy(self)
         other._plans = plans
         program = program_of(plans.circuit, strict=self._refresh.strict)
-        other._evolve(self, self.circuit, program)
+        kept = other._evolve(self, self.circuit, program)
+        if any(len(state.contents) for state in self.states.values()):
+            other._settled(partial(other._build, [name for name in program.relations if name not in kept]), self._fit)
+            other.store.end_epoch()
         return other
 
     def _held(self, table: str) -> int:
         """How many rows a table has, about: what cancels counts twice until runs are merged."""
         return len(self.states[self.program.tables[table]].contents)
+
+    def _build(self, new: Collection[str]) -> Changes:
+        """The epoch in which new relations begin; no view changes."""
+        self._change_tables({}, "error")
+        self._components = self._strata.run(new)
+        return Changes({})
 
     def _columns(self, batches: Mapping[str, Encoded], table: str) -> list[Values]:
         """The columns of a table with a batch for it, NULL as the least value."""
