@@ -153,8 +153,9 @@ class State:
         """Whether there surely was no row before the present change."""
         if self.kind is not Kind.SET:
             return not self.contents.before
-        added = self.delta if self.delta is not None and not self.delta.weights.size else ()
-        return len(added) == len(self.contents)
+        if self.delta is None:
+            return not self.contents.runs
+        return not self.delta.weights.size and len(self.delta) == len(self.contents)
 
     def keep(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
         """The arrangement in this role, of rows of these domains; made when it is new."""
