@@ -14,6 +14,7 @@ from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
+from tests.conformance.engines import Driver
 from tests.differential.compare import batches_of, changes_between
 
 TRIANGLES = """
@@ -89,3 +90,40 @@ def test_a_bootstrap_leaves_orders_that_only_changes_of_tables_probe(strategy, p
         if number == 0:
             lacking = {name: set(state.by_order) - set(state.built) for name, state in engine.states.items()}
             assert any(lacking.values())
+
+
+UNMET = """
+.decl a(x: number, y: number)
+.decl b(x: number, y: number)
+.input a, b
+.decl p(x: number, y: number)
+p(x, y) :- a(x, y), b(y, _).
+"""
+# Reads p in an order that nobody has read before.
+LATER = ".decl v(x: number, y: number) v(x, y) :- a(x, y), !p(x, y)."
+PAIR = """
+.decl t(x: number)
+.input t
+.decl p(x: number, y: number)
+p(x, y) :- t(x), t(z), y = x + 1 + z - z.
+.decl q(y: number)
+q(y) :- t(x), p(x, y).
+"""
+
+
+def test_a_set_that_loses_its_only_rows_was_not_empty():
+    driver = Driver.of_program("local", PAIR)
+    driver.insert(t=[(3,)])
+    assert rows(driver.engine, "q") == [(4,)]
+    driver.apply({"t": [((3,), -1)]})
+    assert rows(driver.engine, "q") == []
+
+
+def test_an_order_that_is_first_read_when_values_have_grown_has_the_layout_of_what_is_appended_to_it():
+    driver = Driver.of_program("local", UNMET)
+    driver.insert(a=[(0, 0)], b=[(0, 0)])
+    driver.insert(a=[(0, 5)])
+    driver.engine.extend(lower(check([parse(UNMET + LATER)])))
+    driver.insert(b=[(5, 0)])
+    driver.insert(a=[(0, 6), (3, 5)])
+    assert rows(driver.engine, "v") == [(0, 6)]

@@ -100,6 +100,18 @@ def compare_rows(address: Int, rows: Int, i: Int, words: Words2, j: Int) -> Int:
     return 0
 
 
+@inlined
+def bisect_word(address: Int, lo: Int, hi: Int, word: U64) -> Int:
+    """The first position of [lo, hi) at or after a word, in rows of one word; hi if there is none."""
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if load_u64(address, middle) < word:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
 @compiled
 def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
     """`find_row` for rows of one word."""
@@ -110,14 +122,7 @@ def _find_word(address: Int, rows: Int, start: Int, word: U64) -> Int:
     while start + step < rows and load_u64(address, start + step) < word:
         lo = start + step + 1
         step <<= 1
-    hi = min(start + step, rows)
-    while lo < hi:
-        middle = (lo + hi) >> 1
-        if load_u64(address, middle) < word:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo
+    return bisect_word(address, lo, min(start + step, rows), word)
 
 
 @compiled

@@ -10,7 +10,7 @@ import numpy as np
 from deltic.engine.local.kernels.declaring import compiled, inlined, kernel
 from deltic.engine.local.kernels.memory import load_u64
 from deltic.engine.local.kernels.narrow import load_time, load_weight
-from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
+from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, bisect_word, compare_rows, find_row
 from deltic.engine.local.kernels.types import U64, Bools, Int, Ints, Rows, Table, Times, Words2
 
 NEVER = np.int32(-1)
@@ -118,14 +118,7 @@ def _find_within(address: Int, rows: Int, i: Int, stride: Int, word: U64) -> Int
     Without a branch on which word is less, and the next search does not wait for this one: it begins at a stretch.
     """
     if i + stride > rows:
-        end = rows
-        while i < end:
-            middle = (i + end) >> 1
-            if load_u64(address, middle) < word:
-                i = middle + 1
-            else:
-                end = middle
-        return i
+        return bisect_word(address, i, rows, word)
     while stride > 1:
         stride >>= 1
         i += stride * np.int64(load_u64(address, i + stride - 1) < word)

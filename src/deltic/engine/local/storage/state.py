@@ -89,6 +89,8 @@ class State:
         if order not in self.by_order:
             is_built = order == self.canonical and self.kind is not Kind.SET
             new = self._spare.pop(order, None) or Arrangement(order, self.domains, is_built=is_built)
+            if order == self.canonical and not is_built:
+                new.layout = self.layout  # changes are appended as they are
             self.by_order[order] = new
         return self.by_order[order]
 
@@ -127,10 +129,10 @@ class State:
         self._spare = {}
 
     def _build(self, arrangement: Arrangement) -> None:
-        if self.contents.is_stale():
-            self.contents.relayout()
+        self.relayout()
         before, now = self._versions()
-        made = {run: arrangement.arrange(self.layout, run) for run in {*before, *now}}
+        same = arrangement.order == self.canonical
+        made = {run: run if same else arrangement.arrange(self.layout, run) for run in {*before, *now}}
         arrangement.before, arrangement.runs = tuple(made[run] for run in before), tuple(made[run] for run in now)
         arrangement.is_built = True
 
@@ -196,6 +198,12 @@ class State:
         self.domains = replaced(self.domains)
         for arrangement in (*self.arrangements(), *self._spare.values()):
             arrangement.domains = replaced(arrangement.domains)
+
+    def relayout(self) -> None:
+        """Pack anew what has outgrown its layout; contents and rows in canonical order, which share runs, together."""
+        for arrangement in self.arrangements():
+            if arrangement.is_stale():
+                arrangement.relayout()
 
     def append(self, run: Run) -> None:
         """Add a change of the contents to every store; `compact` ends it."""

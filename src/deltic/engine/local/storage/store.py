@@ -116,9 +116,8 @@ class Store:
         if not self._changed and growth == self._fitted:
             return False
         try:
-            for arrangement in self._all():
-                if arrangement.is_stale():
-                    arrangement.relayout()
+            for state in self.states.values():
+                state.relayout()
         except DomainOverflow as overflow:
             overflow.domain.extend(overflow.low, overflow.high)
             return self.fit()
