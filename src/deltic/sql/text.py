@@ -1,0 +1,50 @@
+"""The text of SQL statements, and messages that show the place in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.errors import Diagnostic, ProgramError
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """What was written, and what messages call it. Nodes that were parsed from it carry their offsets in it."""
+
+    text: str
+    file: str = "<sql>"
+
+    def error(self, node: exp.Expression | None, message: str, hint: str = "") -> ProgramError:
+        """The error about a node, with its place; one about the whole text for a node without place."""
+        return ProgramError([self.diagnostic(node, message, hint)])
+
+    def diagnostic(self, node: exp.Expression | None, message: str, hint: str = "") -> Diagnostic:
+        """The finding about a node, with its place."""
+        span = None if node is None else span_of(node)
+        return Diagnostic(message, self.file, hint=hint) if span is None else self.at(*span, message, hint)
+
+    def at(self, start: int, end: int, message: str, hint: str = "") -> Diagnostic:
+        """The finding about the characters from offset `start` up to, but not, `end`."""
+        line = self.text.count("\n", 0, start) + 1
+        first = self.text.rfind("\n", 0, start) + 1
+        source = self.text[first:].partition("\n")[0].rstrip("\r")
+        length = max(1, min(end, first + len(source)) - start)
+        return Diagnostic(message, self.file, line, start - first + 1, source, length, hint)
+
+    def written(self, node: exp.Expression) -> str:
+        """The node as it was written, or as sqlglot writes it where it has no place."""
+        span = span_of(node)
+        return node.sql(dialect="spark") if span is None else self.text[span[0] : span[1]]
+
+
+def span_of(node: exp.Expression) -> tuple[int, int] | None:
+    """The offsets that the tokens of a node span, the second after the last; None where none is known.
+
+    Tokens that are no names, literals or functions have no place in the tree, so that parentheses may be missing.
+    """
+    metas = [n.meta for n in node.walk() if n._meta and "start" in n._meta]
+    if not metas:
+        return None
+    return min(m["start"] for m in metas), max(m["end"] for m in metas) + 1
