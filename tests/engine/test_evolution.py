@@ -11,6 +11,7 @@ import random
 import pytest
 
 from deltic.catalog import Catalog
+from deltic.circuit.reading import parse_circuit
 from deltic.datalog import check, define, lower, parse
 from deltic.engine.local import engine as engine_module
 from deltic.engine.local.engine import LocalEngine
@@ -203,3 +204,16 @@ def test_an_engine_without_rows_goes_on_too():
 def test_the_catalog_of_a_program_makes_the_circuit_that_was_lowered():
     checked = check([parse(CLOSURE)])
     assert Catalog((define(checked),)).circuit == lower(checked)
+
+
+def test_what_is_kept_sees_no_change_in_a_relation_that_begins_with_the_rows_it_was_computed_from():
+    """Both programs have v3 and read one join by two names; in the second the join is kept for one of them alone."""
+    join = "%0 = source s : set{a: int64}\n%1 = join (%0, %0) : set{a: int64}\n%2 = distinct (%1) : set{a: int64}\n"
+    v3 = "%3 = antijoin (%2, %1) : set{a: int64}\n%4 = sink v3 (%3) : set{a: int64}\n"
+    first = parse_circuit(f"{join}{v3}%5 = sink v0 (%2) : set{{a: int64}}")
+    second = parse_circuit(f"{join}{v3}%5 = join (%1) : set{{a: int64}}\n%6 = sink v2 (%5) : set{{a: int64}}")
+    driver = Driver(LocalEngine(first), first)
+    driver.insert(s=[(2,), (3,)])
+    result = driver.engine.extend(second)
+    assert "v3" not in result.changes
+    assert driver.engine.count("v3") == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -70,11 +70,14 @@ class Strata:
             if isinstance(step, Recursive) and step.relations[0] in kept:
                 step.adopt(learned[frozenset(kept[name] for name in step.relations)])
 
-    def run(self, new: Container[str] = ()) -> tuple[ComponentReport, ...]:
+    def run(self, new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
         """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
 
-        Relations that are `new` begin, empty as they are, from all that they read.
+        Relations that are `new` begin, empty as they are, from all that they read. What is kept has been computed from
+        the rows with which they begin, so that these are no change to it.
         """
+        for name in self._states.keys() & new:
+            self._end_change(self._states[name])
         changed = {name for name, state in self._states.items() if state.delta is not None}
         reports = []
         for step in self._steps:
@@ -82,12 +85,22 @@ class Strata:
             if begins or not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
                 self._section.check()
                 report = step.begin() if begins else step.run()
-                changed |= {name for name in step.relations if self._states[name].delta is not None}
+                if begins:
+                    for name in step.relations:
+                        self._end_change(self._states[name])
+                else:
+                    changed |= {name for name in step.relations if self._states[name].delta is not None}
                 if report is not None:
                     reports.append(report)
         for name in changed:
             self._states[name].compact()
         return tuple(reports)
+
+    def _end_change(self, state: State) -> None:
+        """Let the rows with which a relation begins be there; where none are kept, its readers need the change."""
+        state.compact()
+        if state.kind is not Kind.TRANSIENT:
+            state.delta = None
 
 
 class _Derived:
