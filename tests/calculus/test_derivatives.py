@@ -123,6 +123,11 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(aggregate("c", max="c", min="b"), "y"),
         circuit(aggregate("a"), "s"),
     ],
+    ops.Top: [
+        circuit(ops.Top(("a",), (ops.Order("b", descending=True),), 2), "x"),
+        circuit(ops.Top((), (ops.Order("b"),), 1, 1), "x"),
+        circuit(ops.Top((), (), None, 2), "s"),
+    ],
     ops.Fixpoint: [closure()],
     ops.Component: [closure()],
     ops.Import: [closure()],

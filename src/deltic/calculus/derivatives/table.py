@@ -49,6 +49,7 @@ class Cost(enum.Enum):
     """How the work for a change grows."""
 
     CHANGE = "O(change)"
+    LOGARITHMIC = "O(change × log)"
     MATCHES = "O(change × matches)"
     STATE = "O(state)"
 

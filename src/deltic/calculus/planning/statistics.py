@@ -195,7 +195,7 @@ def _plus(sizes: Sizes, op: ops.Plus, inputs: list[Size]) -> Size:
     return Size(rows, {n: sum(size.distinct[n] for size in inputs) for n in names}, {}).of_rows(rows)
 
 
-@_rule(ops.Antijoin, ops.Negate, Keep, ops.Window)
+@_rule(ops.Antijoin, ops.Negate, Keep, ops.Window, ops.Top)
 def _first(sizes: Sizes, op: ops.Operator, inputs: list[Size]) -> Size:
     """At most the rows of the first input."""
     return inputs[0]

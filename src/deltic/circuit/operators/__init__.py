@@ -9,8 +9,10 @@ from deltic.circuit.operators.flat_map import FlatMap
 from deltic.circuit.operators.join import Antijoin, AntijoinDelta, Join, JoinDelta
 from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
 from deltic.circuit.operators.nesting import Bracket, Call
+from deltic.circuit.operators.order import Order
 from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
+from deltic.circuit.operators.top import Top, TopDelta
 from deltic.circuit.operators.window import Window, WindowDelta
 from deltic.discovery import import_files
 
@@ -45,9 +47,12 @@ __all__ = [
     "Map",
     "Negate",
     "Operator",
+    "Order",
     "Plus",
     "Sink",
     "Source",
+    "Top",
+    "TopDelta",
     "Window",
     "WindowDelta",
 ]

@@ -107,6 +107,36 @@ def _window(line: Line) -> ops.Window:
     return ops.Window(unquoted(found[1]), int(found[2]))
 
 
+_ORDER = rf"{WRITTEN} (?:ASC|DESC) NULLS (?:FIRST|LAST)"
+_PARTS = rf"(?:PARTITION BY (?P<keys>{WRITTEN}(?:, {WRITTEN})*) ?)?(?:ORDER BY (?P<order>{_ORDER}(?:, {_ORDER})*) ?)?"
+_LIMITS = re.compile(rf"\[{_PARTS}(?:LIMIT (?P<limit>\d+) ?)?(?:OFFSET (?P<offset>\d+))?\]")
+
+
+def _keys(found: re.Match[str]) -> tuple[str, ...]:
+    """The columns after PARTITION BY."""
+    return tuple(map(unquoted, split(found["keys"] or "")))
+
+
+def _order(found: re.Match[str]) -> tuple[ops.Order, ...]:
+    """The columns after ORDER BY."""
+    columns = (re.fullmatch(rf"({WRITTEN}) (\w+) NULLS (\w+)", part) for part in split(found["order"] or ""))
+    return tuple(ops.Order(unquoted(c[1]), c[2] == "DESC", c[3] == "FIRST") for c in columns if c)
+
+
+def _top(kind: type[ops.Top]) -> Reader:
+    """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, … LIMIT number OFFSET number]``."""
+
+    def read(line: Line) -> ops.Top:
+        found = _LIMITS.fullmatch(line.argument("BRACKETS"))
+        if found is None:
+            wanted = "[PARTITION BY column, ... ORDER BY column ASC NULLS FIRST, ... LIMIT number OFFSET number]"
+            raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes {wanted}")
+        limit = None if found["limit"] is None else int(found["limit"])
+        return kind(_keys(found), _order(found), limit, int(found["offset"] or 0))
+
+    return read
+
+
 def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
     """The operators below this one that have no parameters."""
     for below in kind.__subclasses__():
@@ -126,6 +156,8 @@ READERS: dict[str, Reader] = {
     "window_delta": lambda line: ops.WindowDelta(_window(line)),
     "aggregate": _aggregate(ops.Aggregate),
     "aggregate_delta": _aggregate(ops.AggregateDelta),
+    "top": _top(ops.Top),
+    "top_delta": _top(ops.TopDelta),
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),

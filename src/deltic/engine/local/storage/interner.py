@@ -207,5 +207,7 @@ def _sort_key(value: Any, type_: Type) -> Any:
             return (1, *(_sort_key(value[c.name], c.type) for c in type_.fields))
         case Kind.FLOAT32 | Kind.FLOAT64:
             return (1, math.isnan(value), 0.0 if math.isnan(value) else value)
+        case Kind.MAP:
+            return (1, *sorted((_sort_key(k, type_.key), _sort_key(v, type_.value.type)) for k, v in value))
         case _:
             return (1, value)

@@ -42,7 +42,8 @@ class ValueOrder:
         self._labels: Values = np.zeros(1024, np.int64)
         self._known = 0
         self._runs: list[_Ordered] = []
-        self.domain: Domain = _Labels(self)
+        self.domain: Domain = Labels(self)
+        self.reversed: Domain = Labels(self, descending=True)
         self.moved = _Ordered.none(), _Ordered.none()
 
     def labels(self) -> Values:
@@ -119,6 +120,8 @@ class ValueOrder:
         labels = (np.arange(1, count + 1) * (_END // (count + 1))).astype(np.int64)
         self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
         self._write(ids, labels)
+        self.domain.numbering += 1
+        self.reversed.numbering += 1
         self.moved = old, _Ordered(self._labels[old.ids], old.ids)
 
     def _all(self) -> _Ordered:
@@ -175,16 +178,18 @@ def _between(low: Values, before: Values, high: Values, after: Values) -> Values
     return labels
 
 
-class _Labels(Domain):
-    """The domain of labels: all of them have a place, and growing is giving them anew."""
+class Labels(Domain):
+    """The domain of labels: all of them have a place, and growing is giving them anew.
 
-    def __init__(self, order: ValueOrder) -> None:
+    Where it is `descending`, a greater label has a lesser offset. Offset of label 0, which no value has, stays its own.
+    """
+
+    def __init__(self, order: ValueOrder, *, descending: bool = False) -> None:
         super().__init__(Type.INT64, 0, BITS, empty=False)
-        self._order = order
+        self._order, self._descending = order, descending
 
     def extend(self, low: int, high: int) -> None:
         self.growth += 1
-        self.numbering += 1
         self._order.relabel()
 
     def extend_amply(self, low: int, high: int) -> None:
@@ -195,4 +200,11 @@ class _Labels(Domain):
             return raw
         assert old.numbering == self.numbering - 1
         before, after = self._order.moved
-        return after.labels[np.searchsorted(before.labels, raw.view(np.int64))].view(np.uint64)
+        labels = self.turned(raw.view(np.int64))
+        given = labels != 0
+        labels[given] = after.labels[np.searchsorted(before.labels, labels[given])]
+        return self.turned(labels).view(np.uint64)
+
+    def turned(self, labels: Values) -> Values:
+        """From labels to what has their offsets here, and back."""
+        return _END - 1 - labels if self._descending else labels.copy()

@@ -1,0 +1,53 @@
+"""The first rows of an order, in all or in each part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.order import Order, check_parts, show_parts
+from deltic.circuit.types import EdgeType, ZSetType
+
+
+@dataclass(frozen=True)
+class Top(Operator):
+    """Of the rows with the same values of `keys`, in `order`, those from `offset` on, at most `limit` of them.
+
+    A row of weight w is w rows that follow each other; what weighs less than nothing is not there. Among rows that the
+    order does not tell apart, all columns decide, each ascending with NULL first, so that the result is determined.
+    """
+
+    keyword: ClassVar[str] = "top"
+    keys: tuple[str, ...]
+    order: tuple[Order, ...]
+    limit: int | None
+    offset: int = 0
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        (source,) = self.zsets(inputs, 1)
+        check_parts(self, self.keys, self.order, source)
+        if self.offset < 0 or (self.limit is not None and self.limit < 0):
+            self.refuse("limit and offset are not negative", inputs)
+        return source
+
+    def arguments(self) -> str:
+        limit = "" if self.limit is None else f"LIMIT {self.limit}"
+        offset = f"OFFSET {self.offset}" if self.offset else ""
+        return f"[{' '.join(filter(None, (show_parts(self.keys, self.order), limit, offset)))}]"
+
+
+@dataclass(frozen=True)
+class TopDelta(Top):
+    """top(i + d) − top(i), computed on the parts of d alone; its inputs are i and d."""
+
+    keyword: ClassVar[str] = "top_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        old, delta = self.zsets(inputs, 2)
+        if old.schema != delta.schema:
+            self.refuse("both inputs must have one schema", inputs)
+        type_ = super().output((delta,), depth)
+        assert isinstance(type_, ZSetType)
+        return replace(type_, is_set=False)

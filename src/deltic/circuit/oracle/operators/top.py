@@ -1,0 +1,27 @@
+"""The meaning of top-k: a slice of each part's rows in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.circuit.operators.top import Top, TopDelta
+from deltic.circuit.oracle.pointwise import Inputs, Rows, means
+from deltic.circuit.oracle.sequences import bag, sequences
+from deltic.circuit.types import Schema, ZSetType
+
+
+def top(op: Top, rows: Rows, schema: Schema) -> Rows:
+    """The first rows of each part of `rows`, which are of `schema`."""
+    end = None if op.limit is None else op.offset + op.limit
+    return bag(row for part in sequences(rows, op.keys, op.order, schema) for row in part[op.offset : end])
+
+
+@means(Top)
+def _top(op: Top, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    return top(op, inputs[0], types[0].schema)
+
+
+@means(TopDelta)
+def _top_delta(op: TopDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    old, delta = inputs
+    return top(op, old + delta, types[0].schema) - top(op, old, types[0].schema)

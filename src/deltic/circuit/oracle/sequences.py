@@ -1,0 +1,61 @@
+"""The rows of a partition one after the other: the meaning of an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from deltic.algebra.indexed import IndexedZSet
+from deltic.algebra.zset import ZSet
+from deltic.circuit.operators.order import Order
+from deltic.circuit.types import Schema
+from deltic.circuit.values import in_order
+
+Row = tuple[Any, ...]
+Rows = ZSet[Row]
+
+
+def sequences(rows: Rows, keys: Sequence[str], order: Sequence[Order], schema: Schema) -> list[list[Row]]:
+    """The rows of each part in their order, each as often as it weighs; rows that tie in the order of all columns."""
+    positions = [schema.index(key) for key in keys]
+    parts = IndexedZSet.by(rows, lambda row: tuple(row[i] for i in positions))
+    return [_sequence(part, order, schema) for _, part in parts]
+
+
+def _sequence(part: Rows, order: Sequence[Order], schema: Schema) -> list[Row]:
+    """Sorted by the least important column first: Python's sort keeps the order of what is equal."""
+    found = [row for row, weight in part for _ in range(weight)]
+    for name in reversed(schema.names):
+        _sort(found, Order(name), schema)
+    for column in reversed(order):
+        _sort(found, column, schema)
+    return found
+
+
+def _sort(rows: list[Row], order: Order, schema: Schema) -> None:
+    index = schema.index(order.column)
+    rows.sort(key=lambda row: _key(row[index], order), reverse=order.descending)
+
+
+def _key(value: Any, order: Order) -> Any:
+    """What compares as a value does, NULL before or after all others; a sort in reverse turns that about."""
+    return (value is not None) == (order.nulls_first != order.descending), in_order(value) if value is not None else 0
+
+
+def peers(sequence: Sequence[Row], order: Sequence[Order], schema: Schema) -> list[int]:
+    """For each row of a sequence the number of its peers' group, from 0: rows that the order does not tell apart."""
+    positions = [schema.index(o.column) for o in order]
+    found: list[int] = []
+    for i, row in enumerate(sequence):
+        same = i > 0 and all(_equal(row[p], sequence[i - 1][p]) for p in positions)
+        found.append(found[-1] + (not same) if i else 0)
+    return found
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return (a is None) == (b is None) and (a is None or bool(in_order(a) == in_order(b)))
+
+
+def bag(rows: Iterable[Row]) -> Rows:
+    """The rows, each with how often it occurs."""
+    return ZSet((row, 1) for row in rows)

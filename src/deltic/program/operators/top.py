@@ -1,0 +1,41 @@
+"""A top-k is a relation of its own; changed rows are passed on to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit.graph import Node
+from deltic.circuit.operators.top import Top, TopDelta
+from deltic.program.definitions import Definition
+from deltic.program.scope import Scope, relation_of
+
+
+@dataclass(frozen=True)
+class Ranked(Definition):
+    """The rows of relation `source` that the operator takes of each of its parts."""
+
+    reads: ClassVar[tuple[str, ...]] = ("source",)
+    source: str
+    operator: Top
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        return ((i, self.source, i) for i in range(columns))
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        yield (
+            f"top {self.operator.arguments()} of {self.source}: keeps its rows in order, and the row at each border; "
+            "looks at changed rows, and at those by which a border moves"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.operator.label} of {self.source}"
+
+
+@relation_of(TopDelta)
+def top_delta(scope: Scope, op: TopDelta, node: Node, number: int, wanted: str) -> str:
+    """The first rows of the parts that the second input changes."""
+    (_, change) = node.inputs
+    taken = Top(op.keys, op.order, op.limit, op.offset)
+    return scope.defined(wanted, number, Ranked(scope.passed("rows", change), taken))
