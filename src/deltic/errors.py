@@ -75,6 +75,13 @@ class UnsupportedError(DelticError):
     """An engine cannot run an operator or expression; the message says which and why."""
 
 
+class EvaluationError(DelticError):
+    """A row of a view has no value where it must have one; the epoch was rejected whole.
+
+    The message names the view, the expression and the row.
+    """
+
+
 class IterationLimitError(UnsupportedError):
     """A recursion went on for more iterations than its engine allows; the epoch was rejected whole.
 

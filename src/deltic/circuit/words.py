@@ -11,7 +11,7 @@ SYNTAX = frozenset(
         *("COALESCE", "DISTINCT", "FROM", "inf", "nan"),
         *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "REAL"),
         *("DOUBLE", "DECIMAL", "TEXT", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL", "STRUCT"),
-        *("MAP", "YEAR", "MONTH", "DAY", "SECOND", "TO"),
+        *("MAP", "YEAR", "MONTH", "DAY", "SECOND", "MICROSECOND", "TO", "CAST", "CHECKED"),
         *("outer", "sets", "partial"),
     )
 )

@@ -3,11 +3,12 @@
 The *closed core* (columns, literals, comparisons, arithmetic, bit operations, Boolean logic, null tests, CASE and
 COALESCE, least and greatest, numeric casts) is evaluated by each engine itself; `FUNCTIONS` and other casts are
 evaluated by DuckDB. Integers wrap around at their width; division truncates toward zero and the remainder has the sign
-of the dividend; decimals are exact; what is undefined is NULL.
+of the dividend; decimals are exact; what is undefined is NULL. SQL's arithmetic is made of `SAFE` operations, which do
+not wrap around, and of conversions; what must be defined is `Checked`.
 """
 
-from deltic.circuit.expressions.casts import cast, cast_type, null
-from deltic.circuit.expressions.inference import infer, type_of
+from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null
+from deltic.circuit.expressions.inference import infer, result_of, type_of
 from deltic.circuit.expressions.literals import is_literal, is_literal_zero, literal
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
@@ -16,8 +17,12 @@ from deltic.circuit.expressions.trees import (
     COMPARISONS,
     FUNCTIONS,
     LOGIC,
+    SAFE,
+    Checked,
+    checked,
     column,
     columns_of,
+    is_checked,
     is_function,
     is_not_null,
     is_null,
@@ -30,11 +35,17 @@ __all__ = [
     "COMPARISONS",
     "FUNCTIONS",
     "LOGIC",
+    "SAFE",
+    "Checked",
     "cast",
     "cast_type",
+    "checked",
     "column",
     "columns_of",
+    "conversion",
     "infer",
+    "is_checked",
+    "is_conversion",
     "is_function",
     "is_literal",
     "is_literal_zero",
@@ -43,6 +54,7 @@ __all__ = [
     "literal",
     "null",
     "operands_of",
+    "result_of",
     "show",
     "type_of",
 ]

@@ -1,9 +1,12 @@
-"""Casts: the one node that changes a type, what types are called in SQL, and which casts there are.
+"""Casts: the nodes that change a type, what types are called in SQL, and which casts there are.
 
 A cast is written TRY_CAST. Between integers it keeps the low bits, as Spark's CAST does outside of ANSI mode; otherwise
 it is NULL where the target has no such value: floats lose their fraction, decimals are rounded half away from zero to
 the scale that they get. Texts are numbers where they are written as one. Instants are shown in UTC, and bytes are text
 in UTF-8. Nothing is cast to or from an interval, and composite values only to composite ones of the same kind.
+
+A conversion is written CAST, and is Spark's cast in ANSI mode, see `deltic.circuit.conversions`: NULL where Spark has
+no value, also where an integer does not fit; texts are read and written as Spark does it.
 """
 
 from __future__ import annotations
@@ -44,6 +47,16 @@ def cast(expression: exp.Expression, type_: Type) -> exp.Expression:
     return exp.TryCast(this=expression, to=_sql_type(type_).copy())
 
 
+def conversion(expression: exp.Expression, type_: Type) -> exp.Expression:
+    """The expression converted to another type as Spark does it; NULL where Spark has no value."""
+    return exp.Cast(this=expression, to=_sql_type(type_).copy())
+
+
+def is_conversion(expression: exp.Expression) -> bool:
+    """Whether the node is Spark's cast."""
+    return type(expression) is exp.Cast
+
+
 def null(type_: Type) -> exp.Expression:
     """The NULL of a type."""
     return cast(exp.Null(), type_)
@@ -67,6 +80,34 @@ def has_cast(source: Type, target: Type) -> bool:
     return Type.BINARY not in (source, target) or Type.STRING in (source, target)
 
 
+def has_conversion(source: Type, target: Type) -> bool:
+    """Whether Spark casts values of one type to the other in ANSI mode."""
+    if source is target:
+        return True
+    if target is Type.STRING:
+        return source.kind not in _INTERVALS
+    if source.kind is target.kind and source.is_composite:
+        return _have_conversions(source, target)
+    if source is Type.STRING:
+        return not target.is_composite and target.kind not in _INTERVALS
+    if Type.BINARY in (source, target) or source.kind in _INTERVALS or target.kind in _INTERVALS:
+        return False
+    if _are_times(source, target):
+        return True
+    numbers = (source.is_numeric or source is Type.BOOLEAN, target.is_numeric or target is Type.BOOLEAN)
+    return all(numbers) or (Type.TIMESTAMP in (source, target) and any(numbers))
+
+
+def _have_conversions(source: Type, target: Type) -> bool:
+    """Whether what the values of two composite types of one kind hold is converted."""
+    if source.kind is Kind.ARRAY:
+        return has_conversion(source.element.type, target.element.type)
+    if source.kind is Kind.MAP:
+        return has_conversion(source.key, target.key) and has_conversion(source.value.type, target.value.type)
+    pairs = [*zip(source.fields, target.fields, strict=False)]
+    return len(source.fields) == len(target.fields) and all(has_conversion(a.type, b.type) for a, b in pairs)
+
+
 def never_undefined(source: Type, target: Type) -> bool:
     """Whether every value of one type has one of the other."""
     if source is target or target is Type.BOOLEAN:
@@ -78,6 +119,18 @@ def never_undefined(source: Type, target: Type) -> bool:
     if target.kind is Kind.DECIMAL:
         return source.is_numeric and _whole_digits(source) <= target.precision - target.scale
     return (target.is_float and source.is_numeric) or (target.is_integer and source.is_integer)
+
+
+def converts_all(source: Type, target: Type) -> bool:
+    """Whether Spark converts every value of one type to the other."""
+    if source is target or target is Type.STRING:
+        return source is not Type.BINARY
+    if source is Type.STRING or source.is_composite:
+        return target is Type.BINARY
+    if source.is_integer and target.is_integer:
+        (least, most), (low, high) = source.range, target.range
+        return low <= least and most <= high
+    return source.kind is not Kind.TIMESTAMP and target.kind is not Kind.TIMESTAMP and never_undefined(source, target)
 
 
 def _whole_digits(source: Type) -> float:

@@ -7,8 +7,15 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.casts import cast_type, has_cast, never_undefined
-from deltic.circuit.expressions.literals import is_literal, is_literal_zero
+from deltic.circuit.expressions.casts import (
+    cast_type,
+    converts_all,
+    has_cast,
+    has_conversion,
+    is_conversion,
+    never_undefined,
+)
+from deltic.circuit.expressions.literals import INTERVAL_UNITS, is_literal, is_literal_zero
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
     ARITHMETIC,
@@ -17,6 +24,8 @@ from deltic.circuit.expressions.trees import (
     EQUALITIES,
     FUNCTIONS,
     LOGIC,
+    SAFE,
+    Checked,
     operands_of,
 )
 from deltic.circuit.types import Kind, Type, ValueType
@@ -37,9 +46,19 @@ def infer(expression: exp.Expression, columns: Mapping[str, ValueType]) -> Value
     """
     if isinstance(expression, exp.Column):
         return columns[expression.name]
-    operands = [infer(child, columns) for child in operands_of(expression)]
-    type_ = _result(expression, [operand.type for operand in operands])
-    return ValueType(type_ or _refuse(expression, operands), _may_be_null(expression, operands))
+    if isinstance(expression, Checked):
+        operands = [infer(child, columns) for child in operands_of(expression.this)]
+        return result_of(expression, operands)
+    return result_of(expression, [infer(child, columns) for child in operands_of(expression)])
+
+
+def result_of(node: exp.Expression, operands: Sequence[ValueType]) -> ValueType:
+    """The type of a node over operands of these types; those of the operation, if it is a checked one."""
+    operation = node.this if isinstance(node, Checked) else node
+    type_ = _result(operation, [operand.type for operand in operands]) or _refuse(operation, operands)
+    if isinstance(node, Checked):
+        return ValueType(type_, any(operand.nullable for operand in operands))
+    return ValueType(type_, _may_be_null(node, operands))
 
 
 def type_of(expression: exp.Expression, types: Mapping[str, Type]) -> Type:
@@ -65,9 +84,9 @@ def _literal(node: exp.Literal, operands: Sequence[Type]) -> Type:
     return Type.STRING if node.is_string else Type.INT64 if node.is_int else Type.FLOAT64
 
 
-def _cast(node: exp.TryCast, operands: Sequence[Type]) -> Type | None:
-    target = cast_type(node)
-    return target if all(has_cast(operand, target) for operand in operands) else None
+def _cast(node: exp.Cast, operands: Sequence[Type]) -> Type | None:
+    target, known = cast_type(node), has_conversion if is_conversion(node) else has_cast
+    return target if all(known(operand, target) for operand in operands) else None
 
 
 def _one_type(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
@@ -102,12 +121,22 @@ def _branches(node: exp.Case, operands: Sequence[T]) -> tuple[Sequence[T], Seque
     return operands[:branches:2], (*operands[1:branches:2], *operands[branches:])
 
 
+def _interval(node: exp.Interval, operands: Sequence[Type]) -> Type | None:
+    return INTERVAL_UNITS.get(node.text("unit"))
+
+
 def _integers(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
     return _one_type(node, operands) if operands[0].is_integer else None
 
 
 def _negation(node: exp.Neg, operands: Sequence[Type]) -> Type | None:
     return operands[0] if operands[0].is_numeric or operands[0] in _INTERVALS else None
+
+
+def _quotient(node: exp.IntDiv, operands: Sequence[Type]) -> Type | None:
+    if all(type_.kind is Kind.DECIMAL for type_ in operands):
+        return Type.INT64
+    return _integers(node, operands)
 
 
 def _arithmetic(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
@@ -120,22 +149,24 @@ def _arithmetic(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
 
 
 def _of_decimals(node: exp.Expression, left: Type, right: Type) -> Type | None:
-    digits = decimal_result(type(node), left, right)
-    if digits is None:
+    if isinstance(node, exp.Pow):
         return None
-    precision, scale = digits
+    precision, scale = decimal_result(type(node), left, right)
     if precision > MAX_PRECISION:
         scale = max(MAX_PRECISION - (precision - scale), min(scale, 6))
     return Type.decimal(min(precision, MAX_PRECISION), scale)
 
 
-def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple[int, int] | None:
-    """The precision and scale that hold every sum, difference or product exactly, as Spark counts them."""
+def decimal_result(kind: type[exp.Expression], left: Type, right: Type) -> tuple[int, int]:
+    """The precision and scale of results of arithmetic as Spark counts them; all but quotients have them exactly."""
     if kind is exp.Mul:
         return left.precision + right.precision + 1, left.scale + right.scale
-    if kind not in (exp.Add, exp.Sub):
-        return None
+    if kind is exp.Div:
+        scale = max(6, left.scale + right.precision + 1)
+        return left.precision - left.scale + right.scale + scale, scale
     scale = max(left.scale, right.scale)
+    if kind is exp.Mod:
+        return min(left.precision - left.scale, right.precision - right.scale) + scale, scale
     return max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale
 
 
@@ -153,6 +184,9 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.Boolean: lambda node, operands: Type.BOOLEAN,
     exp.Is: lambda node, operands: Type.BOOLEAN if len(operands) == 1 else None,
     exp.TryCast: _cast,
+    exp.Cast: _cast,
+    exp.Interval: _interval,
+    Checked: _one_type,
     exp.Paren: _one_type,
     exp.Coalesce: _one_type,
     exp.Case: _case,
@@ -160,12 +194,12 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.Greatest: _one_ordered_type,
     exp.Neg: _negation,
     exp.BitwiseNot: _integers,
-    exp.IntDiv: _integers,
+    exp.IntDiv: _quotient,
     **dict.fromkeys(LOGIC, _logic),
     **dict.fromkeys(COMPARISONS, _order),
     **dict.fromkeys((exp.EQ, exp.NEQ, *EQUALITIES), _equality),
     **dict.fromkeys(ARITHMETIC, _arithmetic),
-    **dict.fromkeys(BITWISE, _integers),
+    **dict.fromkeys((*BITWISE, *SAFE), _integers),
     **dict.fromkeys(FUNCTIONS, lambda node, operands: FUNCTIONS[type(node)]),
 }
 
@@ -184,13 +218,19 @@ def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
 
 def _may_be_undefined(node: exp.Expression, operands: Sequence[Type]) -> bool:
     """Whether a node may be NULL although no operand is."""
-    if isinstance(node, exp.Div | exp.IntDiv | exp.Mod):
-        return not is_literal(node.expression) or is_literal_zero(node.expression)
-    if isinstance(node, exp.TryCast):
-        return not operands or not (is_literal(node) or never_undefined(operands[0], cast_type(node)))
-    if isinstance(node, exp.Add | exp.Sub | exp.Mul) and operands[0].kind is Kind.DECIMAL:
-        digits = decimal_result(type(node), *operands)
-        return digits is not None and digits[0] > MAX_PRECISION
+    if isinstance(node, exp.Div | exp.IntDiv | exp.Mod) and (
+        not is_literal(node.expression) or is_literal_zero(node.expression)
+    ):
+        return True
+    if isinstance(node, exp.IntDiv):
+        return operands[0].kind is Kind.DECIMAL
+    if isinstance(node, exp.Cast):
+        exact = converts_all if is_conversion(node) else never_undefined
+        return not operands or not (is_literal(node) or exact(operands[0], cast_type(node)))
+    if isinstance(node, SAFE):
+        return True
+    if isinstance(node, ARITHMETIC) and operands[0].kind is Kind.DECIMAL:
+        return decimal_result(type(node), *operands)[0] > MAX_PRECISION
     if isinstance(node, exp.Add | exp.Sub | exp.Neg) and not operands[0].is_numeric:
         return operands[0] in _INTERVALS or operands[0] is not operands[1]
     return isinstance(node, exp.Pow)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -9,18 +12,28 @@ from sqlglot import exp
 from deltic.circuit.expressions.casts import cast, cast_type
 from deltic.circuit.types import Kind, Type
 
+INTERVAL_UNITS = {"MONTH": Type.YEAR_MONTH_INTERVAL, "MICROSECOND": Type.DAY_TIME_INTERVAL}
+"""The units in which intervals are written."""
+
+_MICROSECOND = timedelta(microseconds=1)
+
 
 def literal(value: Any, type_: Type) -> exp.Expression:
-    """A constant of a type: an int, float, str, bool, Decimal, date or datetime of Python.
+    """A constant of a type: an int, float, str, bool, Decimal, date, datetime, timedelta of Python, or months.
 
     Decimals, dates and times are casts of their texts.
     """
+    if type_ in INTERVAL_UNITS.values():
+        unit = next(unit for unit, of in INTERVAL_UNITS.items() if of is type_)
+        number = value if isinstance(value, int) else value // _MICROSECOND
+        return exp.Interval(this=exp.Literal.string(str(number)), unit=exp.Var(this=unit))
     if type_ is Type.STRING:
         return exp.Literal.string(value)
     if type_ is Type.BOOLEAN:
         return exp.Boolean(this=value)
     if type_.kind in (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
-        return cast(exp.Literal.string(str(value)), type_)
+        text = f"{value:f}" if type_.kind is Kind.DECIMAL else str(value)
+        return cast(exp.Literal.string(text), type_)
     magnitude = exp.Literal.number(repr(abs(value)))
     number = exp.Neg(this=magnitude) if value < 0 else magnitude
     return number if type_ is Type.INT64 else cast(number, type_)
@@ -30,8 +43,28 @@ def is_literal(expression: exp.Expression) -> bool:
     """Whether the expression is a constant that is surely defined; other casts of constants are computed."""
     if isinstance(expression, exp.TryCast):
         target = cast_type(expression)
+        if isinstance(expression.this, exp.Literal) and expression.this.is_string:
+            return _is_written(expression.this.this, target)
         return _is_number(expression.this) and (target.is_float or (target.is_integer and expression.this.is_int))
-    return isinstance(expression, exp.Literal | exp.Boolean) or _is_number(expression)
+    return isinstance(expression, exp.Literal | exp.Boolean | exp.Interval) or _is_number(expression)
+
+
+@lru_cache(maxsize=4096)
+def _is_written(text: str, type_: Type) -> bool:
+    """Whether this is the text of a decimal, date or time of the type as `literal` has it."""
+    try:
+        if type_.kind is Kind.DECIMAL:
+            value = Decimal(text)
+            exact = value.is_finite() and value.as_tuple().exponent == -type_.scale
+            return exact and f"{value:f}" == text and len(value.as_tuple().digits) <= type_.precision
+        if type_ is Type.DATE:
+            return str(date.fromisoformat(text)) == text
+        if type_ in (Type.TIMESTAMP, Type.TIMESTAMP_NTZ):
+            time = datetime.fromisoformat(text)
+            return str(time) == text and text.endswith("+00:00") == (type_ is Type.TIMESTAMP)
+    except (ValueError, InvalidOperation):
+        return False
+    return False
 
 
 def _is_number(expression: exp.Expression) -> bool:
@@ -44,4 +77,6 @@ def is_literal_zero(expression: exp.Expression) -> bool:
     """Whether the expression is a constant zero as `literal` writes it."""
     if isinstance(expression, exp.Neg | exp.TryCast):
         return is_literal_zero(expression.this)
-    return isinstance(expression, exp.Literal) and not expression.is_string and float(expression.this) == 0
+    if not isinstance(expression, exp.Literal):
+        return False
+    return not expression.this.strip("0.-") if expression.is_string else float(expression.this) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sqlglot import exp
 
 from deltic.circuit.types import Type
@@ -17,6 +19,8 @@ BITWISE: tuple[type[exp.Expression], ...] = (
     exp.BitwiseRightShift,
 )
 LOGIC: tuple[type[exp.Expression], ...] = (exp.And, exp.Or, exp.Not)
+# Arithmetic of integers that is NULL where the result does not fit into its type.
+SAFE: tuple[type[exp.Expression], ...] = (exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.SafeNegate)
 
 # Functions that DuckDB evaluates, with the types of their results; NULL where an operand is, and nowhere else.
 FUNCTIONS: dict[type[exp.Expression], Type] = {
@@ -29,6 +33,25 @@ FUNCTIONS: dict[type[exp.Expression], Type] = {
     exp.Upper: Type.STRING,
     exp.StrPosition: Type.INT64,
 }
+
+
+class Checked(exp.Expression, exp.Func):
+    """The value of an operation that must have one: an error where the operation is NULL although no operand is.
+
+    An engine rejects the epoch in which a row of a view has such an error, see `deltic.errors.EvaluationError`.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+def checked(operation: exp.Expression) -> exp.Expression:
+    """The operation, an error where it is undefined."""
+    return Checked(this=operation)
+
+
+def is_checked(expression: exp.Expression) -> bool:
+    """Whether the expression may be an error."""
+    return expression.find(Checked) is not None
 
 
 def column(name: str) -> exp.Column:
@@ -56,6 +79,8 @@ def operands_of(expression: exp.Expression) -> list[exp.Expression]:
 
     Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out.
     """
+    if isinstance(expression, exp.Interval):
+        return []
     if isinstance(expression, exp.Case):
         return [operand for child in expression.iter_expressions() for operand in _parts(child)]
     return [child for child in expression.iter_expressions() if not isinstance(child, exp.Null | exp.DataType)]

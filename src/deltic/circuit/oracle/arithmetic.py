@@ -1,8 +1,8 @@
 """Arithmetic on two values; None where there is no result.
 
-Integers wrap around at their width. Floats are IEEE 754's, FLOAT32 rounded from the result in 64 bits. Decimals are
-exact, or rounded half away from zero to the scale of the result's type. Times and intervals beyond the years 1 to 9999
-or the bits that an interval has are undefined.
+Integers wrap around at their width, but safe operations are undefined there. Floats are IEEE 754's, FLOAT32 rounded
+from the result in 64 bits. Decimals are exact, or rounded half away from zero to the scale of the result's type. Times
+and intervals beyond the years 1 to 9999 or the bits that an interval has are undefined.
 """
 
 from __future__ import annotations
@@ -41,22 +41,34 @@ _FLOAT: dict[type[exp.Expression], Callable[[float, float], float | None]] = {
     exp.Mod: lambda a, b: _float_remainder(a, b) if b else None,
     exp.Pow: lambda a, b: _float_power(a, b),
 }
-_DECIMAL: dict[type[exp.Expression], Callable[[Decimal, Decimal], Decimal]] = {
+_SAFE: dict[type[exp.Expression], Callable[[int, int], int]] = {
+    exp.SafeAdd: operator.add,
+    exp.SafeSubtract: operator.sub,
+    exp.SafeMultiply: operator.mul,
+}
+_DECIMAL: dict[type[exp.Expression], Callable[[Decimal, Decimal], Decimal | None]] = {
     exp.Add: EXACT.add,
     exp.Sub: EXACT.subtract,
     exp.Mul: EXACT.multiply,
+    exp.Div: lambda a, b: EXACT.divide(a, b) if b else None,
+    exp.Mod: lambda a, b: EXACT.remainder(a, b) if b else None,
 }
 _INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
 
 
 def calculate(kind: type[exp.Expression], a: Any, b: Any, types: tuple[Type, Type], result: Type) -> Any:
     """What the operator makes of two values of these types, a value of type `result`."""
+    if kind in _SAFE:
+        return fitting(_SAFE[kind](a, b), result)
     if result.is_integer and types[0].is_integer:
         return _of_integers(kind, a, b, result)
+    if kind is exp.IntDiv:
+        return fitting(_whole_quotient(a, b), result) if b else None
     if result.is_float:
         return _of_floats(kind, a, b, result)
     if result.kind is Kind.DECIMAL:
-        return to_decimal(_DECIMAL[kind](a, b), result)
+        found = _DECIMAL[kind](a, b)
+        return None if found is None else to_decimal(found, result)
     if types[0] is types[1] and types[0] not in _INTERVALS:
         return (a - b).days if types[0] is Type.DATE else a - b
     return _moved(a, b if kind is exp.Add else -b, types, result)
@@ -69,6 +81,12 @@ def negate(value: Any, type_: Type) -> Any:
     if type_.kind is Kind.DECIMAL:
         return EXACT.minus(value)
     return _within(-value, type_) if type_ in _INTERVALS else -value
+
+
+def fitting(value: int, type_: Type) -> int | None:
+    """The integer if the type has it."""
+    least, most = type_.range
+    return value if least <= value <= most else None
 
 
 def _of_integers(kind: type[exp.Expression], a: int, b: int, type_: Type) -> int | None:
@@ -118,6 +136,12 @@ def _within(value: Any, type_: Type) -> Any:
 def _quotient(a: int, b: int) -> int:
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _whole_quotient(a: Decimal, b: Decimal) -> int:
+    """The quotient of two decimals without its fraction."""
+    (m, n), (p, q) = a.as_integer_ratio(), b.as_integer_ratio()
+    return _quotient(m * q, n * p)
 
 
 def _float_remainder(a: float, b: float) -> float:

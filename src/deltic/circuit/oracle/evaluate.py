@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
 
+from deltic.circuit.conversions import converter
 from deltic.circuit.everyday import everyday
-from deltic.circuit.expressions import is_function, operands_of, type_of
+from deltic.circuit.expressions import Checked, columns_of, is_function, operands_of, type_of
+from deltic.circuit.expressions.checks import undefined
 from deltic.circuit.functions import evaluate_function
-from deltic.circuit.oracle.arithmetic import calculate, negate
+from deltic.circuit.oracle.arithmetic import calculate, fitting, negate
 from deltic.circuit.types import Type
 from deltic.circuit.values import from_arrow, in_order, to_arrow
 from deltic.circuit.values.numbers import convert_number, wrap
@@ -35,7 +38,6 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.Is: lambda value: value is None,
     exp.NullSafeEQ: lambda a, b: in_order(a) == in_order(b),
     exp.NullSafeNEQ: lambda a, b: in_order(a) != in_order(b),
-    exp.Coalesce: lambda *values: next((value for value in values if value is not None), None),
 }
 
 
@@ -51,10 +53,17 @@ def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
     if isinstance(expression, exp.Literal | exp.Boolean):
         constant = _literal(expression) if isinstance(expression, exp.Literal) else bool(expression.this)
         return lambda row: constant
+    if isinstance(expression, exp.Interval):
+        constant = _interval(expression)
+        return lambda row: constant
     operands = operands_of(expression)
     parts = [meaning(operand, types) for operand in operands]
     if isinstance(expression, exp.And | exp.Or):
         return _logic(isinstance(expression, exp.Or), parts)
+    if isinstance(expression, Checked):
+        return _checked(expression, types, parts[0])
+    if isinstance(expression, exp.Coalesce):
+        return _coalesce(parts)
     if isinstance(expression, exp.Case):
         return _case(parts, 2 * len(expression.args["ifs"]))
     if type(expression) in _WITH_NULLS:
@@ -80,15 +89,37 @@ def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
 
 
 def _logic(decisive: bool, parts: list[Meaning]) -> Meaning:
-    """Kleene's three-valued AND and OR."""
+    """Kleene's three-valued AND and OR; what follows the deciding operand is not computed."""
 
     def decide(row: Row) -> bool | None:
-        values = [part(row) for part in parts]
-        if decisive in values:
-            return decisive
-        return None if None in values else not decisive
+        found: bool | None = not decisive
+        for part in parts:
+            value = part(row)
+            if value is None:
+                found = None
+            elif bool(value) is decisive:
+                return decisive
+        return found
 
     return decide
+
+
+def _coalesce(parts: list[Meaning]) -> Meaning:
+    """The first value that is not NULL; those behind it are not computed."""
+    return lambda row: next((value for part in parts if (value := part(row)) is not None), None)
+
+
+def _checked(expression: Checked, types: Mapping[str, Type], operation: Meaning) -> Meaning:
+    """The value of an operation, which must have one where its operands are not NULL."""
+    operands = [meaning(operand, types) for operand in operands_of(expression.this)]
+
+    def check(row: Row) -> Any:
+        value = operation(row)
+        if value is None and all(operand(row) is not None for operand in operands):
+            raise undefined(expression, {name: row[name] for name in columns_of(expression)})
+        return value
+
+    return check
 
 
 def _case(parts: list[Meaning], branches: int) -> Meaning:
@@ -116,6 +147,10 @@ def _operation(expression: exp.Expression, types: list[Type], result: Type) -> C
         return lambda value: value
     if kind is exp.Not:
         return operator.not_
+    if kind is exp.SafeNegate:
+        return lambda value: fitting(-value, result)
+    if kind is exp.Cast:
+        return converter(types[0], result)
     if kind is exp.Neg:
         return lambda value: negate(value, result)
     if kind is exp.BitwiseNot:
@@ -145,6 +180,12 @@ def _by_duckdb(expression: exp.Expression, values: tuple[Any, ...], types: tuple
     """The value of a function of these operands; kept, because a query to DuckDB costs a millisecond."""
     arrays = [to_arrow([v], t) for v, t in zip(values, types, strict=True)]
     return from_arrow(evaluate_function(expression, arrays, result), result)[0]
+
+
+def _interval(expression: exp.Interval) -> int | timedelta:
+    """Months as a number, microseconds as a span of time."""
+    number = int(expression.this.this)
+    return number if expression.text("unit") == "MONTH" else timedelta(microseconds=number)
 
 
 def _literal(expression: exp.Literal) -> Any:

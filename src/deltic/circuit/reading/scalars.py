@@ -9,11 +9,11 @@ from functools import reduce
 import sqlglot
 from sqlglot import exp
 
-from deltic.circuit.expressions import columns_of, is_null, show
+from deltic.circuit.expressions import checked, columns_of, is_null, show
 from deltic.circuit.words import SYNTAX
 
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
-_PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr", "ifs", "true", "default"}
+_PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr", "ifs", "true", "default", "unit"}
 
 
 def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
@@ -75,6 +75,8 @@ def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
             node.replace(node.this)
         elif isinstance(node, exp.Case) and _is_extreme(node):
             node.replace(node.args["default"])
+        elif isinstance(node, exp.Anonymous) and node.name == "CHECKED" and len(node.expressions) == 1:
+            node.replace(checked(node.expressions[0]))
         elif not isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.DataType):
             for name in set(node.args) - _PARTS:
                 node.set(name, None)

@@ -22,6 +22,11 @@ Result = tuple[Array, Nulls]
 
 _SIGN = np.int64(-(2**63))
 _EXACT = decimal.Context(prec=50)
+_SAFE: dict[type[exp.Expression], Callable[..., Any]] = {
+    exp.SafeAdd: np.add,
+    exp.SafeSubtract: np.subtract,
+    exp.SafeMultiply: np.multiply,
+}
 _DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.Add: np.add,
     exp.Sub: np.subtract,
@@ -98,6 +103,40 @@ def rescaled(array: Array, type_: Type, scale: int, digits: int) -> Array:
     return wide * factor if factor > 1 else wide
 
 
+def safe_arithmetic(kind: type[exp.Expression], arrays: list[Array], type_: Type) -> Result:
+    """A sum, difference, product or opposite of integers of one type, and where it does not fit into the type."""
+    if kind is exp.SafeNegate:
+        kind, arrays = exp.SafeSubtract, [np.zeros_like(arrays[0]), *arrays]
+    a, b = arrays
+    found: Array = _SAFE[kind](a, b)
+    if kind is exp.SafeAdd:
+        undefined = ((a ^ found) & (b ^ found)) < 0 if type_.signed else found < a
+    elif kind is exp.SafeSubtract:
+        undefined = ((a ^ b) & (a ^ found)) < 0 if type_.signed else a < b
+    else:
+        undefined = _overflows(a, b, found, type_)
+    return found, undefined
+
+
+def _overflows(a: Array, b: Array, product: Array, type_: Type) -> Array:
+    """Where a product is not the one that its low bits show."""
+    nonzero = a != 0
+    divisor = np.where(nonzero, a, a.dtype.type(1))
+    exact: Array = _quotient(product, divisor) == b
+    if type_.signed:
+        exact &= ~((a == -1) & (b == type_.range[0]))
+    found: Array = nonzero & ~exact
+    return found
+
+
+def narrowed(array: Array, source: Type, target: Type) -> Result:
+    """Integers as those of another type, and where they do not fit."""
+    (least, most), (low, high) = source.range, target.range
+    below = array < array.dtype.type(low) if low > least else np.zeros(len(array), bool)
+    above = array > array.dtype.type(high) if high < most else np.zeros(len(array), bool)
+    return array.astype(dtype_of(target)), below | above
+
+
 def convert(array: Array, source: Type, target: Type) -> Result:
     """A cast among integers and floats: low bits are kept, floats lose their fraction, NULL where out of range."""
     if target.is_float:
@@ -134,8 +173,7 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> R
 
 def is_exact(kind: type[exp.Expression], left: Type, right: Type) -> bool:
     """Whether the type of a sum, difference or product of decimals holds it, without rounding."""
-    digits = decimal_result(kind, left, right)
-    return digits is not None and digits[0] <= MAX_PRECISION
+    return decimal_result(kind, left, right)[0] <= MAX_PRECISION
 
 
 def decimal_arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: list[Type], result: Type) -> Array:

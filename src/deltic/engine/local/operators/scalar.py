@@ -16,7 +16,18 @@ import numpy as np
 from sqlglot import exp
 
 from deltic.circuit.everyday import everyday
-from deltic.circuit.expressions import column, is_function, operands_of, type_of
+from deltic.circuit.expressions import (
+    SAFE,
+    Checked,
+    column,
+    columns_of,
+    is_checked,
+    is_conversion,
+    is_function,
+    operands_of,
+    type_of,
+)
+from deltic.circuit.expressions.checks import undefined as undefined_error
 from deltic.circuit.functions import evaluate_function
 from deltic.circuit.oracle.evaluate import meaning
 from deltic.circuit.types import Kind, Type
@@ -48,6 +59,21 @@ class Columns:
     count: int
     interner: Interner
 
+    def where(self, mask: Array) -> Columns:
+        """The rows where the mask is."""
+        values = {name: (v[mask], None if nulls is None else nulls[mask]) for name, (v, nulls) in self.values.items()}
+        return Columns(values, self.types, int(mask.sum()), self.interner)
+
+    def row(self, index: int, names: Sequence[str]) -> dict[str, Any]:
+        """The values of some columns in one row, as they stand in rows."""
+        found = {}
+        for name in names:
+            (values, nulls), type_ = self.values[name], self.types[name]
+            there = None if nulls is None else nulls[index : index + 1]
+            column = decode(values[index : index + 1], there, type_, self.interner)
+            found[name] = from_arrow(column, type_)[0]
+        return found
+
 
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
@@ -56,8 +82,14 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
         return _where_defined(nulls, [values], lambda there: (natural(there, type_, columns.interner), None))
     if isinstance(expression, exp.Literal | exp.Boolean):
         return _constant(expression, columns), None
+    if isinstance(expression, exp.Interval):
+        return np.full(columns.count, int(expression.this.this), np.int64), None
+    if type(expression) in _LAZY and any(map(is_checked, operands_of(expression)[1:])):
+        return _LAZY[type(expression)](expression, columns)
     operands = operands_of(expression)
     results = [evaluate(operand, columns) for operand in operands]
+    if isinstance(expression, Checked):
+        return _checked(expression, results[0], columns)
     if type(expression) in _WITH_NULLS:
         return _WITH_NULLS[type(expression)](expression, results, columns)
     if not operands:
@@ -110,6 +142,80 @@ def _where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[...,
         nulls = nulls.copy()
         nulls[~nulls] = undefined
     return found, nulls
+
+
+# Nodes that compute an operand of the rows that need it, where it may be an error.
+
+
+def _lazy_logic(expression: exp.Expression, columns: Columns) -> Result:
+    """AND and OR, whose operands behind a deciding one are not computed."""
+    decisive = isinstance(expression, exp.Or)
+    first, second = operands_of(expression)
+    found, nulls = evaluate(first, columns)
+    open_ = found != decisive if nulls is None else (found != decisive) | nulls
+    rest = _where(open_, evaluate(second, columns.where(open_)), np.full(columns.count, decisive))
+    return _logic(expression, [(found, nulls), rest], columns)
+
+
+def _lazy_coalesce(expression: exp.Expression, columns: Columns) -> Result:
+    first, *others = operands_of(expression)
+    found = evaluate(first, columns)
+    for other in others:
+        nulls = found[1]
+        if nulls is None or not nulls.any():
+            return found
+        found = _or_else(found, _where(nulls, evaluate(other, columns.where(nulls)), np.zeros_like(found[0])))
+    return found
+
+
+def _lazy_case(expression: exp.Expression, columns: Columns) -> Result:
+    operands = operands_of(expression)
+    branches = 2 * len(expression.args["ifs"])
+    dtype = numbers.dtype_of(type_of(expression, columns.types))
+    values, nulls = np.zeros(columns.count, dtype), np.ones(columns.count, bool)
+    left = np.ones(columns.count, bool)
+    for condition, value in zip(operands[:branches:2], operands[1:branches:2], strict=True):
+        chosen = np.zeros(columns.count, bool)
+        chosen[left] = keep((condition,), columns.where(left))
+        values[chosen], nulls[chosen] = _dense(evaluate(value, columns.where(chosen)))
+        left &= ~chosen
+    if len(operands) > branches:
+        values[left], nulls[left] = _dense(evaluate(operands[-1], columns.where(left)))
+    return values, nulls
+
+
+def _where(mask: Array, result: Result, values: Array) -> Result:
+    """These values, and those of a result where the mask is."""
+    values[mask], nulls = result[0], np.zeros(len(mask), bool)
+    nulls[mask] = False if result[1] is None else result[1]
+    return values, nulls
+
+
+def _dense(result: Result) -> tuple[Array, Array | bool]:
+    return result[0], False if result[1] is None else result[1]
+
+
+_LAZY: dict[type[exp.Expression], Callable[[exp.Expression, Columns], Result]] = {
+    exp.And: _lazy_logic,
+    exp.Or: _lazy_logic,
+    exp.Coalesce: _lazy_coalesce,
+    exp.Case: _lazy_case,
+}
+
+
+def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
+    """The result of an operation, which must be defined where its operands are."""
+    nulls = result[1]
+    if nulls is None or not nulls.any():
+        return result
+    there = columns.where(nulls)
+    operands = [evaluate(operand, there)[1] for operand in operands_of(expression.this)]
+    undefined = np.ones(there.count, bool)
+    for absent in operands:
+        undefined &= True if absent is None else ~absent
+    if undefined.any():
+        raise undefined_error(expression, there.row(int(np.argmax(undefined)), columns_of(expression)))
+    return result
 
 
 # Nodes that look at NULLs themselves.
@@ -206,6 +312,10 @@ def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
         return _extreme(node, arrays, interner), None
     if kind is exp.Paren or (kind is exp.TryCast and types[0] is node.result):
         return arrays[0], None
+    if kind in SAFE:
+        return numbers.safe_arithmetic(kind, arrays, node.result)
+    if is_conversion(node.expression):
+        return _converted(node, arrays, interner)
     if kind in (exp.Not, exp.BitwiseNot):
         return ~arrays[0], None
     if kind is exp.Neg and types[0].is_numeric:
@@ -218,6 +328,14 @@ def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
         return numbers.arithmetic(kind, arrays[0], arrays[1], node.result)
     if kind in (exp.Add, exp.Sub, exp.Mul) and node.result.kind is Kind.DECIMAL and numbers.is_exact(kind, *types):
         return numbers.decimal_arithmetic(kind, arrays[0], arrays[1], types, node.result), None
+    return _row_by_row(node, arrays, interner)
+
+
+def _converted(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    """Spark's cast: of numbers by vectors, of others one by one."""
+    (source,), target = node.types, node.result
+    if source.is_integer and target.is_integer:
+        return numbers.narrowed(arrays[0], source, target)
     return _row_by_row(node, arrays, interner)
 
 

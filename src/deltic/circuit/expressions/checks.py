@@ -1,0 +1,36 @@
+"""What is wrong with an operation that has no value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions.casts import cast_type
+from deltic.circuit.expressions.text import show
+from deltic.circuit.expressions.trees import SAFE, Checked
+from deltic.errors import EvaluationError
+
+
+def undefined(expression: Checked, row: Mapping[str, Any]) -> EvaluationError:
+    """The error of a checked operation over columns of these values."""
+    values = ", ".join(f"{name} = {show_value(value)}" for name, value in row.items())
+    where = f" for {values}" if values else ""
+    return EvaluationError(f"{show(expression.this)} is undefined{where}: {reason(expression.this)}")
+
+
+def show_value(value: Any) -> str:
+    """A value of a row as a message shows it."""
+    return "NULL" if value is None else repr(value) if isinstance(value, str | bytes) else str(value)
+
+
+def reason(operation: exp.Expression) -> str:
+    """Why an operation has no value."""
+    if isinstance(operation, SAFE):
+        return "the result does not fit into its type; cast an operand to a wider one"
+    if isinstance(operation, exp.Div | exp.IntDiv | exp.Mod):
+        return "the divisor is zero, or the result does not fit into its type; try_divide and try_mod give NULL there"
+    if isinstance(operation, exp.Cast):
+        return f"the value is none of {cast_type(operation)}; try_cast gives NULL there"
+    return "the result does not fit into its type"

@@ -1,0 +1,21 @@
+"""Scalar expressions of SQL: their types, and what they are in circuits. The meaning is Spark's in ANSI mode.
+
+The session's time zone is UTC: there an instant is shown, and there a text without a zone is read.
+"""
+
+from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, unified
+from deltic.sql.scalars.translate import Resolve, typed
+from deltic.sql.scalars.typed import NULL, Typed, constant
+
+__all__ = [
+    "NULL",
+    "Resolve",
+    "Typed",
+    "can_coerce",
+    "coerced",
+    "common_type",
+    "constant",
+    "converted",
+    "typed",
+    "unified",
+]

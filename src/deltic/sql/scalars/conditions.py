@@ -1,0 +1,70 @@
+"""What chooses among values or asks for NULL: CASE, IF, COALESCE, NULLIF, IN, BETWEEN, IS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+from deltic.sql.scalars.coercion import coerced, unified
+from deltic.sql.scalars.operators import Mismatch, case, comparison, logic
+from deltic.sql.scalars.typed import NULL, Typed, applied, constant, of_node
+
+
+def chosen(conditions: Sequence[Typed], values: Sequence[Typed], default: Typed | None) -> Typed:
+    """The value of the first condition that is true, else the default, or NULL; all brought to one type."""
+    same = unified([*values, default or NULL])
+    if same is None:
+        raise Mismatch("the values have no type in common; cast them to one")
+    holds = [coerced(condition, Type.BOOLEAN) for condition in conditions]
+    return case([*zip(holds, same, strict=False)], same[-1] if default else None)
+
+
+def matched(operand: Typed, candidates: Sequence[Typed], values: Sequence[Typed], default: Typed | None) -> Typed:
+    """CASE operand WHEN candidate THEN value …."""
+    return chosen([comparison(exp.EQ, operand, candidate) for candidate in candidates], values, default)
+
+
+def coalesced(values: Sequence[Typed]) -> Typed:
+    """The first of the values, brought to one type, that is not NULL."""
+    same = unified(values)
+    if same is None:
+        raise Mismatch("the values have no type in common; cast them to one")
+    if len(same) == 1:
+        return same[0]
+    first, *rest = (value.expression.copy() for value in same)
+    return of_node(exp.Coalesce(this=first, expressions=rest), *same)
+
+
+def null_if(value: Typed, other: Typed) -> Typed:
+    """The value, but NULL where it equals the other."""
+    if value.is_null:
+        return value
+    return case([(comparison(exp.EQ, value, other), coerced(NULL, value.type.type))], value)
+
+
+def among(value: Typed, candidates: Sequence[Typed]) -> Typed:
+    """Whether the value equals one of the candidates, all brought to one type; NULL where only a NULL may."""
+    same = unified([value, *candidates])
+    if same is None:
+        raise Mismatch("the values have no type in common; cast them to one")
+    first, *rest = same
+    return reduce(lambda a, b: applied(exp.Or, a, b), [comparison(exp.EQ, first, other) for other in rest])
+
+
+def between(value: Typed, low: Typed, high: Typed) -> Typed:
+    """Whether the value is in a range, its ends included."""
+    return logic(exp.And, [comparison(exp.GTE, value, low), comparison(exp.LTE, value, high)])
+
+
+def is_null(value: Typed) -> Typed:
+    """Whether the value is NULL."""
+    node = exp.Is(this=value.expression.copy(), expression=exp.Null())
+    return constant(value.is_null, Type.BOOLEAN) if value.is_null or not value.type.nullable else of_node(node, value)
+
+
+def is_boolean(value: Typed, wanted: bool) -> Typed:
+    """Whether a BOOLEAN is true, or is false, and not NULL."""
+    return applied(exp.NullSafeEQ, coerced(value, Type.BOOLEAN), constant(wanted, Type.BOOLEAN))

@@ -1,0 +1,30 @@
+"""Constants that are computed once, when they are read."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import is_literal, literal
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.types import Kind, Type, ValueType
+from deltic.errors import EvaluationError
+from deltic.sql.scalars.typed import Typed
+
+_COMPOSITE = (Kind.ARRAY, Kind.STRUCT, Kind.MAP, Kind.BINARY)
+
+
+def folded(typed: Typed) -> Typed:
+    """The literal of the value of an expression without columns; others, and what is undefined, as they are."""
+    expression, type_ = typed.expression, typed.type.type
+    if is_literal(expression) or type_.kind in _COMPOSITE or expression.find(exp.Column, exp.Null):
+        return typed
+    try:
+        value = evaluate(expression, {}, {})
+    except EvaluationError:
+        return typed
+    return typed if value is None or _is_unwritten(value, type_) else Typed(literal(value, type_), ValueType(type_))
+
+
+def _is_unwritten(value: object, type_: Type) -> bool:
+    """Whether there is no literal of the value: floats that are no numbers."""
+    return (type_.is_float and value in (float("inf"), float("-inf"))) or value != value

@@ -1,0 +1,106 @@
+"""Literals with Spark's types: 1 is an INT, 1.5 a DECIMAL(2,1), 1e0 a DOUBLE."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+from deltic.circuit.types.value import MAX_PRECISION
+from deltic.sql.scalars.typed import Typed, constant
+from deltic.sql.text import SourceText
+
+_MONTHS = {"YEAR": 12, "MONTH": 1}
+_SPANS = {
+    "WEEK": timedelta(weeks=1),
+    "DAY": timedelta(days=1),
+    "HOUR": timedelta(hours=1),
+    "MINUTE": timedelta(minutes=1),
+    "SECOND": timedelta(seconds=1),
+    "MILLISECOND": timedelta(milliseconds=1),
+    "MICROSECOND": timedelta(microseconds=1),
+}
+_MICROSECOND = timedelta(microseconds=1)
+_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+_SEPARATORS = {"HOUR": r"[ T]", "MINUTE": ":", "SECOND": ":"}
+_PARTS = re.compile(r"\s*([+-]?\s*[0-9]+(?:[.][0-9]+)?)\s*([a-zA-Z]+)")
+
+
+def number(node: exp.Literal, source: SourceText) -> Typed:
+    """A number as it is written, the smallest of INT, BIGINT and DECIMAL that has it, or a DOUBLE with an exponent."""
+    text = node.this
+    if "e" in text.lower():
+        value = float(text)
+        if value == float("inf"):
+            raise source.error(node, f"{text} is beyond the range of a DOUBLE")
+        return constant(value, Type.FLOAT64)
+    decimal = Decimal(text)
+    if "." not in text:
+        for type_ in (Type.INT32, Type.INT64):
+            if decimal <= type_.range[1]:
+                return constant(int(decimal), type_)
+    return constant(decimal, _digits(node, decimal, source))
+
+
+def _digits(node: exp.Literal, value: Decimal, source: SourceText) -> Type:
+    """The decimals with the digits of a number; zeros that lead do not count."""
+    _, digits, exponent = value.as_tuple()
+    scale = -int(exponent)
+    precision = max(len(str(int("".join(map(str, digits))))), scale)
+    if precision > MAX_PRECISION:
+        hint = "write it with an exponent, as a DOUBLE"
+        raise source.error(node, f"{node.this} has more than {MAX_PRECISION} digits", hint)
+    return Type.decimal(precision, scale)
+
+
+def interval(node: exp.Interval, source: SourceText) -> Typed:
+    """An interval of years and months, or of days and times, as it is written."""
+    if node.this is None or (isinstance(node.this, exp.Expression) and not _is_number(node.this)):
+        hint = "multiply: x * INTERVAL 1 DAY"
+        raise source.error(node, "an INTERVAL is written with a number", hint)
+    text, unit = node.this.name if isinstance(node.this, exp.Literal) else "-" + node.this.name, node.args.get("unit")
+    if isinstance(unit, exp.IntervalSpan):
+        return _span(node, text, unit.this.name.upper(), unit.expression.name.upper(), source)
+    parts = [(text, unit.name)] if unit is not None else _PARTS.findall(text)
+    if not parts or (unit is None and _PARTS.sub("", text).strip()):
+        raise source.error(node, f"{text!r} is not an interval", "write, for example, INTERVAL 3 DAYS")
+    return _sum(node, [(amount.replace(" ", ""), name.upper().removesuffix("S")) for amount, name in parts], source)
+
+
+def _is_number(node: exp.Expression) -> bool:
+    return isinstance(node.this if isinstance(node, exp.Neg) else node, exp.Literal)
+
+
+def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -> Typed:
+    """The sum of amounts of units, all of them months and years, or all of them shorter."""
+    try:
+        if all(unit in _MONTHS for _, unit in parts):
+            months = sum(int(amount) * _MONTHS[unit] for amount, unit in parts)
+            return constant(months, Type.YEAR_MONTH_INTERVAL)
+        if all(unit in _SPANS for _, unit in parts):
+            spans = (Decimal(amount) * (_SPANS[unit] // _MICROSECOND) for amount, unit in parts)
+            return constant(int(sum(spans)) * _MICROSECOND, Type.DAY_TIME_INTERVAL)
+    except (ArithmeticError, ValueError):
+        pass
+    hint = "years and months are one kind of interval, days to microseconds another"
+    raise source.error(node, "this is not an interval", hint)
+
+
+def _span(node: exp.Interval, text: str, first: str, last: str, source: SourceText) -> Typed:
+    """`'1-2' YEAR TO MONTH`, `'1 2:03:04.5' DAY TO SECOND` and the spans between."""
+    if (first, last) == ("YEAR", "MONTH"):
+        pattern, units = r"([0-9]+)-([0-9]+)", ("YEAR", "MONTH")
+    elif first in _FIELDS and last in _FIELDS and _FIELDS.index(first) < _FIELDS.index(last):
+        units = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]  # type: ignore[assignment]
+        numbers = ["([0-9]+(?:[.][0-9]+)?)" if unit == "SECOND" else "([0-9]+)" for unit in units]
+        pattern = numbers[0] + "".join(_SEPARATORS[unit] + n for unit, n in zip(units[1:], numbers[1:], strict=True))
+    else:
+        raise source.error(node, f"there is no INTERVAL {first} TO {last}")
+    found = re.fullmatch(rf"\s*([+-]?){pattern}\s*", text)
+    if found is None:
+        raise source.error(node, f"{text!r} is not an INTERVAL {first} TO {last}")
+    sign, *amounts = found.groups()
+    return _sum(node, [(sign + amount, unit) for amount, unit in zip(amounts, units, strict=True)], source)

@@ -1,0 +1,208 @@
+"""Operators: arithmetic, comparisons, logic, and text joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import is_checked, is_literal
+from deltic.circuit.types import Kind, Type
+from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, type_in_common
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.typed import Typed, applied, constant, of_node
+from deltic.sql.types import written
+
+_SAFE: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.Add: exp.SafeAdd,
+    exp.Sub: exp.SafeSubtract,
+    exp.Mul: exp.SafeMultiply,
+}
+_TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+_INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
+_DAY = 86_400_000_000
+# `applied` or `attempted`: an operation over operands.
+Apply = Callable[..., Typed]
+
+
+class Mismatch(Exception):
+    """Operands whose types do not go with an operator; `hint` says what to do."""
+
+    def __init__(self, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(hint)
+
+
+def arithmetic(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply = applied) -> Typed:
+    """A sum, difference, product, quotient, whole quotient or remainder; `apply` says what it is where undefined."""
+    if any(value.type.type in (*_TIMES, *_INTERVALS) and not value.is_null for value in (left, right)):
+        return _of_times(kind, left, right, apply)
+    if left.is_null and right.is_null:
+        left = right = coerced(left, Type.INT32)
+    if Type.BOOLEAN in (t := [v.type.type for v in (left, right) if not v.is_null]) or any(x.is_composite for x in t):
+        raise Mismatch
+    if all(x is Type.STRING for x in t):
+        left, right = coerced(left, Type.FLOAT64), coerced(right, Type.FLOAT64)
+    return _of_numbers(kind, left, right, apply)
+
+
+def _of_numbers(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
+    types = [as_signed(value.type.type) for value in (left, right) if not value.is_null]
+    if any(t.kind is Kind.DECIMAL for t in types) and all(t.is_integer or t.kind is Kind.DECIMAL for t in types):
+        return apply(kind, *_as_decimals(left, right))
+    target = type_in_common([left, right])
+    if target is None or not target.is_numeric:
+        raise Mismatch
+    if kind is exp.Div:
+        target = Type.FLOAT64
+    elif kind is exp.IntDiv:
+        target = Type.INT64 if target.is_integer else _refuse_quotient()
+    a, b = coerced(left, target), coerced(right, target)
+    if not target.is_integer:
+        return apply(kind, a, b)
+    if kind is exp.IntDiv:
+        return _whole_quotient(a, b, apply)
+    return apply(_SAFE.get(kind, kind), a, b)
+
+
+def _refuse_quotient() -> Type:
+    raise Mismatch("`div` takes integers and decimals")
+
+
+def _as_decimals(left: Typed, right: Typed) -> list[Typed]:
+    """Both as decimals: an integer literal with the digits that it has, NULL as the other is."""
+    known = next(v.type.type for v in (left, right) if v.type.type.kind is Kind.DECIMAL)
+    return [coerced(v, known if v.is_null else _decimal_of(v)) for v in (left, right)]
+
+
+def _decimal_of(value: Typed) -> Type:
+    if value.type.type.is_integer and is_literal(value.expression):
+        digits = [node.this for node in value.expression.find_all(exp.Literal)]
+        return Type.decimal(len(digits[0]))
+    return as_decimal(as_signed(value.type.type))
+
+
+def _whole_quotient(a: Typed, b: Typed, apply: Apply) -> Typed:
+    """The quotient of two BIGINTs without its fraction; the least one has no opposite."""
+    if is_literal(b.expression) and not isinstance(b.expression, exp.Neg):
+        return apply(exp.IntDiv, a, b)
+    minus = applied(exp.EQ, b, constant(-1, Type.INT64))
+    return case([(minus, apply(exp.SafeNegate, a))], apply(exp.IntDiv, a, b))
+
+
+def case(branches: Sequence[tuple[Typed, Typed]], default: Typed | None) -> Typed:
+    """CASE WHEN … THEN … ELSE … END of Boolean conditions and values of one type."""
+    ifs = [exp.If(this=c.expression.copy(), true=v.expression.copy()) for c, v in branches]
+    node = exp.Case(ifs=ifs, default=default and default.expression.copy())
+    return of_node(node, *(part for branch in branches for part in branch), *([default] if default else []))
+
+
+# Times and intervals
+
+
+def _of_times(kind: type[exp.Expression], left: Typed, right: Typed, apply: Apply) -> Typed:
+    """Times moved by intervals or days, differences of times, and multiples of intervals."""
+    if kind is exp.Add and (left.is_null or left.type.type not in _TIMES) and right.type.type in _TIMES:
+        left, right = right, left
+    a, b = (None if v.is_null else v.type.type for v in (left, right))
+    if a in _INTERVALS and kind in (exp.Mul, exp.Div) and b not in _TIMES:
+        return _multiple(kind, left, right)
+    if b in _INTERVALS and kind is exp.Mul and a not in _TIMES:
+        return _multiple(kind, right, left)
+    if kind not in (exp.Add, exp.Sub):
+        raise Mismatch
+    if a in _INTERVALS or (a is None and b in _INTERVALS):
+        same = a or b
+        if b not in (same, None) or same is None:
+            raise Mismatch("years and months are one kind of interval, days to seconds another")
+        return apply(kind, coerced(left, same), coerced(right, same))
+    if a is Type.DATE and b in (Type.INT8, Type.INT16, Type.INT32, None):
+        return apply(kind, left, coerced(right, Type.INT32))
+    if b in _INTERVALS:
+        return _moved(kind, left, right, apply)
+    return _difference(kind, left, right)
+
+
+def _moved(kind: type[exp.Expression], time: Typed, span: Typed, apply: Apply) -> Typed:
+    """A time moved by an interval; a date stays one if it is moved by whole days, as they are written."""
+    if time.type.type is not Type.DATE or span.type.type is Type.YEAR_MONTH_INTERVAL:
+        return apply(kind, time, span)
+    microseconds = int(span.expression.name) if isinstance(span.expression, exp.Interval) else None
+    if microseconds is not None and not microseconds % _DAY:
+        return apply(kind, time, constant(microseconds // _DAY, Type.INT32))
+    return apply(kind, coerced(time, Type.TIMESTAMP), span)
+
+
+def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
+    """The interval between two times."""
+    target = type_in_common([left, right])
+    if kind is not exp.Sub or target not in _TIMES:
+        raise Mismatch("a DATE is moved by an INT of days, and every time by an INTERVAL")
+    instants = Type.TIMESTAMP_NTZ if target is Type.TIMESTAMP_NTZ else Type.TIMESTAMP
+    return applied(exp.Sub, coerced(left, instants), coerced(right, instants))
+
+
+def _multiple(kind: type[exp.Expression], span: Typed, number: Typed) -> Typed:
+    """A written interval times or by a written number; others are refused."""
+    raise Mismatch("multiples of intervals are not supported; write the interval that is meant")
+
+
+# Comparisons and logic
+
+
+def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
+    """Two values brought to one type and compared."""
+    target = type_in_common([left, right])
+    ordered = kind not in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
+    if target is None:
+        raise Mismatch(f"cast one of them: CAST(… AS {written(as_signed(left.type.type))})")
+    if target.kind is Kind.MAP or (ordered and not target.is_ordered):
+        raise Mismatch("maps have no order, and are not compared; compare map_entries of them")
+    kinds = {value.type.type.kind for value in (left, right) if not value.is_null}
+    if kinds == {Kind.DECIMAL}:
+        null = Type.decimal(1)
+        return folded(applied(kind, *(coerced(v, null) if v.is_null else v for v in (left, right))))
+    return folded(applied(kind, coerced(left, target), coerced(right, target)))
+
+
+def logic(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:
+    """AND, OR and NOT; of two operands the one that cannot be an error comes first."""
+    if not all(can_coerce(o, Type.BOOLEAN) and o.type.type in (Type.BOOLEAN, Type.STRING) for o in operands):
+        raise Mismatch("conditions are BOOLEAN; compare: x <> 0")
+    booleans = [coerced(operand, Type.BOOLEAN) for operand in operands]
+    return applied(kind, *sorted(booleans, key=lambda operand: is_checked(operand.expression)))
+
+
+def negated(value: Typed) -> Typed:
+    """The number or interval with the other sign; NULL where it is undefined."""
+    type_ = value.type.type
+    if value.is_null:
+        return coerced(value, Type.INT32)
+    if type_ is Type.STRING:
+        return negated(coerced(value, Type.FLOAT64))
+    if not (type_.is_numeric or type_ in _INTERVALS):
+        raise Mismatch
+    signed = coerced(value, as_signed(type_))
+    return folded(applied(exp.SafeNegate if signed.type.type.is_integer else exp.Neg, signed))
+
+
+def bitwise(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
+    """AND, OR and exclusive OR of the bits of integers, and shifts by a number that counts modulo their width."""
+    if kind in (exp.BitwiseLeftShift, exp.BitwiseRightShift):
+        target: Type | None = Type.INT64 if left.type.type is Type.INT64 else Type.INT32
+        amount = coerced(right, Type.INT32)
+        return applied(kind, coerced(left, target or Type.INT32), coerced(amount, target or Type.INT32))
+    target = type_in_common([left, right])
+    if target is None or not target.is_integer:
+        raise Mismatch("bits are those of integers")
+    return applied(kind, coerced(left, target), coerced(right, target))
+
+
+def joined(parts: Sequence[Typed]) -> Typed:
+    """Texts one after the other, NULL where one is."""
+    if any(part.type.type.is_composite for part in parts):
+        raise Mismatch("arrays are joined by concat")
+    found = coerced(parts[0], Type.STRING)
+    for part in parts[1:]:
+        found = applied(exp.DPipe, found, coerced(part, Type.STRING))
+    return found

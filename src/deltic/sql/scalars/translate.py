@@ -1,0 +1,211 @@
+"""Scalar expressions of SQL as expressions of circuits, typed as Spark types them, their coercions explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+from deltic.errors import ProgramError
+from deltic.sql.scalars import conditions, literals, operators
+from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
+from deltic.sql.text import SourceText
+from deltic.sql.types import type_of, written
+
+Resolve = Callable[[exp.Column], Typed]
+
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
+_TRIED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.SafeAdd: exp.Add,
+    exp.SafeSubtract: exp.Sub,
+    exp.SafeMultiply: exp.Mul,
+    exp.SafeDivide: exp.Div,
+}
+
+
+def typed(node: exp.Expression, resolve: Resolve, source: SourceText) -> Typed:
+    """A scalar expression, as sqlglot's Spark dialect parses it, as an expression of circuits with its type.
+
+    `resolve` gives the value of a column. There are no aggregates, window functions and subqueries in the expression.
+    Raises ProgramError at the place of what is not supported, or of operands whose types do not fit together.
+    """
+    return _Translation(resolve, source).of(node)
+
+
+class _Translation:
+    def __init__(self, resolve: Resolve, source: SourceText) -> None:
+        self.resolve, self.source = resolve, source
+
+    def of(self, node: exp.Expression) -> Typed:
+        """The value of a node."""
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise self.unsupported(node)
+        parts: list[Typed] = []
+        try:
+            return rule(self, node)
+        except Mismatch as mismatch:
+            parts = [self.of(operand) for operand in _operands(node)]
+            raise self.mismatch(node, parts, mismatch.hint) from None
+
+    def all(self, nodes: Sequence[exp.Expression]) -> list[Typed]:
+        """The values of several nodes."""
+        return [self.of(node) for node in nodes]
+
+    def unsupported(self, node: exp.Expression) -> ProgramError:
+        name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
+        what = f"the function {name.lower()}" if isinstance(node, exp.Func) else self.source.written(node)
+        return self.source.error(node, f"{what} is not supported here")
+
+    def mismatch(self, node: exp.Expression, parts: Sequence[Typed], hint: str) -> ProgramError:
+        types = ", ".join("NULL" if part.is_null else written(part.type.type) for part in parts)
+        return self.source.error(node, f"{node.sql(dialect='spark')} is not defined for {types}", hint)
+
+    # Leaves
+
+    def column(self, node: exp.Expression) -> Typed:
+        assert isinstance(node, exp.Column)
+        return self.resolve(node)
+
+    def literal(self, node: exp.Expression) -> Typed:
+        assert isinstance(node, exp.Literal)
+        return constant(node.this, Type.STRING) if node.is_string else literals.number(node, self.source)
+
+    def boolean(self, node: exp.Expression) -> Typed:
+        return constant(bool(node.this), Type.BOOLEAN)
+
+    def null(self, node: exp.Expression) -> Typed:
+        return NULL
+
+    def interval(self, node: exp.Expression) -> Typed:
+        assert isinstance(node, exp.Interval)
+        return literals.interval(node, self.source)
+
+    # Operators
+
+    def paren(self, node: exp.Expression) -> Typed:
+        return self.of(node.this)
+
+    def arithmetic(self, node: exp.Expression) -> Typed:
+        left, right = self.of(node.this), self.of(node.expression)
+        return folded(operators.arithmetic(type(node), left, right))
+
+    def tried(self, node: exp.Expression) -> Typed:
+        left, right = self.of(node.this), self.of(node.expression)
+        return folded(operators.arithmetic(_TRIED[type(node)], left, right, attempted))
+
+    def negation(self, node: exp.Expression) -> Typed:
+        if isinstance(node.this, exp.Literal) and node.this.is_number:
+            return self._negative(node.this)
+        return operators.negated(self.of(node.this))
+
+    def _negative(self, node: exp.Literal) -> Typed:
+        """A literal with a minus sign, of the type that it has with it."""
+        least = {str(1 << 31): Type.INT32, str(1 << 63): Type.INT64}
+        if node.this in least:
+            return constant(-int(node.this), least[node.this])
+        return operators.negated(literals.number(node, self.source))
+
+    def comparison(self, node: exp.Expression) -> Typed:
+        return operators.comparison(type(node), self.of(node.this), self.of(node.expression))
+
+    def logic(self, node: exp.Expression) -> Typed:
+        return operators.logic(type(node), self.all(_operands(node)))
+
+    def bitwise(self, node: exp.Expression) -> Typed:
+        return folded(operators.bitwise(type(node), self.of(node.this), self.of(node.expression)))
+
+    def complement(self, node: exp.Expression) -> Typed:
+        operand = self.of(node.this)
+        if not operand.type.type.is_integer:
+            raise Mismatch("bits are those of integers")
+        return folded(applied(exp.BitwiseNot, operand))
+
+    def joined(self, node: exp.Expression) -> Typed:
+        return folded(operators.joined(self.all(_operands(node))))
+
+    # Casts
+
+    def cast(self, node: exp.Expression) -> Typed:
+        target, operand = type_of(node.args["to"], self.source), self.of(node.this)
+        if not can_coerce(operand, target):
+            found = written(as_signed(operand.type.type))
+            raise self.source.error(node, f"a {found} cannot be cast to {written(target)}")
+        safe = isinstance(node, exp.TryCast) and node.args.get("safe")
+        return converted(operand, target) if safe else coerced(operand, target)
+
+    # Conditions
+
+    def case(self, node: exp.Expression) -> Typed:
+        tests, values = (self.all([part.args[name] for part in node.args["ifs"]]) for name in ("this", "true"))
+        default = self.of(node.args["default"]) if node.args.get("default") else None
+        if node.this is not None:
+            return conditions.matched(self.of(node.this), tests, values, default)
+        return conditions.chosen(tests, values, default)
+
+    def if_(self, node: exp.Expression) -> Typed:
+        default = self.of(node.args["false"]) if node.args.get("false") else None
+        return conditions.chosen([self.of(node.this)], [self.of(node.args["true"])], default)
+
+    def coalesce(self, node: exp.Expression) -> Typed:
+        return conditions.coalesced(self.all(_operands(node)))
+
+    def null_if(self, node: exp.Expression) -> Typed:
+        return conditions.null_if(self.of(node.this), self.of(node.expression))
+
+    def nvl2(self, node: exp.Expression) -> Typed:
+        known = operators.logic(exp.Not, [conditions.is_null(self.of(node.this))])
+        return conditions.chosen([known], [self.of(node.args["true"])], self.of(node.args["false"]))
+
+    def among(self, node: exp.Expression) -> Typed:
+        if not node.expressions:
+            raise self.unsupported(node)
+        return conditions.among(self.of(node.this), self.all(node.expressions))
+
+    def between(self, node: exp.Expression) -> Typed:
+        return conditions.between(*self.all([node.this, node.args["low"], node.args["high"]]))
+
+    def is_(self, node: exp.Expression) -> Typed:
+        if isinstance(node.expression, exp.Null):
+            return conditions.is_null(self.of(node.this))
+        if isinstance(node.expression, exp.Boolean):
+            return conditions.is_boolean(self.of(node.this), bool(node.expression.this))
+        raise self.unsupported(node)
+
+
+def _operands(node: exp.Expression) -> list[exp.Expression]:
+    return [child for child in node.iter_expressions() if not isinstance(child, exp.DataType | exp.Var)]
+
+
+_RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Typed]] = {
+    exp.Column: _Translation.column,
+    exp.Literal: _Translation.literal,
+    exp.Boolean: _Translation.boolean,
+    exp.Null: _Translation.null,
+    exp.Interval: _Translation.interval,
+    exp.Paren: _Translation.paren,
+    exp.Neg: _Translation.negation,
+    exp.BitwiseNot: _Translation.complement,
+    exp.DPipe: _Translation.joined,
+    exp.Cast: _Translation.cast,
+    exp.TryCast: _Translation.cast,
+    exp.Case: _Translation.case,
+    exp.If: _Translation.if_,
+    exp.Coalesce: _Translation.coalesce,
+    exp.Nullif: _Translation.null_if,
+    exp.Nvl2: _Translation.nvl2,
+    exp.In: _Translation.among,
+    exp.Between: _Translation.between,
+    exp.Is: _Translation.is_,
+    **dict.fromkeys(_ARITHMETIC, _Translation.arithmetic),
+    **dict.fromkeys(_TRIED, _Translation.tried),
+    **dict.fromkeys(_COMPARISONS, _Translation.comparison),
+    **dict.fromkeys(_BITWISE, _Translation.bitwise),
+    **dict.fromkeys((exp.And, exp.Or, exp.Not), _Translation.logic),
+}

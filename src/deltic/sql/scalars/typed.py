@@ -1,0 +1,63 @@
+"""Expressions with their types, and building them of one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import checked, literal, result_of
+from deltic.circuit.types import Type, ValueType
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A circuit expression and its type; NULL alone is an `exp.Null` of no type in particular, see `is_null`."""
+
+    expression: exp.Expression
+    type: ValueType
+
+    @property
+    def is_null(self) -> bool:
+        """Whether this is NULL as it is written, which takes the type that it is needed in."""
+        return isinstance(self.expression, exp.Null)
+
+
+NULL = Typed(exp.Null(), Type.BOOLEAN.or_null)
+"""NULL as it is written; BOOLEAN where nothing asks for another type."""
+
+
+def constant(value: Any, type_: Type) -> Typed:
+    """A constant, see `deltic.circuit.expressions.literal`."""
+    return Typed(literal(value, type_), ValueType(type_))
+
+
+def attempted(kind: type[exp.Expression], *operands: Typed) -> Typed:
+    """An operation of the circuit over one operand or two, NULL where it is undefined."""
+    names = ("this", "expression")
+    node = kind(**{name: operand.expression.copy() for name, operand in zip(names, operands, strict=False)})
+    return of_node(node, *operands)
+
+
+def applied(kind: type[exp.Expression], *operands: Typed) -> Typed:
+    """An operation of the circuit over one operand or two, an error where it is undefined."""
+    return defined(attempted(kind, *operands), *operands)
+
+
+def of_node(node: exp.Expression, *operands: Typed) -> Typed:
+    """A node of the circuit whose operands are these."""
+    return Typed(node, result_of(node, [operand.type for operand in operands]))
+
+
+def defined(operation: Typed, *operands: Typed) -> Typed:
+    """An operation over these operands, checked where it may be NULL although none of them is."""
+    if isinstance(operation.expression, exp.Null) or not _may_fail(operation, *operands):
+        return operation
+    node = checked(operation.expression)
+    return Typed(node, result_of(node, [operand.type for operand in operands]))
+
+
+def _may_fail(operation: Typed, *operands: Typed) -> bool:
+    """Whether an operation may be NULL although its operands are not, were they never NULL."""
+    return result_of(operation.expression, [ValueType(operand.type.type) for operand in operands]).nullable

@@ -1,0 +1,137 @@
+"""The types of SQL: from their names in statements, and back."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.circuit.types import Column, Kind, Type
+from deltic.errors import ProgramError
+from deltic.sql.text import SourceText
+
+_D = exp.DataType.Type
+_SIMPLE = {
+    _D.BOOLEAN: Type.BOOLEAN,
+    _D.TINYINT: Type.INT8,
+    _D.SMALLINT: Type.INT16,
+    _D.INT: Type.INT32,
+    _D.BIGINT: Type.INT64,
+    _D.FLOAT: Type.FLOAT32,
+    _D.DOUBLE: Type.FLOAT64,
+    _D.TEXT: Type.STRING,
+    _D.BINARY: Type.BINARY,
+    _D.DATE: Type.DATE,
+    _D.TIMESTAMP: Type.TIMESTAMP,
+    _D.TIMESTAMPTZ: Type.TIMESTAMP,
+    _D.TIMESTAMPLTZ: Type.TIMESTAMP,
+    _D.TIMESTAMPNTZ: Type.TIMESTAMP_NTZ,
+}
+_WRITTEN = {
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.INT8: "TINYINT",
+    Kind.INT16: "SMALLINT",
+    Kind.INT32: "INT",
+    Kind.INT64: "BIGINT",
+    Kind.UINT8: "SMALLINT",
+    Kind.UINT16: "INT",
+    Kind.UINT32: "BIGINT",
+    Kind.UINT64: "DECIMAL(20,0)",
+    Kind.FLOAT32: "FLOAT",
+    Kind.FLOAT64: "DOUBLE",
+    Kind.STRING: "STRING",
+    Kind.BINARY: "BINARY",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+    Kind.TIMESTAMP_NTZ: "TIMESTAMP_NTZ",
+    Kind.YEAR_MONTH_INTERVAL: "INTERVAL YEAR TO MONTH",
+    Kind.DAY_TIME_INTERVAL: "INTERVAL DAY TO SECOND",
+}
+_HINT = (
+    "the types are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, BINARY, DATE, "
+    "TIMESTAMP, TIMESTAMP_NTZ, INTERVAL, ARRAY<…>, STRUCT<…> and MAP<…, …>"
+)
+
+
+def type_of(data_type: exp.DataType, source: SourceText) -> Type:
+    """The type that a statement names, what it holds may be NULL; ProgramError for a type that there is not.
+
+    VARCHAR(n) and CHAR(n) are refused, because a value that is too long is an error there and padded here.
+    """
+    kind, parameters = data_type.this, data_type.expressions
+    if isinstance(kind, exp.Interval):
+        return _interval(data_type, kind, source)
+    if kind is _D.INTERVAL:
+        raise source.error(
+            data_type, "an INTERVAL has fields", "write INTERVAL YEAR TO MONTH or INTERVAL DAY TO SECOND"
+        )
+    if kind is _D.DECIMAL:
+        return _decimal(data_type, source)
+    if kind is _D.ARRAY and parameters:
+        return Type.array(type_of(parameters[0], source).or_null)
+    if kind is _D.MAP and len(parameters) == 2:
+        return Type.map(type_of(parameters[0], source), type_of(parameters[1], source).or_null)
+    if kind is _D.STRUCT:
+        return _struct(data_type, source)
+    if kind in (_D.VARCHAR, _D.CHAR, _D.NCHAR, _D.NVARCHAR):
+        raise source.error(data_type, f"{data_type.sql(dialect='spark')} is not supported", "use STRING")
+    if kind not in _SIMPLE:
+        raise source.error(data_type, f"there is no type {data_type.sql(dialect='spark')}", _HINT)
+    return _SIMPLE[kind]
+
+
+def written(type_: Type) -> str:
+    """The name of a type in SQL; that of the next wider one for an unsigned integer."""
+    match type_.kind:
+        case Kind.DECIMAL:
+            return f"DECIMAL({type_.precision},{type_.scale})"
+        case Kind.ARRAY:
+            return f"ARRAY<{written(type_.element.type)}>"
+        case Kind.MAP:
+            return f"MAP<{written(type_.key)}, {written(type_.value.type)}>"
+        case Kind.STRUCT:
+            return f"STRUCT<{', '.join(f'{column.name}: {written(column.type)}' for column in type_.fields)}>"
+        case _:
+            return _WRITTEN[type_.kind]
+
+
+def _decimal(data_type: exp.DataType, source: SourceText) -> Type:
+    digits = [int(parameter.name) for parameter in data_type.expressions]
+    try:
+        return Type.decimal(*(digits or (10, 0)))
+    except (ValueError, TypeError) as error:
+        raise source.error(data_type, str(error)) from None
+
+
+def _struct(data_type: exp.DataType, source: SourceText) -> Type:
+    fields = [_field(part, source) for part in data_type.expressions]
+    try:
+        return Type.struct(fields)
+    except ValueError as error:
+        raise source.error(data_type, str(error)) from None
+
+
+def _field(part: exp.Expression, source: SourceText) -> Column:
+    kind = part.args.get("kind")
+    if not isinstance(kind, exp.DataType):
+        raise _unnamed(part, source)
+    required = any(
+        isinstance(c.args.get("kind"), exp.NotNullColumnConstraint) for c in part.args.get("constraints") or ()
+    )
+    return Column(part.name, type_of(kind, source), nullable=not required)
+
+
+def _unnamed(part: exp.Expression, source: SourceText) -> ProgramError:
+    return source.error(part, "a field of a STRUCT has a name and a type", "write STRUCT<name: TYPE, …>")
+
+
+def _interval(data_type: exp.DataType, interval: exp.Interval, source: SourceText) -> Type:
+    unit = interval.args.get("unit")
+    fields = {
+        part.name.upper().rstrip("S")
+        for part in ([unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit])
+        if part
+    }
+    if fields and fields <= {"YEAR", "MONTH"}:
+        return Type.YEAR_MONTH_INTERVAL
+    if fields and fields <= {"DAY", "HOUR", "MINUTE", "SECOND"}:
+        return Type.DAY_TIME_INTERVAL
+    raise source.error(data_type, "no such INTERVAL", "write INTERVAL YEAR TO MONTH or INTERVAL DAY TO SECOND")
