@@ -1,0 +1,209 @@
+"""SELECT blocks: FROM, WHERE, GROUP BY, HAVING, QUALIFY, SELECT, DISTINCT, ORDER BY, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.circuit.types import Column
+from deltic.sql.queries.froms import lower_from
+from deltic.sql.queries.grouping import Groups, aggregates_of
+from deltic.sql.queries.ordering import limited
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.subqueries import keep_where, prepared
+from deltic.sql.queries.values import Values, conjuncts, outermost, replaced
+from deltic.sql.queries.windows import place_windows
+
+_REFUSED = {
+    "connect": ("CONNECT BY", "write WITH RECURSIVE"),
+    "distribute": ("DISTRIBUTE BY", "a view has no order: leave it out"),
+    "cluster": ("CLUSTER BY", "a view has no order: leave it out"),
+    "sort": ("SORT BY", "a view has no order: leave it out"),
+    "into": ("SELECT INTO", "write CREATE VIEW … AS SELECT …"),
+    "kind": ("SELECT AS STRUCT", ""),
+    "match": ("MATCH_RECOGNIZE", ""),
+    "sample": ("TABLESAMPLE", ""),
+    "locks": ("FOR UPDATE", "leave it out"),
+    "pivots": ("PIVOT", "write an aggregate with FILTER (WHERE …) for each value"),
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A selected expression under its name."""
+
+    name: str
+    node: exp.Expression
+
+
+def lower_block(select: exp.Select, scope: Scope) -> Rows:
+    """The rows of a SELECT."""
+    return _Block(select, scope).lower()
+
+
+class _Block:
+    def __init__(self, select: exp.Select, scope: Scope) -> None:
+        self._select, self._scope = select, scope
+        for key, (what, remedy) in _REFUSED.items():
+            if select.args.get(key):
+                raise scope.refuse(select, what, remedy)
+        self._values = Values(lower_from(select, scope), scope)
+
+    def lower(self) -> Rows:
+        self._where()
+        items = self._items()
+        having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
+        order = [self._named(key, items) for key in self._order]
+        nodes = [item.node for item in items]
+        grouped = self._grouped([*nodes, having, qualify, *order])
+        nodes, (having, qualify), order = grouped[: len(items)], grouped[len(items) :][:2], grouped[len(items) + 2 :]
+        self._keep(having)
+        nodes, (qualify,), order = self._windowed(nodes, [qualify], order)
+        self._keep(qualify)
+        return self._selected([Item(i.name, n) for i, n in zip(items, nodes, strict=True)], order)
+
+    # Clauses
+
+    def _where(self) -> None:
+        where = self._select.args.get("where")
+        if where is None:
+            return
+        for part in aggregates_of(where.this):
+            written = self._scope.source.written(part)
+            raise self._scope.source.error(part, f"WHERE cannot have the aggregate {written}", "write HAVING")
+        for part in outermost(where.this, lambda n: isinstance(n, exp.Window)):
+            raise self._scope.source.error(part, "WHERE cannot have a window function", "write QUALIFY")
+        self._keep(where.this, "WHERE")
+
+    def _keep(self, condition: exp.Expression | None, what: str = "HAVING") -> None:
+        """Keep the rows for which a condition is true; its parts without subqueries first."""
+        parts = [] if condition is None else conjuncts(condition)
+        with_query = [part for part in parts if part.find(exp.Query)]
+        for part in parts:
+            if part not in with_query:
+                self._values.filter(self._values.predicate(part, what))
+        for part in with_query:
+            if not keep_where(part, self._values):
+                self._values.filter(self._values.predicate(prepared(part, self._values), what))
+
+    def _clause(self, key: str, items: Sequence[Item]) -> exp.Expression | None:
+        clause = self._select.args.get(key)
+        return None if clause is None else self._named(clause.this, items)
+
+    @property
+    def _order(self) -> list[exp.Expression]:
+        order = self._select.args.get("order")
+        return list(order.expressions) if order else []
+
+    # What is selected
+
+    def _items(self) -> list[Item]:
+        """The selected expressions; a name of an earlier one stands for it where there is no column of that name."""
+        items: list[Item] = []
+        for node in self._select.expressions:
+            if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+                items += self._star(node)
+            elif isinstance(node, exp.Aliases):
+                raise self._scope.refuse(node, "several names for one expression")
+            else:
+                inner = node.this if isinstance(node, exp.Alias) else node
+                items.append(Item(node.alias or _name_of(inner), self._named(inner, items)))
+        return items
+
+    def _star(self, node: exp.Expression) -> list[Item]:
+        star = node if isinstance(node, exp.Star) else node.this
+        left_out = {e.name.lower() for e in star.args.get("except_") or ()}
+        if star.args.get("replace") or star.args.get("rename"):
+            raise self._scope.refuse(node, "* REPLACE or * RENAME", "list the columns")
+        table = node.args.get("table")
+        rows = self._values.rows
+        found = [a for a in rows.visible if table is None or a.relation.lower() == table.name.lower()]
+        if table is not None:
+            found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()]
+        if not found:
+            what = "there is no FROM" if table is None else f"there is no relation {table.name} here"
+            raise self._scope.source.error(node, f"{self._scope.source.written(node)}: {what}")
+        unknown = left_out - {a.name.lower() for a in found}
+        if unknown:
+            raise self._scope.source.error(node, f"EXCEPT: there is no column {min(unknown)}")
+        return [Item(a.name, self._values.place(node, a.typed)) for a in found if a.name.lower() not in left_out]
+
+    def _named(self, node: exp.Expression, items: Sequence[Item]) -> exp.Expression:
+        """An expression in which names of selected ones stand for these, where there is no column of that name."""
+        by_name = {item.name.lower(): item.node for item in reversed(items)}
+
+        def is_alias(part: exp.Expression) -> bool:
+            plain = isinstance(part, exp.Column) and not part.table and part.name.lower() in by_name
+            return plain and not self._values.rows.find(part)  # type: ignore[arg-type]
+
+        return replaced(node, is_alias, lambda part: exp.Paren(this=by_name[part.name.lower()].copy()))
+
+    def _grouped(self, clauses: Sequence[exp.Expression | None]) -> list[exp.Expression | None]:
+        """The clauses over groups, if there are any."""
+        group = self._select.args.get("group")
+        there = [clause for clause in clauses if clause is not None]
+        has_calls = any(True for clause in there for _ in aggregates_of(clause))
+        if group is None and not has_calls and not self._select.args.get("having"):
+            return list(clauses)
+        groups = Groups.of(self._values, self._ordinals(group, there), there[: len(self._select.expressions)])
+        rewritten = [None if clause is None else groups.rewritten(clause) for clause in clauses]
+        self._values = groups.lower()
+        return rewritten
+
+    def _ordinals(self, group: exp.Group | None, nodes: Sequence[exp.Expression]) -> exp.Group | None:
+        """GROUP BY with the selected expressions in the place of their numbers and names."""
+        if group is None:
+            return None
+        items = [Item(_alias(e), n) for e, n in zip(self._select.expressions, nodes, strict=False)]
+
+        def selected(key: exp.Expression) -> exp.Expression:
+            if isinstance(key, exp.Literal) and key.is_int:
+                index = int(key.name)
+                if not 1 <= index <= len(nodes):
+                    raise self._scope.source.error(key, f"GROUP BY {index}: {len(nodes)} columns are selected")
+                return nodes[index - 1].copy()
+            return self._named(key, items)
+
+        copy = group.copy()
+        for key in list(copy.expressions):
+            key.replace(selected(key)) if not isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets) else None
+        return copy
+
+    # Windows
+
+    def _windowed(self, *clauses: Sequence[exp.Expression | None]) -> list[list[exp.Expression | None]]:
+        """The clauses with placeholders for window functions."""
+        named = {w.this.name.lower(): w for w in self._select.args.get("windows") or ()}
+        return [[None if n is None else place_windows(n, self._values, named) for n in nodes] for nodes in clauses]
+
+    # The end
+
+    def _selected(self, items: Sequence[Item], order: Sequence[exp.Expression | None]) -> Rows:
+        nodes, scope = self._scope.nodes, self._scope
+        found = [self._values.typed(prepared(item.node, self._values)) for item in items]
+        columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
+        attributes = tuple(Attribute(i.name, c) for i, c in zip(items, columns, strict=True))
+        node = nodes.extend(self._values.rows.node, columns, [v.expression for v in found])
+        out = [*scope.bound_names, *(c.name for c in columns)]
+        if self._select.args.get("distinct"):
+            if self._select.args["distinct"].args.get("on"):
+                raise scope.refuse(self._select, "DISTINCT ON", "write QUALIFY row_number() OVER (…) = 1")
+            rows = Rows(nodes.distinct(nodes.keep(node, out)), attributes)
+            return limited(self._select, rows, scope, self._values.over(rows), order)
+        rows = Rows(node, attributes)
+        both = Rows(node, self._values.rows.attributes)
+        return rows.over(nodes.keep(limited(self._select, rows, scope, self._values.over(both), order).node, out))
+
+
+def _alias(node: exp.Expression) -> str:
+    return node.alias or _name_of(node)
+
+
+def _name_of(node: exp.Expression) -> str:
+    """The name of a selected expression that has no alias: that of the column, or its text."""
+    if isinstance(node, exp.Column | exp.Dot):
+        return node.name
+    return node.sql(dialect="spark").lower() if isinstance(node, exp.Func) else node.sql(dialect="spark")

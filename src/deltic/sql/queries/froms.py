@@ -1,0 +1,179 @@
+"""FROM: relations and their joins.
+
+Every FROM begins with the bindings of a correlated subquery, one row without columns where there are none, so that each
+row has the values of the bindings beside its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.sql.queries.constants import values_rows
+from deltic.sql.queries.generators import generated, lateral_view
+from deltic.sql.queries.matching import Matching
+from deltic.sql.queries.nodes import conjunction
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.subqueries import bind
+from deltic.sql.queries.values import Values
+from deltic.sql.scalars import Typed, coerced, common_type
+
+_KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SEMI": "SEMI", "ANTI": "ANTI"}
+
+
+def lower_from(select: exp.Select, scope: Scope) -> Rows:
+    """The rows of FROM, its joins and its lateral views."""
+    start = Rows(scope.start, ())
+    source = select.args.get("from_")
+    if source is None:
+        return start
+    rows = _join(start, _item(source.this, start, scope), "INNER", None, scope)
+    for join in select.args.get("joins") or ():
+        rows = _joined(rows, join, scope)
+    for lateral in select.args.get("laterals") or ():
+        rows = lateral_view(lateral, rows, scope)
+    _check_aliases(rows, select, scope)
+    return rows
+
+
+def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
+    """The rows of one relation in FROM; lateral ones see the rows to the left."""
+    if node.args.get("sample"):
+        raise scope.refuse(node, "TABLESAMPLE")
+    if node.args.get("pivots"):
+        raise scope.refuse(node, "PIVOT", "write an aggregate with FILTER (WHERE …) for each value")
+    alias = node.args.get("alias")
+    names = [c.name for c in alias.args.get("columns") or ()] if alias else []
+    rows = _named(node, left, scope)
+    if names and len(names) != len(rows.visible):
+        message = f"{alias.name} names {len(names)} columns, and there are {len(rows.visible)}"
+        raise scope.source.error(alias, message)
+    return rows.called(alias.name if alias and alias.name else _own_name(node), names)
+
+
+def _own_name(node: exp.Expression) -> str:
+    return node.name if isinstance(node, exp.Table) else ""
+
+
+def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        if node.db:
+            raise scope.source.error(node, f"{scope.source.written(node)}: names have no database here", "leave it out")
+        return scope.rows_of(node.name, node)
+    if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+        return bind(Values(left, scope), node.this.this)
+    if isinstance(node, exp.Subquery):
+        return scope.own(scope.lower_alone(node if _has_modifiers(node) else node.this))
+    if isinstance(node, exp.Values):
+        return values_rows(node, scope)
+    return generated(node, left, scope)
+
+
+def _has_modifiers(node: exp.Subquery) -> bool:
+    return any(node.args.get(key) for key in ("order", "limit", "offset", "with_"))
+
+
+def _joined(rows: Rows, join: exp.Join, scope: Scope) -> Rows:
+    side, kind = join.side.upper(), _KINDS.get(join.kind.upper())
+    if kind is None or join.method.upper() not in ("", "NATURAL"):
+        raise scope.refuse(join.this, f"{join.method} {join.kind} JOIN".strip())
+    right = _item(join.this, rows, scope)
+    how = kind if kind in ("SEMI", "ANTI") else side or kind
+    if join.method.upper() == "NATURAL":
+        there = {a.name.lower() for a in rows.visible}
+        shared = [a.name for a in right.visible if a.name.lower() in there]
+        return _using(rows, right, how, shared, join, scope)
+    if join.args.get("using"):
+        return _using(rows, right, how, [c.name for c in join.args["using"]], join, scope)
+    return _join(rows, right, how, join.args.get("on"), scope)
+
+
+def _join(left: Rows, right: Rows, how: str, on: exp.Expression | None, scope: Scope) -> Rows:
+    both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    predicate = None if on is None else both.predicate(on, "ON")
+    return _combined(left, right, how, predicate, scope)
+
+
+def _combined(left: Rows, right: Rows, how: str, predicate: exp.Expression | None, scope: Scope) -> Rows:
+    """The join of both sides on a condition; `how` is INNER, CROSS, LEFT, RIGHT, FULL, SEMI or ANTI."""
+    nodes = scope.nodes
+    if how in ("RIGHT", "FULL"):
+        right = right.over(nodes.join(scope.start, right.node) if scope.bindings else right.node)
+    matching = Matching(nodes, left.node, right.node, predicate)
+    if how == "SEMI":
+        return left.over(matching.with_match())
+    if how == "ANTI":
+        return left.over(matching.without_match())
+    parts = [matching.pairs()]
+    if how in ("LEFT", "FULL"):
+        parts.append(nodes.pad(matching.without_match(), nodes.schema(right.node).columns))
+    if how in ("RIGHT", "FULL"):
+        parts.append(nodes.pad(matching.flipped().without_match(), nodes.schema(left.node).columns))
+    names = nodes.schema(parts[0]).names
+    node = nodes.plus(*(nodes.keep(part, names) for part in parts))
+    return Rows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
+
+
+def _seen(attribute: Attribute, node: int, scope: Scope) -> Attribute:
+    """The column as it is in a node, where it may be NULL now."""
+    return replace(attribute, column=scope.nodes.column(node, attribute.column.name))
+
+
+def _using(left: Rows, right: Rows, how: str, names: Sequence[str], join: exp.Join, scope: Scope) -> Rows:
+    """A join on columns of the same names, of which SQL sees one of each."""
+    pairs = [(_only(left, name, join, scope), _only(right, name, join, scope)) for name in names]
+    equal = [_equal(a, b, join, scope) for a, b in pairs]
+    rows = _combined(left, right, how, conjunction(equal) if equal else None, scope)
+    if how in ("SEMI", "ANTI"):
+        return rows
+    merged = []
+    values = Values(rows, scope)
+    for a, b in pairs:
+        found = values.column(_merged(_seen(a, rows.node, scope), _seen(b, rows.node, scope), how), a.name)
+        merged.append(Attribute(a.name, found))
+    hidden = {a.column.name for pair in pairs for a in pair}
+    others = [replace(a, hidden=a.hidden or a.column.name in hidden) for a in rows.attributes]
+    return Rows(values.rows.node, (*merged, *others))
+
+
+def _only(rows: Rows, name: str, join: exp.Join, scope: Scope) -> Attribute:
+    found = [a for a in rows.visible if a.name.lower() == name.lower()]
+    if len(found) != 1:
+        what = f"there is no column {name}" if not found else f"{name} is ambiguous"
+        raise scope.source.error(join, f"USING: {what} on one side of the join")
+    return found[0]
+
+
+def _equal(a: Attribute, b: Attribute, join: exp.Join, scope: Scope) -> exp.Expression:
+    target = common_type([a.column.type, b.column.type])
+    if target is None:
+        message = f"{a.name} is {a.column.type} on one side of the join and {b.column.type} on the other"
+        raise scope.source.error(join, message, "cast one of them in a subquery")
+    return exp.EQ(this=coerced(a.typed, target).expression, expression=coerced(b.typed, target).expression)
+
+
+def _merged(a: Attribute, b: Attribute, how: str) -> Typed:
+    """The column that SQL sees of two equal ones."""
+    if how in ("INNER", "CROSS", "LEFT"):
+        return a.typed
+    target = common_type([a.column.type, b.column.type])
+    assert target is not None
+    if how == "RIGHT":
+        return b.typed
+    values = [coerced(value, target) for value in (a.typed, b.typed)]
+    either = exp.Coalesce(this=values[0].expression, expressions=[values[1].expression])
+    return Typed(either, replace(values[0].type, nullable=all(v.type.nullable for v in values)))
+
+
+def _check_aliases(rows: Rows, select: exp.Select, scope: Scope) -> None:
+    """Raises ProgramError where two relations have one name."""
+    items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
+    known: set[str] = set()
+    for item in items:
+        name = (item.alias or _own_name(item)).lower()
+        if name and name in known:
+            raise scope.source.error(item, f"two relations of this FROM are called {name}", "give one of them an alias")
+        known.add(name)

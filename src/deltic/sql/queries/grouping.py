@@ -1,0 +1,298 @@
+"""GROUP BY and aggregates: from the rows of a block to its groups."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.expressions import column, literal, null
+from deltic.circuit.types import Column, Type
+from deltic.sql.aggregates import Lowered, is_aggregate, lowered
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.subqueries import prepared
+from deltic.sql.queries.values import Values, replaced
+from deltic.sql.scalars import Typed
+
+_GROUPING = (exp.Grouping, exp.GroupingId)
+
+
+def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The aggregates in an expression, those in the arguments of window functions too, not those in subqueries."""
+    if isinstance(node, exp.Query):
+        return
+    if isinstance(node, exp.Window):
+        inner = node.this
+        while isinstance(inner, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+            inner = inner.this
+        parts = [*inner.iter_expressions(), *(node.args.get("partition_by") or ())]
+        parts += [node.args["order"]] if node.args.get("order") else []
+        for part in parts:
+            yield from aggregates_of(part)
+    elif is_aggregate(node) or isinstance(node, _GROUPING):
+        yield node
+    else:
+        for child in node.iter_expressions():
+            yield from aggregates_of(child)
+
+
+@dataclass
+class Groups:
+    """The groups of a block: `keys` by their text over the circuit's columns, and `sets` of them that make groups.
+
+    Without GROUP BY there is one group, which is there for no rows too.
+    """
+
+    values: Values
+    sets: Sequence[Sequence[str]]
+    keys: dict[str, Attribute]
+    is_global: bool
+    _calls: dict[str, _Call] = field(default_factory=dict)
+    _flags: dict[str, tuple[exp.Expression, Column]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Values, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> Groups:
+        """The groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
+        found = cls(values, [], {}, group is None)
+        found.sets = found._sets(group, grouped)
+        return found
+
+    # Keys
+
+    def _sets(self, group: exp.Group | None, grouped: Sequence[exp.Expression]) -> list[list[str]]:
+        if group is None:
+            return [[]]
+        if group.args.get("all"):
+            plain = [node for node in grouped if not any(True for _ in aggregates_of(node))]
+            return [[self._key(node) for node in plain]]
+        elements = [self._element(node) for node in group.expressions]
+        for word, kind in (("rollup", exp.Rollup), ("cube", exp.Cube), ("grouping_sets", exp.GroupingSets)):
+            for node in group.args.get(word) or ():
+                if node.expressions:
+                    elements.append(self._element(node))
+                else:  # GROUP BY a, b WITH ROLLUP
+                    elements = [self._element(kind(expressions=[n.copy() for n in group.expressions]))]
+        return [list(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*elements)]
+
+    def _element(self, node: exp.Expression) -> list[list[str]]:
+        """The sets of keys that one element of GROUP BY stands for."""
+        if isinstance(node, exp.Rollup):
+            parts = [self._composite(n) for n in node.expressions]
+            return [list(itertools.chain(*parts[:n])) for n in range(len(parts), -1, -1)]
+        if isinstance(node, exp.Cube):
+            parts = [self._composite(n) for n in node.expressions]
+            chosen = itertools.product(*([True, False] for _ in parts))
+            return [list(itertools.chain(*itertools.compress(parts, c))) for c in chosen]
+        if isinstance(node, exp.GroupingSets):
+            return [s for n in node.expressions for s in self._element(n)]
+        return [self._composite(node)]
+
+    def _composite(self, node: exp.Expression) -> list[str]:
+        parts = node.expressions if isinstance(node, exp.Tuple) else [node]
+        return [self._key(part.unnest()) for part in parts]
+
+    def _key(self, node: exp.Expression) -> str:
+        """The text of a key, which has a column from then on."""
+        self._refuse_aggregates(node)
+        node = prepared(node, self.values)
+        text = self.text(node)
+        if text not in self.keys:
+            own = isinstance(node, exp.Column) and self.values.rows.find(node)
+            found = self.values.column(self.values.typed(node), "key")
+            attribute = own[0] if own else Attribute("", found)
+            self.keys[text] = replace(attribute, column=found)
+        return text
+
+    def _refuse_aggregates(self, node: exp.Expression) -> None:
+        for part in aggregates_of(node):
+            source = self.values.scope.source
+            raise source.error(part, f"GROUP BY cannot have the aggregate {source.written(part)}")
+
+    def text(self, node: exp.Expression) -> str:
+        """The same for expressions that mean the same: what it is over the circuit's columns."""
+
+        def column_of(reference: exp.Expression) -> exp.Expression:
+            assert isinstance(reference, exp.Column)
+            return self.values.resolve(reference).expression.copy()
+
+        return replaced(node, lambda n: isinstance(n, exp.Column), column_of).sql(dialect="spark")
+
+    # What stands for aggregates and keys
+
+    def rewritten(self, node: exp.Expression) -> exp.Expression:
+        """An expression over the groups: keys and aggregates as placeholders. Raises ProgramError for other columns."""
+        around = exp.Paren(this=node.copy())
+        self._rewrite(around.this)
+        return around.this
+
+    def _rewrite(self, node: exp.Expression) -> None:
+        if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and self._is_outer(node)):
+            return
+        is_call = is_aggregate(node) and not isinstance(node.parent, exp.Window)
+        if is_call or isinstance(node, _GROUPING):
+            node.replace(self._placeholder(node))
+            return
+        key = self._known(node)
+        if key is not None:
+            node.replace(self.values.place(node, key.typed))
+        elif isinstance(node, exp.Column):
+            raise self._ungrouped(node)
+        else:
+            for child in list(node.iter_expressions()):
+                self._rewrite(child)
+
+    def _is_outer(self, node: exp.Column) -> bool:
+        """Whether a column is one of the rows around the block."""
+        bindings = self.values.scope.bindings
+        return (
+            not self.values.rows.find(node)
+            and not self.values.is_placed(node)
+            and bool(bindings and bindings.find(node))
+        )
+
+    def _known(self, node: exp.Expression) -> Attribute | None:
+        if not isinstance(node, exp.Condition) or any(True for _ in node.find_all(exp.Query, exp.Window)):
+            return None
+        if any(True for _ in aggregates_of(node)):
+            return None
+        return self.keys.get(self.text(node))
+
+    def _ungrouped(self, node: exp.Column) -> Exception:
+        source = self.values.scope.source
+        written = source.written(node)
+        self.values.resolve(node)
+        remedy = f"add {written} to GROUP BY, or write any_value({written})"
+        return source.error(node, f"{written} is neither in GROUP BY nor in an aggregate", remedy)
+
+    def _placeholder(self, node: exp.Expression) -> exp.Expression:
+        if isinstance(node, _GROUPING):
+            return self._flag(node)
+        name = f"\0{self.text(node)}"
+        if name not in self._calls:
+            self._calls[name] = _Call.of(node, self.values)
+        return self.values.defer(node, name)
+
+    def _flag(self, node: exp.Expression) -> exp.Expression:
+        """GROUPING or GROUPING_ID, which is a constant in each set of groups."""
+        text = self.text(node)
+        type_ = Type.INT8 if isinstance(node, exp.Grouping) else Type.INT64
+        if text not in self._flags:
+            self._flags[text] = node, Column(self.values.scope.nodes.fresh("grouping"), type_)
+        flag = self._flags[text][1]
+        return self.values.place(node, Typed(column(flag.name), flag.value_type))
+
+    # Lowering
+
+    def lower(self) -> Values:
+        """The values of the block, over its groups."""
+        nodes = self.values.scope.nodes
+        parts = [self._lower_set(chosen) for chosen in self.sets]
+        names = nodes.schema(parts[0]).names
+        node = nodes.plus(*(nodes.keep(part, names) for part in parts))
+        attributes = [
+            replace(key, column=nodes.column(node, key.column.name)) for key in self.keys.values() if key.name
+        ]
+        found = self.values.over(Rows(node, tuple(attributes)))
+        for name, call in self._calls.items():
+            results = [nodes.column(node, result) for result in call.names]
+            found.settle(name, call.lowered.result([Typed(column(c.name), c.value_type) for c in results]))
+        return found
+
+    def _lower_set(self, chosen: Sequence[str]) -> int:
+        """The groups by some of the keys, the others NULL, with the results of all calls."""
+        nodes, scope = self.values.scope.nodes, self.values.scope
+        keys = list(dict.fromkeys([*scope.bound_names, *(self.keys[text].column.name for text in chosen)]))
+        node = self._aggregated(keys)
+        if self.is_global:
+            node = nodes.plus(node, self._empty(node, keys))
+        node = nodes.pad(node, [key.column for key in self.keys.values()])
+        flags = [(flag, self._flag_value(call, chosen, flag)) for call, flag in self._flags.values()]
+        return nodes.extend(node, [flag for flag, _ in flags], [value for _, value in flags])
+
+    def _flag_value(self, call: exp.Expression, chosen: Sequence[str], flag: Column) -> exp.Expression:
+        wanted = [self.text(prepared(n, self.values)) for n in call.expressions] or list(self.keys)
+        for text, node in zip(wanted, call.expressions, strict=False):
+            if text not in self.keys:
+                source = self.values.scope.source
+                raise source.error(node, f"{source.written(node)} is not in GROUP BY")
+        bits = 0
+        for text in wanted:
+            bits = 2 * bits + (text not in chosen)
+        return literal(bits, flag.type)
+
+    def _aggregated(self, keys: Sequence[str]) -> int:
+        nodes = self.values.scope.nodes
+        plain = [call for call in self._calls.values() if not call.is_distinct]
+        distinct = [call for call in self._calls.values() if call.is_distinct]
+        parts = [self._aggregate(self.values.rows.node, keys, plain)] if plain or not distinct else []
+        for call in distinct:
+            rows = nodes.distinct(nodes.keep(self.values.rows.node, list(dict.fromkeys([*keys, *call.inputs]))))
+            parts.append(self._aggregate(rows, keys, [call]))
+        return nodes.join(*parts)
+
+    def _aggregate(self, node: int, keys: Sequence[str], calls: Sequence[_Call]) -> int:
+        nodes = self.values.scope.nodes
+        wanted = dict.fromkeys([*keys, *(name for call in calls for name in call.inputs)])
+        made = [made for call in calls for made in call.circuit_calls()]
+        return nodes.builder.add(ops.Aggregate(tuple(keys), tuple(made)), nodes.keep(node, list(wanted)))
+
+    def _empty(self, node: int, keys: Sequence[str]) -> int:
+        """The group of no rows: where counts are 0, and all else is NULL."""
+        nodes = self.values.scope.nodes
+        missing = nodes.antijoin(self.values.scope.start, nodes.keep(node, list(keys)))
+        results = [c for c in nodes.schema(node) if c.name not in keys]
+        functions = {made.name: made.function for call in self._calls.values() for made in call.circuit_calls()}
+        counts = {c.name: ACCUMULATORS[functions[c.name]].counts for c in results}
+        values = [literal(0, c.type) if counts[c.name] else null(c.type) for c in results]
+        return nodes.extend(missing, [replace(c, nullable=not counts[c.name]) for c in results], values)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """An aggregate, the columns that it reads, and those of its results."""
+
+    lowered: Lowered
+    inputs: Sequence[str]
+    names: Sequence[str]
+    is_distinct: bool
+
+    @classmethod
+    def of(cls, node: exp.Expression, values: Values) -> _Call:
+        call, is_distinct = _plain(*_unfiltered(node))
+        found = lowered(call, lambda n: values.typed(prepared(n, values)), values.scope.source)
+        inputs = [values.column(value, "argument").name for value in found.inputs]
+        return cls(found, inputs, [values.scope.nodes.fresh("result") for _ in found.calls], is_distinct)
+
+    def circuit_calls(self) -> list[ops.AggregateCall]:
+        """The aggregates of the circuit that it consists of."""
+        pairs = zip(self.lowered.calls, self.names, strict=True)
+        return [call.over([self.inputs[i] for i in call.inputs], name) for call, name in pairs]
+
+
+def _unfiltered(node: exp.Expression) -> tuple[exp.Expression, exp.Expression | None]:
+    """An aggregate without FILTER, and the condition of that."""
+    if isinstance(node, exp.Filter):
+        return node.this, node.expression.this
+    return node, None
+
+
+def _plain(call: exp.Expression, condition: exp.Expression | None) -> tuple[exp.Expression, bool]:
+    """The aggregate without DISTINCT, of values that are NULL where the condition is not true; whether it had it."""
+    call = call.copy()
+    distinct = call.this if isinstance(call.this, exp.Distinct) else None
+    if distinct is not None:
+        first, *others = distinct.expressions
+        call.set("this", first)
+        if others:
+            call.set("expressions", others)
+    if condition is not None:
+        arguments = [call.this, *call.expressions] if not isinstance(call.this, exp.Star) else []
+        for argument in arguments:
+            argument.replace(exp.If(this=condition.copy(), true=argument.copy()))
+        if not arguments:
+            call.set("this", exp.If(this=condition.copy(), true=exp.Boolean(this=True)))
+    return call, distinct is not None

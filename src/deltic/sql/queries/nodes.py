@@ -1,0 +1,148 @@
+"""The circuit under construction: names for its columns, and the operators that queries are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, is_not_null, literal, null
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Column, Schema, Type
+
+
+class Nodes:
+    """A circuit to which nodes are added; every column in it that is not shared on purpose has a name of its own.
+
+    In the body of a recursion `outside` is the circuit around it, and `inputs` are the nodes of that which it imports.
+    """
+
+    def __init__(self, outside: Nodes | None = None) -> None:
+        self.outside = outside
+        self.builder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
+        self.inputs: list[int] = []
+        self._taken: dict[str, int] = {} if outside is None else outside._taken
+
+    def fresh(self, name: str) -> str:
+        """A name for a column that no other has, like this one."""
+        number = self._taken.get(name.lower(), 0)
+        found = f"{name}_{number}" if number else name
+        self._taken[name.lower()] = number + 1
+        return found if found == name or found.lower() not in self._taken else self.fresh(name)
+
+    def schema(self, node: int) -> Schema:
+        """The columns of a node."""
+        return self.builder.type_of(node).schema
+
+    def column(self, node: int, name: str) -> Column:
+        """A column of a node."""
+        schema = self.schema(node)
+        return schema.columns[schema.index(name)]
+
+    def bring(self, node: int, home: Nodes) -> int:
+        """What a node of the circuit `home`, this one or one around it, carries; a recursion counts no row twice."""
+        if home is self:
+            return node
+        assert self.outside is not None
+        number = self.outside.distinct(self.outside.bring(node, home))
+        if number not in self.inputs:
+            self.inputs.append(number)
+        return self.builder.add(ops.Import(self.inputs.index(number), self.outside.builder.type_of(number)))
+
+    def constant(self, schema: Schema, rows: Sequence[tuple[object, ...]]) -> int:
+        """A node with these rows."""
+        if self.outside is not None:
+            return self.bring(self.outside.constant(schema, rows), self.outside)
+        return self.builder.add(ops.Constant(schema, tuple(rows)))
+
+    def unit(self) -> int:
+        """The relation of one row without columns."""
+        return self.constant(Schema(()), [()])
+
+    def compute(self, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
+        """These columns of these values; the node itself where it has just them."""
+        if self.schema(node).columns == tuple(columns) and all(
+            isinstance(v, exp.Column) and v.name == c.name for v, c in zip(values, columns, strict=True)
+        ):
+            return node
+        return self.builder.add(ops.Map(tuple(columns), tuple(values)), node)
+
+    def extend(self, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:
+        """The node's columns and these."""
+        there = self.schema(node).columns
+        return self.compute(node, (*there, *columns), (*(column(c.name) for c in there), *values))
+
+    def keep(self, node: int, names: Sequence[str]) -> int:
+        """These columns of a node."""
+        return self.compute(node, [self.column(node, name) for name in names], [column(name) for name in names])
+
+    def rename(self, node: int, names: Mapping[str, str]) -> int:
+        """The node with other names for some columns."""
+        columns = self.schema(node).columns
+        renamed = [replace(c, name=names.get(c.name, c.name)) for c in columns]
+        return self.compute(node, renamed, [column(c.name) for c in columns])
+
+    def drop_null(self, node: int, names: Sequence[str]) -> int:
+        """The rows without NULL in these columns, which then cannot be NULL."""
+        nullable = [name for name in names if self.column(node, name).nullable]
+        if not nullable:
+            return node
+        kept = self.filter(node, conjunction([is_not_null(column(name)) for name in nullable]))
+        columns = [replace(c, nullable=c.nullable and c.name not in nullable) for c in self.schema(node)]
+        return self.builder.add(ops.Map(tuple(columns), tuple(column(c.name) for c in columns), partial=True), kept)
+
+    def pad(self, node: int, columns: Sequence[Column]) -> int:
+        """The node's columns, and these, NULL in every row; in the order of `columns` where it has one of them."""
+        there = {c.name: c for c in self.schema(node)}
+        missing = [replace(c, nullable=True) for c in columns if c.name not in there]
+        return self.extend(node, missing, [null(c.type) for c in missing])
+
+    def filter(self, node: int, predicate: exp.Expression) -> int:
+        """The rows for which the predicate is true."""
+        return self.builder.add(ops.Filter(predicate), node)
+
+    def join(self, *nodes: int) -> int:
+        """The natural join."""
+        return nodes[0] if len(nodes) == 1 else self.builder.add(ops.Join(), *nodes)
+
+    def distinct(self, node: int) -> int:
+        """The rows once each."""
+        return node if self.builder.type_of(node).is_set else self.builder.add(ops.Distinct(), node)
+
+    def semijoin(self, node: int, matches: int) -> int:
+        """The rows of a node that agree with a row of the set `matches`, whose columns it has."""
+        return self.builder.add(ops.Join(), node, self.distinct(matches))
+
+    def antijoin(self, node: int, matches: int) -> int:
+        """The rows of a node that agree with no row of `matches`, whose columns it has."""
+        return self.builder.add(ops.Antijoin(), node, self.distinct(matches))
+
+    def plus(self, *nodes: int) -> int:
+        """The sum of nodes with columns of the same names and types, nullable where one of them is."""
+        if len(nodes) == 1:
+            return nodes[0]
+        names = self.schema(nodes[0]).names
+        nullable = {name for node in nodes for name in names if self.column(node, name).nullable}
+        columns = [replace(c, nullable=c.name in nullable) for c in self.schema(nodes[0])]
+        return self.builder.add(
+            ops.Plus(), *(self.compute(n, columns, [column(c.name) for c in columns]) for n in nodes)
+        )
+
+    def negate(self, node: int) -> int:
+        """The rows with opposite weights."""
+        return self.builder.add(ops.Negate(), node)
+
+
+def conjunction(predicates: Sequence[exp.Expression]) -> exp.Expression:
+    """All of the predicates, one or more."""
+    first, *others = predicates
+    for predicate in others:
+        first = exp.And(this=first, expression=predicate)
+    return first
+
+
+def true() -> exp.Expression:
+    """The literal TRUE."""
+    return literal(True, Type.BOOLEAN)

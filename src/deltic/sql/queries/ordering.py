@@ -1,0 +1,68 @@
+"""ORDER BY with LIMIT and OFFSET: the first rows in an order, of all or of each binding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.types import Column
+from deltic.sql.queries.rows import Rows
+from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.subqueries import prepared
+from deltic.sql.queries.values import Values
+
+
+def limited(
+    query: exp.Expression,
+    rows: Rows,
+    scope: Scope,
+    values: Values | None = None,
+    keys: Sequence[exp.Expression | None] | None = None,
+) -> Rows:
+    """The rows that ORDER BY, LIMIT and OFFSET leave; a relation has no order, so that ORDER BY alone leaves all.
+
+    `values` are those of the block, in which the order may be by what is not selected, and `keys` what ORDER BY is over
+    them.
+    """
+    limit, offset = query.args.get("limit"), query.args.get("offset")
+    order_by = query.args.get("order")
+    ordered = keys if keys is not None else order_by.expressions if order_by else ()
+    found = values or Values(rows, scope)
+    order = [_order(key, rows, found) for key in ordered if isinstance(key, exp.Ordered)]
+    if limit is None and offset is None:
+        return rows
+    number = None if limit is None else _count(limit, scope)
+    skipped = 0 if offset is None else _count(offset, scope)
+    top = ops.Top(scope.bound_names, tuple(order), number, skipped)
+    node = scope.nodes.builder.add(top, found.rows.node)
+    return rows.over(scope.nodes.keep(node, [*scope.bound_names, *rows.names]))
+
+
+def _order(key: exp.Ordered, rows: Rows, values: Values) -> ops.Order:
+    """One key of the order, as a column: of the result by its number or name, or computed."""
+    column = _selected(key.this, rows, values.scope) or values.column(values.typed(prepared(key.this, values)), "order")
+    return ops.Order(column.name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
+
+
+def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
+    """The column of the result that a key names."""
+    if isinstance(key, exp.Literal) and key.is_int:
+        index = int(key.name)
+        if not 1 <= index <= len(rows.visible):
+            raise scope.source.error(key, f"ORDER BY {index}: there are {len(rows.visible)} columns")
+        return rows.visible[index - 1].column
+    if isinstance(key, exp.Column) and not key.table:
+        found = [a.column for a in rows.visible if a.name.lower() == key.name.lower()]
+        return found[0] if len({c.name for c in found}) == 1 else None
+    return None
+
+
+def _count(node: exp.Expression, scope: Scope) -> int:
+    """The number of LIMIT or OFFSET."""
+    number = node.expression
+    if not isinstance(number, exp.Literal) or not number.is_int:
+        what = type(node).__name__.upper()
+        raise scope.source.error(number, f"{what} takes a number that is not negative", "write the number itself")
+    return int(number.name)

@@ -1,0 +1,84 @@
+"""Queries: blocks, set operations, WITH, and the view that one defines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Column, ZSetType
+from deltic.sql.queries.blocks import lower_block
+from deltic.sql.queries.constants import values_rows
+from deltic.sql.queries.nodes import Nodes
+from deltic.sql.queries.ordering import limited
+from deltic.sql.queries.recursion import lower_recursive
+from deltic.sql.queries.rows import Rows
+from deltic.sql.queries.scope import Scope, Tables, reads
+from deltic.sql.queries.sets import lower_operation
+from deltic.sql.text import SourceText
+
+
+def view_circuit(
+    query: exp.Query, relations: Mapping[str, ZSetType], name: str, source: SourceText, columns: Sequence[str] = ()
+) -> Circuit:
+    """The circuit of a view: its sources are tables and views by name, its one sink is called `name`.
+
+    `columns` are its columns where CREATE VIEW names them. Raises ProgramError, with the place in `source`, for what is
+    wrong or cannot be maintained.
+    """
+    nodes = Nodes()
+    scope = Scope(nodes, source, Tables(relations, nodes), lower_query)
+    rows = scope.lower(query, scope)
+    names = list(columns) or [a.name for a in rows.visible]
+    _check_names(names, rows, query, source)
+    shown = [Column(n, a.column.type, a.column.nullable) for n, a in zip(names, rows.visible, strict=True)]
+    node = nodes.compute(rows.node, shown, [column(a.column.name) for a in rows.visible])
+    nodes.builder.add(ops.Sink(name), node)
+    return nodes.builder.build().part(name)
+
+
+def _check_names(names: Sequence[str], rows: Rows, query: exp.Query, source: SourceText) -> None:
+    if len(names) != len(rows.visible):
+        message = f"{len(names)} columns are named, and the query has {len(rows.visible)}"
+        raise source.error(query, message)
+    twice = [n for i, n in enumerate(names) if n.lower() in {m.lower() for m in names[:i]}]
+    if twice:
+        raise source.error(query, f"two columns of the view are called {twice[0]}", "give one of them an alias with AS")
+
+
+def lower_query(query: exp.Expression, scope: Scope) -> Rows:
+    """The rows of a query; those of a correlated one have the columns of its bindings too."""
+    scope = _with(query, scope)
+    if isinstance(query, exp.Select):
+        return lower_block(query, scope)
+    if isinstance(query, exp.SetOperation):
+        return limited(query, lower_operation(query, scope), scope)
+    if isinstance(query, exp.Subquery):
+        return limited(query, scope.lower(query.this, scope), scope)
+    if isinstance(query, exp.Values):
+        rows = values_rows(query, scope)
+        return limited(query, rows.over(scope.nodes.join(scope.start, rows.node)), scope)
+    if isinstance(query, exp.Table):
+        return lower_block(exp.select("*").from_(query.copy()), scope)
+    raise scope.refuse(query, type(query).__name__.upper())
+
+
+def _with(query: exp.Expression, scope: Scope) -> Scope:
+    """The scope with what WITH defines, in which each sees those before it."""
+    clause = query.args.get("with_")
+    for definition in clause.expressions if clause else ():
+        alias = definition.args["alias"]
+        names = [c.name for c in alias.args.get("columns") or ()]
+        inner = scope.bound(None)
+        if clause.recursive and reads(definition.this, alias.name):
+            rows = lower_recursive(definition, names, inner)
+        else:
+            rows = inner.lower_alone(definition.this)
+        if names and len(names) != len(rows.visible):
+            message = f"{alias.name} names {len(names)} columns, and its query has {len(rows.visible)}"
+            raise scope.source.error(definition, message)
+        scope = scope.naming(alias.name, rows.called("", names))
+    return scope

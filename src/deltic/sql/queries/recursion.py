@@ -1,0 +1,108 @@
+"""WITH RECURSIVE: the least fixpoint of a query over itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Column, Schema
+from deltic.sql.queries.nodes import Nodes
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.scope import Named, Scope, reads
+from deltic.sql.queries.sets import aligned
+from deltic.sql.scalars import coerced
+
+_WIDENINGS = 4
+
+
+def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> Rows:
+    """The rows of a recursive common table expression: of its first query, and of what its second makes of them.
+
+    UNION drops duplicates, so that recursion over cycles ends. The types of the columns are those that both have in
+    common; they are found by lowering the second query until its columns fit.
+    """
+    name, union = definition.alias, definition.this
+    _check_form(definition, scope)
+    base = scope.lower(union.left, scope)
+    shown = list(names) or [a.name for a in base.visible]
+    if len(shown) != len(base.visible):
+        message = f"{name} names {len(shown)} columns, and its first query has {len(base.visible)}"
+        raise scope.source.error(definition, message)
+    base = base.called("", shown)
+    for _ in range(_WIDENINGS):
+        inner = Nodes(scope.nodes)
+        feedback = _feedback(name, base, inner)
+        named = {**scope.named, name.lower(): Named(feedback, inner)}
+        inside = replace(scope, nodes=inner, named=named, around=scope, recursive=name)
+        step = inside.lower(union.right, inside)
+        brought = base.over(inner.bring(base.node, scope.nodes))
+        first, second = aligned(brought, step, union, "a recursive query", inside)
+        total = inner.distinct(inner.plus(first.node, second.node))
+        columns = inner.schema(total).columns
+        if [c.value_type for c in columns] == [a.column.value_type for a in base.attributes]:
+            return _fixpoint(name, base, inner, total, definition, scope)
+        base = _widened(base, columns, scope)
+    raise scope.source.error(definition, f"the columns of {name} have no types that hold what it makes of itself")
+
+
+def _check_form(definition: exp.CTE, scope: Scope) -> None:
+    name, union = definition.alias, definition.this
+    if not isinstance(union, exp.Union):
+        remedy = f"write it as: {name} AS (SELECT … UNION SELECT … FROM {name} …)"
+        raise scope.source.error(definition, f"{name} reads itself, and is no UNION", remedy)
+    if union.args.get("distinct") is False:
+        raise scope.refuse(
+            union, f"UNION ALL in the recursion of {name}", "write UNION: rows that are there already end the recursion"
+        )
+    if reads(union.left, name):
+        raise scope.source.error(union.left, f"the first query of {name} reads {name}", "put that one second")
+    if any(union.args.get(key) for key in ("order", "limit", "offset")):
+        raise scope.refuse(union, "ORDER BY or LIMIT in a recursion", "put it into the query that reads it")
+
+
+def _feedback(name: str, base: Rows, inner: Nodes) -> Rows:
+    """The recursive relation as its own query sees it."""
+    schema = Schema(tuple(a.column for a in base.attributes))
+    return Rows(inner.builder.add(ops.Feedback(name, schema)), base.attributes)
+
+
+def _widened(base: Rows, columns: Sequence[Column], scope: Scope) -> Rows:
+    """The first query's rows in columns of these types."""
+    values = [coerced(a.typed, c.type).expression for a, c in zip(base.visible, columns, strict=True)]
+    node = scope.nodes.compute(base.node, columns, values)
+    names = [a.name for a in base.visible]
+    return Rows(node, tuple(Attribute(n, c) for n, c in zip(names, columns, strict=True)))
+
+
+def _fixpoint(name: str, base: Rows, inner: Nodes, total: int, definition: exp.CTE, scope: Scope) -> Rows:
+    columns = [a.column for a in base.attributes]
+    there = inner.schema(total).names
+    inner.builder.add(ops.Sink(name), inner.compute(total, columns, [column(c) for c in there]))
+    body = inner.builder.build().part(name)
+    _check_monotone(name, body, definition, scope)
+    bundle = scope.nodes.builder.add(ops.Fixpoint(body), *inner.inputs)
+    return base.over(scope.nodes.builder.add(ops.Component(name), bundle))
+
+
+def _check_monotone(name: str, body: Circuit, definition: exp.CTE, scope: Scope) -> None:
+    """Raises ProgramError where more rows of the relation may mean fewer of what its query makes of them."""
+    recursive: set[int] = set()
+    for number, node in enumerate(body.nodes):
+        after = [i for i in node.inputs if i in recursive]
+        if isinstance(node.operator, ops.Feedback) or after:
+            recursive.add(number)
+        falling = node.inputs[1:] if isinstance(node.operator, ops.Antijoin) else node.inputs
+        if not isinstance(node.operator, _MONOTONE) and recursive.intersection(falling):
+            raise scope.refuse(
+                definition,
+                f"{name} under NOT, EXCEPT, an outer join, an aggregate, a window or LIMIT in its own definition",
+                "put that into a view that reads it",
+            )
+
+
+_MONOTONE = (ops.Map, ops.Filter, ops.Join, ops.Plus, ops.Distinct, ops.FlatMap, ops.Sink, ops.Feedback, ops.Import)

@@ -1,0 +1,116 @@
+"""The rows that a part of a query has, and how their columns are found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import column
+from deltic.circuit.types import Column, ValueType
+from deltic.errors import did_you_mean
+from deltic.sql.scalars import Typed
+from deltic.sql.text import SourceText
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column as SQL sees it: by its name, and by that of the relation that it comes from.
+
+    `column` is its column in the circuit. A `hidden` one is found by its relation's name alone: what USING has merged.
+    """
+
+    name: str
+    column: Column
+    relation: str = ""
+    hidden: bool = False
+
+    def is_called(self, name: str, relation: str) -> bool:
+        """Whether a reference means it; without a relation it means what is not hidden."""
+        if self.name.lower() != name.lower():
+            return False
+        return self.relation.lower() == relation.lower() if relation else not self.hidden
+
+    @property
+    def typed(self) -> Typed:
+        """Its value."""
+        return Typed(column(self.column.name), self.column.value_type)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A node of the circuit with the columns that SQL sees; others of the node are those of bindings."""
+
+    node: int
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def visible(self) -> tuple[Attribute, ...]:
+        """The columns of `*`."""
+        return tuple(a for a in self.attributes if not a.hidden)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the circuit's columns that are visible."""
+        return [a.column.name for a in self.visible]
+
+    def over(self, node: int) -> Rows:
+        """The same columns in another node, which has them too."""
+        return replace(self, node=node)
+
+    def called(self, relation: str, names: Sequence[str] = ()) -> Rows:
+        """The visible columns as those of one relation, under other names if there are any."""
+        shown = names or [a.name for a in self.visible]
+        found = (Attribute(n, a.column, relation) for n, a in zip(shown, self.visible, strict=True))
+        return replace(self, attributes=tuple(found))
+
+    def find(self, reference: exp.Column) -> list[Attribute]:
+        """The columns that a reference may mean."""
+        return [a for a in self.attributes if a.is_called(reference.name, reference.table)]
+
+
+@dataclass
+class Bindings:
+    """What a correlated subquery sees of the rows around it: the set `node` of the values that it uses of them.
+
+    The columns of the node have the names that they have in `outer`; `used` collects those that were found.
+    """
+
+    node: int
+    outer: Rows
+    around: Bindings | None
+    used: dict[str, None] = field(default_factory=dict)
+
+    def find(self, reference: exp.Column) -> list[Attribute]:
+        """The columns around that a reference may mean, of the nearest rows that have any."""
+        found = self.outer.find(reference) or (self.around.find(reference) if self.around else [])
+        self.used |= dict.fromkeys(a.column.name for a in found)
+        return found
+
+
+def resolve(reference: exp.Column, rows: Rows, bindings: Bindings | None, source: SourceText) -> Typed:
+    """The value of a column by its name. Raises ProgramError where there is none, or where there are several."""
+    found = rows.find(reference) or (bindings.find(reference) if bindings else [])
+    if len({a.column.name for a in found}) > 1:
+        written = source.written(reference)
+        told = " or ".join(sorted({f"{a.relation}.{a.name}" if a.relation else a.name for a in found}))
+        raise source.error(reference, f"{written} is ambiguous: it may be {told}", "write the one that is meant")
+    if found:
+        return found[0].typed
+    raise source.error(reference, f"there is no column {source.written(reference)} here", _near(reference, rows))
+
+
+def _near(reference: exp.Column, rows: Rows) -> str:
+    """What may have been meant."""
+    if reference.table and reference.table.lower() not in {a.relation.lower() for a in rows.attributes}:
+        relations = list(dict.fromkeys(a.relation for a in rows.attributes if a.relation))
+        near = did_you_mean(reference.table, relations)
+        return near or (f"the relations here are {', '.join(relations)}" if relations else "there is no FROM")
+    names = list(dict.fromkeys(a.name for a in rows.attributes))
+    return did_you_mean(reference.name, names) or f"the columns here are {', '.join(names)}"
+
+
+def attribute(name: str, column_name: str, type_: ValueType, relation: str = "") -> Attribute:
+    """A column of SQL over one of the circuit."""
+    return Attribute(name, Column(column_name, type_.type, type_.nullable), relation)

@@ -1,0 +1,112 @@
+"""Where a query is lowered: the circuit, the relations that its names mean, and the rows around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.types import ZSetType
+from deltic.errors import did_you_mean
+from deltic.sql.queries.nodes import Nodes
+from deltic.sql.queries.rows import Attribute, Bindings, Rows
+from deltic.sql.text import SourceText
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a name in FROM means: rows of the circuit `home`, which have the attributes of no relation yet."""
+
+    rows: Rows
+    home: Nodes
+
+
+@dataclass
+class Tables:
+    """The tables and views of the catalog, each a source of the whole circuit when it is first read."""
+
+    types: Mapping[str, ZSetType]
+    nodes: Nodes
+    _read: dict[str, Named] = field(default_factory=dict)
+
+    def find(self, name: str) -> Named | None:
+        """The relation of that name, whatever its case."""
+        exact = name if name in self.types else None
+        found = exact or next((n for n in self.types if n.lower() == name.lower()), None)
+        return None if found is None else self._source(found)
+
+    def _source(self, name: str) -> Named:
+        if name not in self._read:
+            type_ = self.types[name]
+            node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
+            self._read[name] = Named(Rows(node, tuple(Attribute(c.name, c) for c in type_.schema)), self.nodes)
+        return self._read[name]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """`named` are what WITH defines; `lower` lowers a query; `bindings` are those of a correlated subquery.
+
+    In the query of the recursive relation `recursive`, `around` is the scope of what does not depend on it.
+    """
+
+    nodes: Nodes
+    source: SourceText
+    tables: Tables
+    lower: Callable[[exp.Expression, Scope], Rows]
+    named: Mapping[str, Named] = field(default_factory=dict)
+    bindings: Bindings | None = None
+    around: Scope | None = None
+    recursive: str = ""
+
+    def lower_alone(self, query: exp.Expression) -> Rows:
+        """The rows of a query that sees nothing of the rows around it; outside of a recursion that it does not read."""
+        if self.around is None or reads(query, self.recursive):
+            alone = self.bound(None)
+            return alone.lower(query, alone)
+        rows = self.around.lower_alone(query)
+        return rows.over(self.nodes.bring(rows.node, self.around.nodes))
+
+    def rows_of(self, name: str, node: exp.Expression) -> Rows:
+        """The rows of a relation, with columns of their own. Raises ProgramError where there is none of that name."""
+        found = self.named.get(name.lower()) or self.tables.find(name)
+        if found is None:
+            near = did_you_mean(name, [*self.tables.types, *self.named])
+            message = f"there is no table or view {self.source.written(node)}"
+            raise self.source.error(node, message, near or "create it first")
+        return self.own(found.rows.over(self.nodes.bring(found.rows.node, found.home)))
+
+    def own(self, rows: Rows) -> Rows:
+        """The rows with fresh names for the columns that SQL sees."""
+        names = {a.column.name: self.nodes.fresh(a.name) for a in rows.attributes}
+        renamed = tuple(replace(a, column=replace(a.column, name=names[a.column.name])) for a in rows.attributes)
+        return Rows(self.nodes.rename(rows.node, names), renamed)
+
+    def naming(self, name: str, rows: Rows) -> Scope:
+        """This scope and a relation of that name."""
+        return replace(self, named={**self.named, name.lower(): Named(rows, self.nodes)})
+
+    def bound(self, bindings: Bindings | None) -> Scope:
+        """This scope for a subquery that is to be lowered under bindings."""
+        return replace(self, bindings=bindings)
+
+    @property
+    def start(self) -> int:
+        """The rows with which every FROM begins: the bindings, or one row without columns."""
+        return self.nodes.unit() if self.bindings is None else self.bindings.node
+
+    @property
+    def bound_names(self) -> tuple[str, ...]:
+        """The columns of the bindings."""
+        return () if self.bindings is None else self.nodes.schema(self.bindings.node).names
+
+    def refuse(self, node: exp.Expression | None, what: str, remedy: str = "") -> Exception:
+        """The error for what a maintained view cannot have."""
+        return self.source.error(node, f"{what} is not supported in a maintained view", remedy)
+
+
+def reads(query: exp.Expression, name: str) -> bool:
+    """Whether a query reads the relation of that name."""
+    return any(table.name.lower() == name.lower() for table in query.find_all(exp.Table))

@@ -1,0 +1,82 @@
+"""UNION, INTERSECT and EXCEPT, of sets and of bags."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.types import Column, Type
+from deltic.sql.queries.nodes import Nodes
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.scope import Scope
+from deltic.sql.scalars import coerced, common_type
+
+_WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
+
+
+def lower_operation(query: exp.SetOperation, scope: Scope) -> Rows:
+    """The rows of a set operation; its columns have the names of the first operand."""
+    what = _WORDS[type(query)]
+    for key in ("by_name", "side", "kind", "on"):
+        if query.args.get(key):
+            raise scope.refuse(query, f"{what} BY NAME", "list the columns in the same order")
+    left, right = (scope.lower(side, scope) for side in (query.left, query.right))
+    left, right = aligned(left, right, query, what, scope)
+    a, b, nodes = left.node, right.node, scope.nodes
+    is_all = query.args.get("distinct") is False
+    if isinstance(query, exp.Union):
+        both = nodes.plus(a, b)
+        return _over(both if is_all else nodes.distinct(both), left, scope)
+    if isinstance(query, exp.Intersect):
+        if not is_all:
+            return _over(nodes.semijoin(nodes.distinct(a), b), left, scope)
+        return _over(nodes.plus(a, nodes.negate(difference(nodes, a, b))), left, scope)
+    return _over(difference(nodes, a, b) if is_all else nodes.antijoin(nodes.distinct(a), b), left, scope)
+
+
+def aligned(left: Rows, right: Rows, query: exp.Expression, what: str, scope: Scope) -> tuple[Rows, Rows]:
+    """Both sides with columns of the same names and types. Raises ProgramError where they have no common type."""
+    if len(left.visible) != len(right.visible):
+        counts = f"{len(left.visible)} columns on one side and {len(right.visible)} on the other"
+        raise scope.source.error(query, f"{what} has {counts}")
+    targets = []
+    for a, b in zip(left.visible, right.visible, strict=True):
+        target = common_type([a.column.type, b.column.type])
+        if target is None:
+            message = f"{what}: column {a.name} is {a.column.type} on one side and {b.column.type} on the other"
+            raise scope.source.error(query, message, "cast one of them")
+        targets.append(Column(scope.nodes.fresh(a.name), target))
+    names = [a.name for a in left.visible]
+    return _coerced(left, targets, names, scope), _coerced(right, targets, names, scope)
+
+
+def _coerced(rows: Rows, targets: list[Column], names: list[str], scope: Scope) -> Rows:
+    nodes = scope.nodes
+    values = [coerced(a.typed, t.type) for a, t in zip(rows.visible, targets, strict=True)]
+    columns = [replace(t, nullable=v.type.nullable) for t, v in zip(targets, values, strict=True)]
+    bound = [name for name in nodes.schema(rows.node).names if name in scope.bound_names]
+    kept = [nodes.column(rows.node, name) for name in bound]
+    node = nodes.compute(rows.node, [*kept, *columns], [*map(column, bound), *(v.expression for v in values)])
+    return Rows(node, tuple(Attribute(n, c) for n, c in zip(names, columns, strict=True)))
+
+
+def _over(node: int, rows: Rows, scope: Scope) -> Rows:
+    """The rows in a node that has their columns, which may be NULL in more of them."""
+    seen = (replace(a, column=scope.nodes.column(node, a.column.name)) for a in rows.attributes)
+    return Rows(node, tuple(seen))
+
+
+def difference(nodes: Nodes, a: int, b: int) -> int:
+    """The bag difference: each row as often as `a` has it more than `b`.
+
+    Groups are there when their weights add up to more than zero, and a count is that sum; as many rows are made of it.
+    """
+    names = nodes.schema(a).names
+    net = nodes.plus(a, nodes.negate(nodes.compute(b, [nodes.column(b, n) for n in names], [column(n) for n in names])))
+    times, index = nodes.fresh("times"), nodes.fresh("index")
+    counted = nodes.builder.add(ops.Aggregate(names, (ops.AggregateCall("count", "", times),)), net)
+    generator = ops.FlatMap(index, "range", (literal(0, Type.INT64), column(times)))
+    return nodes.keep(nodes.builder.add(generator, counted), names)

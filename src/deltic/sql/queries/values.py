@@ -1,0 +1,111 @@
+"""The expressions of one block: what they are in the circuit, once all that is no scalar in them has a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from deltic.circuit.types import Column, Type
+from deltic.sql.queries.rows import Rows, resolve
+from deltic.sql.queries.scope import Scope
+from deltic.sql.scalars import Typed, typed
+from deltic.sql.text import span_of
+
+
+class Values:
+    """The present rows of a block and the values of expressions on them.
+
+    Parts that are no scalars (subqueries, aggregates, windows) get columns first, and stand in expressions as
+    placeholders. `rows` are those with all columns that there are so far.
+    """
+
+    def __init__(self, rows: Rows, scope: Scope, placed: dict[str, Typed] | None = None) -> None:
+        self.rows, self.scope = rows, scope
+        self._placed = {} if placed is None else placed
+
+    def over(self, rows: Rows) -> Values:
+        """The same placeholders over other rows."""
+        return Values(rows, self.scope, self._placed)
+
+    def typed(self, node: exp.Expression) -> Typed:
+        """The value of a scalar expression. Raises ProgramError."""
+        return typed(node, self.resolve, self.scope.source)
+
+    def resolve(self, reference: exp.Column) -> Typed:
+        """The value of a column or of a placeholder."""
+        if reference.name in self._placed:
+            return self._placed[reference.name]
+        return resolve(reference, self.rows, self.scope.bindings, self.scope.source)
+
+    def place(self, node: exp.Expression, value: Typed) -> exp.Column:
+        """What stands for a node of this value."""
+        name = f"\0{len(self._placed)}"
+        self._placed[name] = value
+        return self.defer(node, name)
+
+    def settle(self, name: str, value: Typed) -> None:
+        """Let what was deferred have this value."""
+        self._placed[name] = value
+
+    def is_placed(self, reference: exp.Column) -> bool:
+        """Whether a column is a placeholder."""
+        return reference.name in self._placed
+
+    def defer(self, node: exp.Expression, name: str) -> exp.Column:
+        """What stands for a node whose value comes later, by `settle` of that name, which is no name of a column."""
+        identifier = exp.Identifier(this=name)
+        if (span := span_of(node)) is not None:
+            identifier.meta.update(start=span[0], end=span[1] - 1)
+        return exp.Column(this=identifier)
+
+    def predicate(self, node: exp.Expression, what: str) -> exp.Expression:
+        """A condition. Raises ProgramError for what is not Boolean."""
+        found = self.typed(node)
+        if found.type.type is not Type.BOOLEAN:
+            message = f"{what} takes a condition, and {self.scope.source.written(node)} is {found.type}"
+            raise self.scope.source.error(node, message)
+        return found.expression
+
+    def filter(self, predicate: exp.Expression) -> None:
+        """Keep the rows for which it is true."""
+        self.rows = self.rows.over(self.scope.nodes.filter(self.rows.node, predicate))
+
+    def column(self, value: Typed, name: str) -> Column:
+        """A column of the rows that has this value; a new one, unless it is a column."""
+        nodes = self.scope.nodes
+        if isinstance(value.expression, exp.Column):
+            return nodes.column(self.rows.node, value.expression.name)
+        column = Column(nodes.fresh(name), value.type.type, value.type.nullable)
+        self.rows = self.rows.over(nodes.extend(self.rows.node, [column], [value.expression]))
+        return column
+
+    def go_on(self, node: int) -> None:
+        """Go on with a node that has all columns of the rows, and others."""
+        self.rows = self.rows.over(node)
+
+
+def replaced(
+    node: exp.Expression, wanted: Callable[[exp.Expression], bool], replace: Callable[[exp.Expression], exp.Expression]
+) -> exp.Expression:
+    """A copy of the node in which each outermost part that is wanted is replaced."""
+    around = exp.Paren(this=node.copy())
+    for part in list(outermost(around.this, wanted)):
+        part.replace(replace(part))
+    return around.this
+
+
+def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:
+    """The parts of an expression that are wanted, and in none that is; not inside of subqueries."""
+    if wanted(node):
+        yield node
+    elif not isinstance(node, exp.Query):
+        for child in node.iter_expressions():
+            yield from outermost(child, wanted)
+
+
+def conjuncts(node: exp.Expression) -> list[exp.Expression]:
+    """The conditions of which a condition is the conjunction."""
+    if isinstance(node, exp.Paren):
+        return conjuncts(node.this)
+    return [*conjuncts(node.this), *conjuncts(node.expression)] if isinstance(node, exp.And) else [node]
