@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -11,7 +11,7 @@ from deltic.circuit.types import Column
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.grouping import Groups, aggregates_of
 from deltic.sql.queries.ordering import limited
-from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import keep_where, prepared
 from deltic.sql.queries.values import Values, conjuncts, outermost, replaced
@@ -39,6 +39,27 @@ class Item:
     node: exp.Expression
 
 
+@dataclass(frozen=True)
+class Clauses:
+    """What is evaluated on the rows that FROM and WHERE leave, or on their groups."""
+
+    items: tuple[Item, ...]
+    having: exp.Expression | None
+    qualify: exp.Expression | None
+    order: tuple[exp.Expression, ...]
+
+    def __iter__(self) -> Iterator[exp.Expression]:
+        yield from (item.node for item in self.items)
+        yield from (node for node in (self.having, self.qualify) if node is not None)
+        yield from self.order
+
+    def map(self, change: Callable[[exp.Expression], exp.Expression]) -> Clauses:
+        """The clauses with other expressions."""
+        having, qualify = (None if node is None else change(node) for node in (self.having, self.qualify))
+        items = tuple(Item(item.name, change(item.node)) for item in self.items)
+        return Clauses(items, having, qualify, tuple(map(change, self.order)))
+
+
 def lower_block(select: exp.Select, scope: Scope) -> Rows:
     """The rows of a SELECT."""
     return _Block(select, scope).lower()
@@ -56,14 +77,12 @@ class _Block:
         self._where()
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
-        order = [self._named(key, items) for key in self._order]
-        nodes = [item.node for item in items]
-        grouped = self._grouped([*nodes, having, qualify, *order])
-        nodes, (having, qualify), order = grouped[: len(items)], grouped[len(items) :][:2], grouped[len(items) + 2 :]
-        self._keep(having)
-        nodes, (qualify,), order = self._windowed(nodes, [qualify], order)
-        self._keep(qualify)
-        return self._selected([Item(i.name, n) for i, n in zip(items, nodes, strict=True)], order)
+        order = tuple(self._named(key, items) for key in self._order)
+        clauses = self._grouped(Clauses(tuple(items), having, qualify, order))
+        self._keep(clauses.having)
+        clauses = self._windowed(clauses)
+        self._keep(clauses.qualify)
+        return self._selected(clauses.items, clauses.order)
 
     # Clauses
 
@@ -141,15 +160,15 @@ class _Block:
 
         return replaced(node, is_alias, lambda part: exp.Paren(this=by_name[part.name.lower()].copy()))
 
-    def _grouped(self, clauses: Sequence[exp.Expression | None]) -> list[exp.Expression | None]:
+    def _grouped(self, clauses: Clauses) -> Clauses:
         """The clauses over groups, if there are any."""
         group = self._select.args.get("group")
-        there = [clause for clause in clauses if clause is not None]
-        has_calls = any(True for clause in there for _ in aggregates_of(clause))
-        if group is None and not has_calls and not self._select.args.get("having"):
-            return list(clauses)
-        groups = Groups.of(self._values, self._ordinals(group, there), there[: len(self._select.expressions)])
-        rewritten = [None if clause is None else groups.rewritten(clause) for clause in clauses]
+        has_calls = any(True for node in clauses for _ in aggregates_of(node))
+        if group is None and not has_calls and clauses.having is None:
+            return clauses
+        nodes = [item.node for item in clauses.items]
+        groups = Groups.of(self._values, self._ordinals(group, nodes), nodes)
+        rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
         return rewritten
 
@@ -169,23 +188,27 @@ class _Block:
 
         copy = group.copy()
         for key in list(copy.expressions):
-            key.replace(selected(key)) if not isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets) else None
+            if not isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
+                key.replace(selected(key))
         return copy
 
     # Windows
 
-    def _windowed(self, *clauses: Sequence[exp.Expression | None]) -> list[list[exp.Expression | None]]:
-        """The clauses with placeholders for window functions."""
+    def _windowed(self, clauses: Clauses) -> Clauses:
+        """The clauses with placeholders for window functions; what HAVING was has been done."""
         named = {w.this.name.lower(): w for w in self._select.args.get("windows") or ()}
-        return [[None if n is None else place_windows(n, self._values, named) for n in nodes] for nodes in clauses]
+        done = replace(clauses, having=None)
+        return done.map(lambda node: place_windows(node, self._values, named))
 
     # The end
 
-    def _selected(self, items: Sequence[Item], order: Sequence[exp.Expression | None]) -> Rows:
+    def _selected(self, items: Sequence[Item], order: Sequence[exp.Expression]) -> Rows:
         nodes, scope = self._scope.nodes, self._scope
-        found = [self._values.typed(prepared(item.node, self._values)) for item in items]
+        values = [self._values.typed(prepared(item.node, self._values)) for item in items]
+        found = [settled(value) for value in values]
         columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
-        attributes = tuple(Attribute(i.name, c) for i, c in zip(items, columns, strict=True))
+        shown = zip(items, columns, values, strict=True)
+        attributes = tuple(Attribute(i.name, c, is_void=v.is_null) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in found])
         out = [*scope.bound_names, *(c.name for c in columns)]
         if self._select.args.get("distinct"):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import columns_of
 from deltic.circuit.oracle.evaluate import evaluate
-from deltic.circuit.types import Column, Schema, Type, ValueType
-from deltic.sql.queries.rows import Attribute, Rows
+from deltic.circuit.types import Column, Schema, ValueType
+from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
-from deltic.sql.scalars import Typed, coerced, common_type, typed
+from deltic.sql.scalars import Typed, typed, unified
 
 
 def values_rows(node: exp.Values, scope: Scope) -> Rows:
@@ -19,11 +18,14 @@ def values_rows(node: exp.Values, scope: Scope) -> Rows:
     if len(widths) != 1:
         raise scope.source.error(node, f"the rows of VALUES have {' and '.join(map(str, sorted(widths)))} columns")
     (width,) = widths
-    types = [_common([row[i] for row in rows], i, node, scope) for i in range(width)]
-    columns = [Column(scope.nodes.fresh(f"col{i + 1}"), type_.type, type_.nullable) for i, type_ in enumerate(types)]
-    found = [tuple(_value(v, t.type) for v, t in zip(row, types, strict=True)) for row in rows]
-    number = scope.nodes.constant(Schema(tuple(columns)), found)
-    return Rows(number, tuple(Attribute(f"col{i + 1}", c) for i, c in enumerate(columns)))
+    found = [_unified([row[i] for row in rows], i, node, scope) for i in range(width)]
+    types = [ValueType(values[0].type.type, any(_value(v) is None for v in values)) for values in found]
+    columns = [Column(scope.nodes.fresh(f"col{i + 1}"), t.type, t.nullable) for i, t in enumerate(types)]
+    constants = zip(*([_value(v) for v in values] for values in found), strict=True)
+    number = scope.nodes.constant(Schema(tuple(columns)), list(constants))
+    voids = [all(row[i].is_null for row in rows) for i in range(width)]
+    shown = enumerate(zip(columns, voids, strict=True), 1)
+    return Rows(number, tuple(Attribute(f"col{i}", c, is_void=v) for i, (c, v) in shown))
 
 
 def _typed_row(row: exp.Expression, scope: Scope) -> list[Typed]:
@@ -34,15 +36,13 @@ def _typed_row(row: exp.Expression, scope: Scope) -> list[Typed]:
     return [typed(part, refuse, scope.source) for part in parts]
 
 
-def _common(values: list[Typed], index: int, node: exp.Expression, scope: Scope) -> ValueType:
-    target = common_type([value.type.type for value in values])
-    if target is None:
+def _unified(values: list[Typed], index: int, node: exp.Expression, scope: Scope) -> list[Typed]:
+    found = unified(values)
+    if found is None:
         told = " and ".join(dict.fromkeys(str(value.type.type) for value in values))
         raise scope.source.error(node, f"column {index + 1} of VALUES has {told}, which have no common type")
-    return ValueType(target, any(_value(value, target) is None for value in values))
+    return [settled(value) for value in found]
 
 
-def _value(value: Typed, target: Type) -> object:
-    expression = coerced(value, target).expression
-    assert not columns_of(expression)
-    return evaluate(expression, {}, {})
+def _value(value: Typed) -> object:
+    return evaluate(value.expression, {}, {})

@@ -48,7 +48,7 @@ def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     alias = node.args.get("alias")
     names = [c.name for c in alias.args.get("columns") or ()] if alias else []
     rows = _named(node, left, scope)
-    if names and len(names) != len(rows.visible):
+    if alias and names and len(names) != len(rows.visible):
         message = f"{alias.name} names {len(names)} columns, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)
     return rows.called(alias.name if alias and alias.name else _own_name(node), names)

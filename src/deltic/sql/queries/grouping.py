@@ -93,7 +93,7 @@ class Groups:
 
     def _composite(self, node: exp.Expression) -> list[str]:
         parts = node.expressions if isinstance(node, exp.Tuple) else [node]
-        return [self._key(part.unnest()) for part in parts]
+        return [self._key(part.this if isinstance(part, exp.Paren) else part) for part in parts]
 
     def _key(self, node: exp.Expression) -> str:
         """The text of a key, which has a column from then on."""
@@ -127,7 +127,8 @@ class Groups:
         """An expression over the groups: keys and aggregates as placeholders. Raises ProgramError for other columns."""
         around = exp.Paren(this=node.copy())
         self._rewrite(around.this)
-        return around.this
+        found: exp.Expression = around.this
+        return found
 
     def _rewrite(self, node: exp.Expression) -> None:
         if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and self._is_outer(node)):

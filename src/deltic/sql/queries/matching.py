@@ -60,7 +60,8 @@ class Matching:
             return self.left, self.nodes.keep(self.pairs(), self._names)
         right = self.nodes.filter(self.right, conjunction(of_right)) if of_right else self.right
         shared = [name for name in self.nodes.schema(self.right).names if name in self._names]
-        left, keys = self.left, [column(name) for name in shared]
+        left = self.left
+        keys: list[exp.Expression] = [column(name) for name in shared]
         columns = [self.nodes.column(right, name) for name in shared]
         guarded = []
         for mine, theirs, is_null_safe in equalities:

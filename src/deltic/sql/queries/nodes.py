@@ -21,7 +21,7 @@ class Nodes:
 
     def __init__(self, outside: Nodes | None = None) -> None:
         self.outside = outside
-        self.builder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
+        self.builder: CircuitBuilder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
         self.inputs: list[int] = []
         self._taken: dict[str, int] = {} if outside is None else outside._taken
 

@@ -19,7 +19,7 @@ def limited(
     rows: Rows,
     scope: Scope,
     values: Values | None = None,
-    keys: Sequence[exp.Expression | None] | None = None,
+    keys: Sequence[exp.Expression] | None = None,
 ) -> Rows:
     """The rows that ORDER BY, LIMIT and OFFSET leave; a relation has no order, so that ORDER BY alone leaves all.
 

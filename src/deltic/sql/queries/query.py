@@ -22,7 +22,7 @@ from deltic.sql.text import SourceText
 
 
 def view_circuit(
-    query: exp.Query, relations: Mapping[str, ZSetType], name: str, source: SourceText, columns: Sequence[str] = ()
+    query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText, columns: Sequence[str] = ()
 ) -> Circuit:
     """The circuit of a view: its sources are tables and views by name, its one sink is called `name`.
 
@@ -40,7 +40,7 @@ def view_circuit(
     return nodes.builder.build().part(name)
 
 
-def _check_names(names: Sequence[str], rows: Rows, query: exp.Query, source: SourceText) -> None:
+def _check_names(names: Sequence[str], rows: Rows, query: exp.Expression, source: SourceText) -> None:
     if len(names) != len(rows.visible):
         message = f"{len(names)} columns are named, and the query has {len(rows.visible)}"
         raise source.error(query, message)
@@ -69,7 +69,9 @@ def lower_query(query: exp.Expression, scope: Scope) -> Rows:
 def _with(query: exp.Expression, scope: Scope) -> Scope:
     """The scope with what WITH defines, in which each sees those before it."""
     clause = query.args.get("with_")
-    for definition in clause.expressions if clause else ():
+    if clause is None:
+        return scope
+    for definition in clause.expressions:
         alias = definition.args["alias"]
         names = [c.name for c in alias.args.get("columns") or ()]
         inner = scope.bound(None)

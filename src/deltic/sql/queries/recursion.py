@@ -12,7 +12,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Column, Schema
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Named, Scope, reads
 from deltic.sql.queries.sets import aligned
 from deltic.sql.scalars import coerced
@@ -28,7 +28,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
     """
     name, union = definition.alias, definition.this
     _check_form(definition, scope)
-    base = scope.lower(union.left, scope)
+    base = scope.lower(union.this, scope)
     shown = list(names) or [a.name for a in base.visible]
     if len(shown) != len(base.visible):
         message = f"{name} names {len(shown)} columns, and its first query has {len(base.visible)}"
@@ -39,7 +39,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
         feedback = _feedback(name, base, inner)
         named = {**scope.named, name.lower(): Named(feedback, inner)}
         inside = replace(scope, nodes=inner, named=named, around=scope, recursive=name)
-        step = inside.lower(union.right, inside)
+        step = inside.lower(union.expression, inside)
         brought = base.over(inner.bring(base.node, scope.nodes))
         first, second = aligned(brought, step, union, "a recursive query", inside)
         total = inner.distinct(inner.plus(first.node, second.node))
@@ -59,8 +59,8 @@ def _check_form(definition: exp.CTE, scope: Scope) -> None:
         raise scope.refuse(
             union, f"UNION ALL in the recursion of {name}", "write UNION: rows that are there already end the recursion"
         )
-    if reads(union.left, name):
-        raise scope.source.error(union.left, f"the first query of {name} reads {name}", "put that one second")
+    if reads(union.this, name):
+        raise scope.source.error(union.this, f"the first query of {name} reads {name}", "put that one second")
     if any(union.args.get(key) for key in ("order", "limit", "offset")):
         raise scope.refuse(union, "ORDER BY or LIMIT in a recursion", "put it into the query that reads it")
 
@@ -73,7 +73,7 @@ def _feedback(name: str, base: Rows, inner: Nodes) -> Rows:
 
 def _widened(base: Rows, columns: Sequence[Column], scope: Scope) -> Rows:
     """The first query's rows in columns of these types."""
-    values = [coerced(a.typed, c.type).expression for a, c in zip(base.visible, columns, strict=True)]
+    values = [settled(coerced(a.typed, c.type)).expression for a, c in zip(base.visible, columns, strict=True)]
     node = scope.nodes.compute(base.node, columns, values)
     names = [a.name for a in base.visible]
     return Rows(node, tuple(Attribute(n, c) for n, c in zip(names, columns, strict=True)))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from deltic.circuit.expressions import column
-from deltic.circuit.types import Column, ValueType
+from deltic.circuit.types import Column
 from deltic.errors import did_you_mean
-from deltic.sql.scalars import Typed
+from deltic.sql.scalars import NULL, Typed, coerced
 from deltic.sql.text import SourceText
 
 
@@ -19,12 +19,14 @@ class Attribute:
     """A column as SQL sees it: by its name, and by that of the relation that it comes from.
 
     `column` is its column in the circuit. A `hidden` one is found by its relation's name alone: what USING has merged.
+    One that `is_void` has NULL in every row, of whatever type is needed.
     """
 
     name: str
     column: Column
     relation: str = ""
     hidden: bool = False
+    is_void: bool = False
 
     def is_called(self, name: str, relation: str) -> bool:
         """Whether a reference means it; without a relation it means what is not hidden."""
@@ -35,7 +37,7 @@ class Attribute:
     @property
     def typed(self) -> Typed:
         """Its value."""
-        return Typed(column(self.column.name), self.column.value_type)
+        return NULL if self.is_void else Typed(column(self.column.name), self.column.value_type)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Rows:
     def called(self, relation: str, names: Sequence[str] = ()) -> Rows:
         """The visible columns as those of one relation, under other names if there are any."""
         shown = names or [a.name for a in self.visible]
-        found = (Attribute(n, a.column, relation) for n, a in zip(shown, self.visible, strict=True))
+        found = (replace(a, name=n, relation=relation) for n, a in zip(shown, self.visible, strict=True))
         return replace(self, attributes=tuple(found))
 
     def find(self, reference: exp.Column) -> list[Attribute]:
@@ -111,6 +113,6 @@ def _near(reference: exp.Column, rows: Rows) -> str:
     return did_you_mean(reference.name, names) or f"the columns here are {', '.join(names)}"
 
 
-def attribute(name: str, column_name: str, type_: ValueType, relation: str = "") -> Attribute:
-    """A column of SQL over one of the circuit."""
-    return Attribute(name, Column(column_name, type_.type, type_.nullable), relation)
+def settled(value: Typed) -> Typed:
+    """A value that a column can have: NULL alone gets a type."""
+    return coerced(value, value.type.type) if value.is_null else value

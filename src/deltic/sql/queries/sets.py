@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -10,9 +11,9 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.types import Column, Type
 from deltic.sql.queries.nodes import Nodes
-from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
-from deltic.sql.scalars import coerced, common_type
+from deltic.sql.scalars import Typed, unified
 
 _WORDS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 
@@ -23,7 +24,7 @@ def lower_operation(query: exp.SetOperation, scope: Scope) -> Rows:
     for key in ("by_name", "side", "kind", "on"):
         if query.args.get(key):
             raise scope.refuse(query, f"{what} BY NAME", "list the columns in the same order")
-    left, right = (scope.lower(side, scope) for side in (query.left, query.right))
+    left, right = (scope.lower(side, scope) for side in (query.this, query.expression))
     left, right = aligned(left, right, query, what, scope)
     a, b, nodes = left.node, right.node, scope.nodes
     is_all = query.args.get("distinct") is False
@@ -42,25 +43,28 @@ def aligned(left: Rows, right: Rows, query: exp.Expression, what: str, scope: Sc
     if len(left.visible) != len(right.visible):
         counts = f"{len(left.visible)} columns on one side and {len(right.visible)} on the other"
         raise scope.source.error(query, f"{what} has {counts}")
-    targets = []
+    pairs = []
     for a, b in zip(left.visible, right.visible, strict=True):
-        target = common_type([a.column.type, b.column.type])
-        if target is None:
+        pair = unified([a.typed, b.typed])
+        if pair is None:
             message = f"{what}: column {a.name} is {a.column.type} on one side and {b.column.type} on the other"
             raise scope.source.error(query, message, "cast one of them")
-        targets.append(Column(scope.nodes.fresh(a.name), target))
-    names = [a.name for a in left.visible]
-    return _coerced(left, targets, names, scope), _coerced(right, targets, names, scope)
+        pairs.append(pair)
+    names = [(a.name, scope.nodes.fresh(a.name)) for a in left.visible]
+    return _of(left, [a for a, _ in pairs], names, scope), _of(right, [b for _, b in pairs], names, scope)
 
 
-def _coerced(rows: Rows, targets: list[Column], names: list[str], scope: Scope) -> Rows:
+def _of(rows: Rows, values: Sequence[Typed], names: Sequence[tuple[str, str]], scope: Scope) -> Rows:
+    """The bindings of the rows and these values, under names in SQL and in the circuit."""
     nodes = scope.nodes
-    values = [coerced(a.typed, t.type) for a, t in zip(rows.visible, targets, strict=True)]
-    columns = [replace(t, nullable=v.type.nullable) for t, v in zip(targets, values, strict=True)]
-    bound = [name for name in nodes.schema(rows.node).names if name in scope.bound_names]
-    kept = [nodes.column(rows.node, name) for name in bound]
-    node = nodes.compute(rows.node, [*kept, *columns], [*map(column, bound), *(v.expression for v in values)])
-    return Rows(node, tuple(Attribute(n, c) for n, c in zip(names, columns, strict=True)))
+    kept = [c for c in nodes.schema(rows.node) if c.name in scope.bound_names]
+    found = [settled(value) for value in values]
+    columns = [Column(n, v.type.type, v.type.nullable) for (_, n), v in zip(names, found, strict=True)]
+    node = nodes.compute(
+        rows.node, [*kept, *columns], [*(column(c.name) for c in kept), *(v.expression for v in found)]
+    )
+    attributes = zip(names, columns, values, strict=True)
+    return Rows(node, tuple(Attribute(n, c, is_void=v.is_null) for (n, _), c, v in attributes))
 
 
 def _over(node: int, rows: Rows, scope: Scope) -> Rows:

@@ -19,7 +19,7 @@ from deltic.sql.queries.values import Values, replaced
 from deltic.sql.scalars import Typed, coerced, common_type
 
 
-def bind(values: Values, query: exp.Query) -> Rows:
+def bind(values: Values, query: exp.Expression) -> Rows:
     """The rows of a subquery for the rows around it; they have the columns that it uses of these too."""
     scope, outer = values.scope, values.rows
     trial = Bindings(scope.nodes.distinct(outer.node), outer, scope.bindings)
@@ -46,7 +46,6 @@ def value_of(node: exp.Expression, values: Values) -> exp.Expression:
         return values.place(node, _marked(values, _exists(values, node.this)))
     if isinstance(node, exp.In):
         return values.place(node, _membership(values, node).mark())
-    assert isinstance(node, exp.Query)
     return values.place(node, _scalar(values, node))
 
 
@@ -79,9 +78,9 @@ def _exists(values: Values, query: exp.Expression) -> int:
     return values.scope.nodes.keep(rows.node, _bound_names(values, rows))
 
 
-def _query(node: exp.Expression) -> exp.Query:
+def _query(node: exp.Expression) -> exp.Expression:
     found = node.this if isinstance(node, exp.Subquery) and not node.args.get("limit") else node
-    assert isinstance(found, exp.Query)
+    assert isinstance(found, exp.Expression)
     return found
 
 
@@ -95,11 +94,10 @@ def _marked(values: Values, matches: int) -> Typed:
     return Typed(column(mark.name), mark.value_type)
 
 
-def _scalar(values: Values, query: exp.Query) -> Typed:
+def _scalar(values: Values, query: exp.Expression) -> Typed:
     """The value of a subquery of one column and at most one row for each row around it; NULL where there is none."""
     scope, nodes = values.scope, values.scope.nodes
-    inner = query.unnest() if isinstance(query, exp.Subquery) and not query.args.get("limit") else query
-    assert isinstance(inner, exp.Query)
+    inner = _query(query)
     if not has_one_row(inner):
         raise scope.refuse(
             query, "a scalar subquery that may have several rows", "aggregate it without GROUP BY, or add LIMIT 1"
@@ -118,7 +116,7 @@ def _scalar(values: Values, query: exp.Query) -> Typed:
     return Typed(column(found.name), nodes.column(matched, found.name).value_type)
 
 
-def has_one_row(query: exp.Query) -> bool:
+def has_one_row(query: exp.Expression) -> bool:
     """Whether a query surely has at most one row for each of its bindings."""
     limit = query.args.get("limit")
     if limit is not None and isinstance(limit.expression, exp.Literal) and limit.expression.name in ("0", "1"):
@@ -128,7 +126,7 @@ def has_one_row(query: exp.Query) -> bool:
     return _is_global(query) or query.args.get("from_") is None
 
 
-def is_total(query: exp.Query) -> bool:
+def is_total(query: exp.Expression) -> bool:
     """Whether a query surely has exactly one row for each of its bindings."""
     filters = ("having", "qualify", "limit", "offset")
     return isinstance(query, exp.Select) and _is_global(query) and not any(query.args.get(key) for key in filters)
@@ -214,7 +212,9 @@ def _membership(values: Values, node: exp.In) -> _Membership:
     if len(given) > 1 and not _is_filter(node):
         raise scope.refuse(node, "NOT IN, or IN inside of an expression, with several columns", "write NOT EXISTS")
     bound = _bound_names(values, rows)
-    keys, columns, found = [], [], []
+    keys: list[Column] = []
+    columns: list[Column] = []
+    found: list[exp.Expression] = []
     for value, attribute in zip(given, rows.visible, strict=True):
         target = common_type([value.type.type, attribute.column.type])
         if target is None:

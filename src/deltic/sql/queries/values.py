@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from deltic.circuit.types import Column, Type
-from deltic.sql.queries.rows import Rows, resolve
+from deltic.sql.queries.rows import Rows, resolve, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import span_of
@@ -73,7 +73,7 @@ class Values:
 
     def column(self, value: Typed, name: str) -> Column:
         """A column of the rows that has this value; a new one, unless it is a column."""
-        nodes = self.scope.nodes
+        nodes, value = self.scope.nodes, settled(value)
         if isinstance(value.expression, exp.Column):
             return nodes.column(self.rows.node, value.expression.name)
         column = Column(nodes.fresh(name), value.type.type, value.type.nullable)
@@ -92,7 +92,8 @@ def replaced(
     around = exp.Paren(this=node.copy())
     for part in list(outermost(around.this, wanted)):
         part.replace(replace(part))
-    return around.this
+    found: exp.Expression = around.this
+    return found
 
 
 def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:
