@@ -65,6 +65,12 @@ class Catalog:
                 reached.update(definition.names)
         return tuple(name for name in self.views if name in reached and name not in names)
 
+    def dependents(self, name: str) -> tuple[str, ...]:
+        """The views that read a relation, maybe through others, with those that are defined together with it."""
+        definition = self._by_name.get(name)
+        together = definition.names if definition else (name,)
+        return (*(other for other in together if other != name), *self.readers(together))
+
     def check_unread(self, names: Collection[str]) -> None:
         """Raises CatalogError when a relation that is to go is read by one that stays."""
         for definition in self.definitions:

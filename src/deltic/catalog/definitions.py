@@ -20,8 +20,9 @@ WEIGHT = "__weight__"
 class Table:
     """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
 
-    `key` are the columns that tell its rows apart, none where no key was declared; whether they do is not checked yet.
-    `place` is where it was declared.
+    `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
+    rows of one key.
+    `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared.
     Raises CatalogError for a name, a column or a key that no table can have.
     """
 
@@ -30,6 +31,7 @@ class Table:
     key: tuple[str, ...] = ()
     is_bag: bool = False
     place: str = field(default="", compare=False)
+    text: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)

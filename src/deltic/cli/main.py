@@ -60,7 +60,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_Program = Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A Datalog program (.dl).")]
+_Program = Annotated[
+    Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A program: SQL (.sql) or Datalog (.dl).")
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -77,7 +79,7 @@ def deltic(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Keeps Datalog views, recursive ones too, fresh at the cost of the change."""
+    """Keeps SQL and Datalog views, recursive ones too, fresh at the cost of the change."""
 
 
 @app.command()
@@ -193,6 +195,21 @@ def explain(
     from deltic.cli.explain import explain_command
 
     raise typer.Exit(explain_command(program, view, output_format, full))
+
+
+@app.command()
+def sql(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            exists=True, dir_okay=False, readable=True, help="Statements to begin with.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Run statements of SQL: those of files, of a pipe, or as they are typed."""
+    from deltic.cli.sql import sql_command
+
+    raise typer.Exit(sql_command(files or []))
 
 
 @app.command()

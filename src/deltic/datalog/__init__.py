@@ -1,9 +1,21 @@
 """Datalog: text to syntax tree (`parse`), to a program without errors (`check`), to definitions (`define`)."""
 
-from deltic.datalog.checks.check import check
+from deltic.datalog.checks.check import check, declared_types
 from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation, Rule
 from deltic.datalog.lowering.lower import FRONT, define, lower
 from deltic.datalog.souffle.parser import parse
 from deltic.datalog.syntax.program import Program
 
-__all__ = ["FRONT", "CheckedProgram", "Directive", "Program", "Relation", "Rule", "check", "define", "lower", "parse"]
+__all__ = [
+    "FRONT",
+    "CheckedProgram",
+    "Directive",
+    "Program",
+    "Relation",
+    "Rule",
+    "check",
+    "declared_types",
+    "define",
+    "lower",
+    "parse",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
@@ -47,6 +47,11 @@ class Maintenance:
     def chosen(self) -> Mapping[str, StrategyName]:
         """The strategies of single views."""
         return self.strategy if isinstance(self.strategy, Mapping) else {}
+
+    @property
+    def of_any(self) -> Maintenance:
+        """The same without what was chosen for single views."""
+        return replace(self, strategy=self.default)
 
     def check(self, catalog: Catalog) -> None:
         """Raises DelticError for a strategy of what is no recursive view, or two of views of one recursion."""

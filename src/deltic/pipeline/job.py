@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltic.engine.protocol import Conflicts
 from deltic.errors import ChangeError, DataError, DelticError, Diagnostic
 from deltic.pipeline.io.changes import Epoch, epochs
-from deltic.pipeline.io.directives import Interface, interface
+from deltic.pipeline.io.directives import Interface, interface, sql_interface
 from deltic.pipeline.io.locate import Files, locate, missing
 from deltic.pipeline.io.rejects import Rejects
 from deltic.pipeline.io.target import Format, Writer, view_target
@@ -21,6 +21,8 @@ from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome, Watch
 from deltic.pipeline.publisher import Publisher
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.transaction import Transaction
+from deltic.sql.statements.parse import parse as parse_sql
+from deltic.sql.statements.statements import Defining
 
 INITIAL = "initial"
 
@@ -46,7 +48,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     """
     with watch.step(f"compiling {settings.program}"):
         load_program(settings.program, pipeline)
-        files = interface(pipeline.checked)
+        files = sql_interface(pipeline.catalog) if is_sql(settings.program) else interface(pipeline.checked)
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
@@ -72,7 +74,21 @@ def load_program(program: Path, pipeline: Pipeline) -> None:
         text = program.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise DataError([Diagnostic("the program is not UTF-8 text", str(program))]) from error
-    pipeline.datalog(text, str(program))
+    if not is_sql(program):
+        pipeline.datalog(text, str(program))
+        return
+    for statement in parse_sql(text, str(program)):
+        if not isinstance(statement, Defining):
+            raise statement.error(
+                "a program has definitions alone",
+                "rows come from files; `deltic sql FILE` runs all kinds of statements",
+            )
+    pipeline.sql(text, str(program))
+
+
+def is_sql(program: Path) -> bool:
+    """Whether a program is SQL, by the end of its name; the others are Datalog."""
+    return program.suffix.lower() == ".sql"
 
 
 def _facts(files: Interface, folder: Path) -> list[Files]:

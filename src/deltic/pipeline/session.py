@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import pyarrow as pa
+
 from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning import ALL, Rewrites
 from deltic.calculus.planning.magic import Pushed
-from deltic.catalog import Catalog, Difference, Table, schema_of
+from deltic.catalog import Catalog, Definition, Difference, Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.operators import Feedback
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
+from deltic.engine.batches import TableBatch
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.resources import Resources
 from deltic.errors import CatalogError, DelticError
+from deltic.pipeline.answers import Told, arranged
 from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
+from deltic.pipeline.evaluation import batches_of, circuit_of, evaluated
 from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.keys import check_keys
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.rows import Rows
 from deltic.pipeline.spark import check_session
+from deltic.pipeline.sql import ANSWER, Explained, Query, Step, effects, planned
 from deltic.pipeline.transaction import Batches, Transaction
 from deltic.pipeline.views import View
+from deltic.sql.statements.effects import Effect
+from deltic.sql.statements.parse import parse as parse_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,6 +117,21 @@ class Pipeline:
         """
         return self._evolve(self._definitions.adding(parse(text, file)))
 
+    def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
+        """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.
+
+        What the last one gives is returned: the Evolution of definitions, the Transaction of a change of a table, the
+        Rows of a question. The whole text is checked before anything is done. Definitions that follow each other are
+        one evolution, a change of a table is one epoch. `file` is what messages call the text. Raises ProgramError.
+        """
+        nothing = Evolution(Difference(), self.views, EpochResult(), self.spark)
+        return next(iter(deque(self.sql_results(text, file), maxlen=1)), nothing)
+
+    def sql_results(self, text: str, file: str = "<sql>") -> Iterator[Evolution | Transaction | Rows]:
+        """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
+        steps = list(planned(parse_sql(text, file), self._definitions))
+        return map(self._take, steps)
+
     def replace(self, text: str, file: str = "<datalog>") -> Evolution:
         """As `datalog`, but the text takes the place of what there is about the relations that it derives.
 
@@ -119,8 +145,8 @@ class Pipeline:
         `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
         a value may be NULL, Python classes, or types of Arrow and of `deltic.circuit.types`; an Arrow schema does as
         well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
-        the columns that tell rows apart: they are never NULL, and the table is a set. The catalog shows them; that no
-        two rows agree in them is not checked yet. Raises CatalogError.
+        the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
+        rows would agree in them is rejected with a ChangeError. Raises CatalogError.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         table = Table(name, schema_of(name, columns), keys, bag)
@@ -156,9 +182,16 @@ class Pipeline:
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
 
         def prepare(batches: Batches) -> Prepared:
-            return self._engine.prepare(batches, chosen)
+            epoch = self._engine.prepare(batches, chosen)
+            if chosen != "trust":
+                try:
+                    check_keys(self.catalog.tables, batches, self._engine)
+                except BaseException:
+                    epoch.abort()
+                    raise
+            return epoch
 
-        self._transaction = Transaction(self.tables, self.views, prepare, self._close, self.spark)
+        self._transaction = Transaction(self.tables, self.views, prepare, self._changes_of, self._close, self.spark)
         return self._transaction
 
     def __getitem__(self, name: str) -> View:
@@ -249,6 +282,46 @@ class Pipeline:
             self._maintenance.check(self.catalog)
             self._engine.apply({})
         return self._engine
+
+    def _take(self, step: Step) -> Evolution | Transaction | Rows:
+        """Do one step of a text of SQL."""
+        if isinstance(step, Definitions):
+            return self._evolve(step)
+        if isinstance(step, Effect):
+            with self.transaction() as change:
+                for batch in self._batches_of(step):
+                    change.append(step.table, batch)
+            return change
+        if isinstance(step, Query):
+            return Rows(TableBatch(arranged(self._evaluated([step.definition]).read(ANSWER), step.keys)), self.spark)
+        if isinstance(step, Explained):
+            return Told("plan", self._explained(step))
+        return step
+
+    def _explained(self, asked: Explained) -> str:
+        """How a view, or a query as one, is kept fresh."""
+        if isinstance(asked.subject, str):
+            return self.explain(asked.subject, asked.extended)
+        return self._throwaway(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
+
+    def _changes_of(self, text: str, file: str) -> Iterator[tuple[str, pa.Table]]:
+        """What statements of SQL change in tables."""
+        for effect in list(effects(parse_sql(text, file), self.catalog)):
+            for batch in self._batches_of(effect):
+                yield effect.table, batch
+
+    def _batches_of(self, effect: Effect) -> list[pa.Table]:
+        """The rows that go and come by a statement."""
+        engine = self._evaluated(effect.definitions)
+        return batches_of(effect, self.catalog.tables[effect.table], lambda name: engine.read(name, counted=True))
+
+    def _evaluated(self, definitions: Sequence[Definition]) -> Engine:
+        """An engine with the views of definitions over what there is now."""
+        return evaluated(definitions, self._throwaway, lambda name: self._current_engine().read(name, counted=True))
+
+    def _throwaway(self, circuit: Circuit) -> Engine:
+        """An engine for one answer."""
+        return new_engine(self._engine_name, circuit, self._maintenance.of_any, self._resources, self._rewrites)
 
     def _evolve(self, definitions: Definitions) -> Evolution:
         """Go on with other definitions; after any exception the pipeline is as it was."""

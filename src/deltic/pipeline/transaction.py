@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,12 @@ class Transaction:
         tables: Mapping[str, Schema],
         views: Mapping[str, Schema],
         prepare: Callable[[Batches], Prepared],
+        changes_of: Callable[[str, str], Iterator[tuple[str, pa.Table]]],
         close: Callable[[], None],
         spark: SparkSession | None,
     ) -> None:
         self._tables, self._views = tables, views
-        self._prepare, self._close = prepare, close
+        self._prepare, self._changes_of, self._close = prepare, changes_of, close
         self._spark = spark
         self._batches: dict[str, list[pa.Table]] = {}
         self._phase = _Phase.UNUSED
@@ -72,7 +73,22 @@ class Transaction:
         A column `op` with + or - does as well.
         """
         self._require(_Phase.OPEN)
-        self._append(table, to_table(table, self._schema(table), rows, signed=True))
+        self.append(table, to_table(table, self._schema(table), rows, signed=True))
+
+    def sql(self, text: str, file: str = "<sql>") -> None:
+        """INSERT, DELETE, UPDATE and MERGE; they see the tables and views as they are before the transaction.
+
+        Raises ProgramError for what is wrong in them, or changes no table, and DataError for a value that does not fit.
+        """
+        self._require(_Phase.OPEN)
+        for table, batch in self._changes_of(text, file):
+            self.append(table, batch)
+
+    def append(self, table: str, batch: pa.Table) -> None:
+        """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`."""
+        self._require(_Phase.OPEN)
+        if len(batch):
+            self._batches.setdefault(table, []).append(batch)
 
     def of(self, view: str) -> Delta:
         """How the transaction changed a view; raises DelticError before the end of the with-block."""
@@ -86,6 +102,13 @@ class Transaction:
         """The transaction in numbers; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
         return self._report
+
+    def __repr__(self) -> str:
+        if self._phase is not _Phase.COMMITTED:
+            return f"the transaction {self._phase.value}"
+        rows = self._report.rows_in
+        changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
+        return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed])
 
     @property
     def is_open(self) -> bool:
@@ -112,11 +135,7 @@ class Transaction:
     def _add(self, table: str, rows: Any, weight: int) -> None:
         self._require(_Phase.OPEN)
         batch = to_table(table, self._schema(table), rows)
-        self._append(table, with_weight(batch, weight))
-
-    def _append(self, table: str, batch: pa.Table) -> None:
-        if len(batch):
-            self._batches.setdefault(table, []).append(batch)
+        self.append(table, with_weight(batch, weight))
 
     def _schema(self, table: str) -> Schema:
         derived = dict.fromkeys(self._views, "it is a view, and its rules alone change it")

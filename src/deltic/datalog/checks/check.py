@@ -52,6 +52,16 @@ def check(programs: Sequence[Program], others: Mapping[str, ZSetType] | None = N
     return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata, tuple(hints.inlined))
 
 
+def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
+    """The relations that programs declare, as other front ends see them; what is wrong with them is told by `check`."""
+    ignored: Findings = []
+    items = [item for program in programs for item in program.items]
+    types = TypeTable([item for item in items if isinstance(item, Subtype | UnionType)], ignored)
+    declarations = [item for item in items if isinstance(item, Declaration)]
+    signatures = check_declarations(declarations, {}, types, ignored)
+    return {name: ZSetType(s.schema(), True) for name, s in signatures.items() if None not in s.types}
+
+
 def _inlined(
     clauses: list[Clause], hints: Hints, others: Mapping[str, ZSetType], checker: RuleChecker, findings: Findings
 ) -> list[Clause]:

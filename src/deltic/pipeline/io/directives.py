@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deltic.catalog import Catalog
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, Directive, Relation
 from deltic.errors import Diagnostic, ProgramError
 from deltic.pipeline.io.locate import Input
+from deltic.sql.statements.program import FRONT as SQL
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,14 @@ def interface(program: CheckedProgram) -> Interface:
     if not outputs and not sizes:
         outputs = tuple(Output(r.name, r.schema) for r in program.relations.values() if r.is_derived)
     return Interface(inputs, outputs, sizes)
+
+
+def sql_interface(catalog: Catalog) -> Interface:
+    """The files of a program of SQL: a table has those that are named as it is, and every view is written."""
+    tables = (table for table in catalog.tables.values() if catalog.front(table.name) == SQL)
+    inputs = tuple(Input(table.name, table.schema, required=False) for table in tables)
+    outputs = tuple(Output(view.name, view.schema) for view in catalog.views.values() if not view.is_hidden)
+    return Interface(inputs, outputs, ())
 
 
 def _inputs(table: Relation, directives: Sequence[Directive]) -> Iterator[Input]:

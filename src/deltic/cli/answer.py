@@ -1,0 +1,58 @@
+"""What statements of SQL give, as tables and lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from deltic.pipeline.answers import Told
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.rows import Rows
+from deltic.pipeline.transaction import Transaction
+
+_SHOWN = 1000
+_WIDE = 10_000
+
+
+def print_answer(result: Evolution | Transaction | Rows) -> None:
+    """Print the rows of a question as a table, the text of EXPLAIN, or in one line what has changed."""
+    if isinstance(result, Told) or not isinstance(result, Rows):
+        print(result)
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    if result.to_arrow().num_columns:
+        console.print(_table(result))
+    count = len(result)
+    more = f", {_SHOWN:,} of them shown" if count > _SHOWN else ""
+    print(f"{count:,} row{'s' * (count != 1)}{more}")
+
+
+def _table(rows: Rows) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for field in rows.to_arrow().schema:
+        is_number = (
+            pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        )
+        table.add_column(Text(field.name), justify="right" if is_number else "left", overflow="fold")
+    for row in islice(rows, _SHOWN):
+        table.add_row(*_cells(row))
+    return table
+
+
+def _cells(row: Iterable[Any]) -> list[Text]:
+    return [Text("NULL", style="dim") if value is None else Text(_written(value)) for value in row]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)

@@ -1,0 +1,46 @@
+"""`deltic sql`: statements from files, from a pipe, or typed in a shell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from deltic.cli.answer import print_answer
+from deltic.cli.report import print_error
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.session import Pipeline
+
+
+def sql_command(files: Sequence[Path]) -> int:
+    """Run the statements of the files, then those of standard input, in a shell on a terminal; the exit status.
+
+    Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
+    """
+    pipeline = Pipeline()
+    try:
+        for file in files:
+            run_text(pipeline, _text(file), str(file))
+        if not files and not sys.stdin.isatty():
+            run_text(pipeline, sys.stdin.read(), "<stdin>")
+    except DelticError as error:
+        print_error(error)
+        return 1
+    if sys.stdin.isatty():
+        from deltic.cli.shell import shell
+
+        shell(pipeline)
+    return 0
+
+
+def run_text(pipeline: Pipeline, text: str, file: str) -> None:
+    """Do what a text says, and print what each statement gives. Raises DelticError."""
+    for result in pipeline.sql_results(text, file):
+        print_answer(result)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError([Diagnostic("the file is not UTF-8 text", str(file))]) from error

@@ -1,0 +1,110 @@
+"""Answers to questions of SQL: rows in an order, lists of relations and columns, plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from deltic.catalog import Catalog
+from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
+from deltic.pipeline.rows import Rows
+from deltic.sql.statements.ordering import KEY, Key
+from deltic.sql.types import written
+
+
+class Told(Rows):
+    """What EXPLAIN and SHOW CREATE tell: one row of one column, which prints as the text that it is."""
+
+    def __init__(self, column: str, text: str) -> None:
+        super().__init__(TableBatch(pa.table({column: [text]})))
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def arranged(rows: pa.Table, keys: Sequence[Key]) -> pa.Table:
+    """The rows in the order of the keys, without the columns that are there for the order alone."""
+    if keys:
+        import duckdb
+
+        columns = [rows.column(key.column) for key in keys]
+        by = ", ".join(
+            f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+            for n, key in enumerate(keys)
+        )
+        named = {**{f"k{n}": column for n, column in enumerate(columns)}, "position": range(len(rows))}
+        with duckdb.connect(":memory:") as connection:
+            connection.register("rows", pa.table(named))
+            positions = connection.execute(f"SELECT position FROM rows ORDER BY {by}").fetchnumpy()["position"]
+        rows = rows.take(positions)
+    return rows.select([name for name in rows.column_names if not name.startswith(KEY)])
+
+
+def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
+    """The tables and views that can be read: name, kind, columns, and which front end has defined them."""
+    shown = [view for view in catalog.views.values() if not view.is_hidden]
+    names = {view.name: ("view", view.schema) for view in shown}
+    if not views_alone:
+        tables = {table.name: ("table", table.schema) for table in catalog.tables.values()}
+        names = {**tables, **names}
+    return _table(
+        {
+            "name": list(names),
+            "kind": [kind for kind, _ in names.values()],
+            "columns": [", ".join(schema.names) for _, schema in names.values()],
+            "defined_by": [catalog.front(name) for name in names],
+        }
+    )
+
+
+def columns_table(catalog: Catalog, name: str) -> pa.Table:
+    """The columns of a relation: name, type, whether NULL is allowed, and whether they are of the key."""
+    schema, key = _schema(catalog, name), catalog.tables[name].key if name in catalog.tables else ()
+    return _table(
+        {
+            "column": list(schema.names),
+            "type": [written(column.type) for column in schema],
+            "nullable": ["yes" if column.nullable else "no" for column in schema],
+            "key": ["yes" if column.name in key else "" for column in schema],
+        }
+    )
+
+
+def details_table(catalog: Catalog, name: str) -> pa.Table:
+    """What there is to know of a relation besides its columns, a row for each fact, in the form of `columns_table`."""
+    kind = "view" if name in catalog.views else "table"
+    relation = catalog.views.get(name) or catalog.tables[name]
+    facts = {
+        "name": name,
+        "kind": kind,
+        "rows": "a set: no row is there twice" if catalog.relations[name].is_set else "a bag: a row may be there twice",
+        "defined by": catalog.front(name),
+        "place": relation.place,
+        "reads": ", ".join(next((d.reads for d in catalog.definitions if name in d.names), ())),
+        "read by": ", ".join(catalog.readers([name])),
+        "text": relation.text,
+    }
+    told = {fact: value for fact, value in facts.items() if value}
+    empty = [""] * len(told)
+    return _table({"column": list(told), "type": list(told.values()), "nullable": empty, "key": empty})
+
+
+def statement_of(catalog: Catalog, name: str) -> str:
+    """The statement that makes a relation: as it was written, or one that makes such a table."""
+    relation = catalog.views.get(name) or catalog.tables[name]
+    if relation.text:
+        return relation.text
+    columns = [f"{c.name} {written(c.type)}{'' if c.nullable else ' NOT NULL'}" for c in _schema(catalog, name)]
+    key = ", ".join(catalog.tables[name].key)
+    return f"CREATE TABLE {name} ({', '.join([*columns, *([f'PRIMARY KEY ({key})'] * bool(key))])})"
+
+
+def _schema(catalog: Catalog, name: str) -> Schema:
+    return catalog.relations[name].schema
+
+
+def _table(columns: dict[str, list[str]]) -> pa.Table:
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})

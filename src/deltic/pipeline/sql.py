@@ -1,0 +1,145 @@
+"""What a text of SQL does to a pipeline: all of it is checked first, and makes steps that are done in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from deltic.catalog import Catalog, Definition, View
+from deltic.circuit.types import ZSetType
+from deltic.engine.batches import TableBatch
+from deltic.pipeline.answers import Told, columns_table, details_table, relations_table, statement_of
+from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.rows import Rows
+from deltic.sql.names import find_name
+from deltic.sql.queries import view_circuit
+from deltic.sql.statements.effects import Effect, effect_of
+from deltic.sql.statements.ordering import Key, ordered
+from deltic.sql.statements.statements import (
+    Change,
+    CreateTable,
+    Defining,
+    Describe,
+    Explain,
+    Question,
+    Select,
+    Show,
+    Statement,
+)
+from deltic.sql.text import SourceText
+
+ANSWER = "the answer"
+"""The view that a query by itself is."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that is evaluated once, and the order in which its rows are shown."""
+
+    definition: Definition
+    keys: tuple[Key, ...]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A view by its name, or a query as a view, of which it is told how it is kept fresh."""
+
+    subject: str | Definition
+    extended: bool
+
+
+Step = Definitions | Effect | Query | Explained | Rows
+"""Definitions to go on with, a change of a table, or a question; or the answer to one about definitions alone."""
+
+
+def planned(statements: Sequence[Statement], definitions: Definitions) -> Iterator[Step]:
+    """The steps that statements take after definitions. Definitions that stand together are one step.
+
+    Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
+    """
+    begun = definitions
+    for statement in statements:
+        if isinstance(statement, Defining):
+            if _begins_anew(statement, begun, definitions):
+                definitions.check()
+                yield definitions
+                begun = definitions
+            definitions = definitions.defining(statement)
+            continue
+        catalog = definitions.catalog
+        if definitions is not begun:
+            yield definitions
+            begun = definitions
+        yield _step(statement, catalog)
+    if definitions is not begun:
+        definitions.check()
+        yield definitions
+
+
+def effects(statements: Sequence[Statement], catalog: Catalog) -> Iterator[Effect]:
+    """What statements change in tables; raises ProgramError for one that changes none."""
+    for statement in statements:
+        if not isinstance(statement, Change):
+            raise statement.error("a transaction takes INSERT, DELETE, UPDATE and MERGE", "use pipeline.sql for others")
+        yield effect_of(statement, catalog.tables, _readable(catalog))
+
+
+def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> bool:
+    """Whether a table is made that was dropped just before: its rows have to go, so that this is another step."""
+    if not isinstance(statement, CreateTable):
+        return False
+    name = statement.table.name
+    return name in begun.catalog.tables and name not in now.catalog.tables
+
+
+def _step(statement: Statement, catalog: Catalog) -> Step:
+    if isinstance(statement, Change):
+        return effect_of(statement, catalog.tables, _readable(catalog))
+    assert isinstance(statement, Question)
+    match statement:
+        case Select():
+            query, keys = ordered(statement.query, statement.source)
+            return Query(_answer(query, catalog, statement.source), keys)
+        case Explain():
+            return _explained(statement, catalog)
+        case Show(what="tables" | "views"):
+            return _rows(relations_table(catalog, statement.what == "views"))
+        case Show() | Describe():
+            return _described(statement, catalog)
+
+
+def _explained(statement: Explain, catalog: Catalog) -> Explained:
+    subject, source = statement.subject, statement.source
+    if isinstance(subject, exp.Identifier):
+        return Explained(find_name(subject, "view", catalog.views, source), statement.extended)
+    return Explained(_answer(subject, catalog, source), statement.extended)
+
+
+def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
+    assert statement.name is not None
+    name = find_name(statement.name, "table or view", _readable(catalog), statement.source)
+    if isinstance(statement, Show) and statement.what == "create":
+        return Told("statement", statement_of(catalog, name))
+    columns = columns_table(catalog, name)
+    if isinstance(statement, Describe) and statement.extended:
+        columns = pa.concat_tables([columns, details_table(catalog, name)])
+    return _rows(columns)
+
+
+def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> Definition:
+    """The view of a query over what can be read."""
+    circuit = view_circuit(query, _readable(catalog), ANSWER, source)
+    return Definition((View(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit)
+
+
+def _readable(catalog: Catalog) -> dict[str, ZSetType]:
+    """The tables and views that are not hidden."""
+    hidden = {view.name for view in catalog.views.values() if view.is_hidden}
+    return {name: type_ for name, type_ in catalog.relations.items() if name not in hidden}
+
+
+def _rows(table: pa.Table) -> Rows:
+    return Rows(TableBatch(table))

@@ -1,0 +1,58 @@
+"""Names of SQL: case makes no difference, and what is declared keeps its spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlglot import exp
+
+from deltic.errors import ProgramError, did_you_mean
+from deltic.sql.text import SourceText
+
+
+def spelt(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that a name may mean: those that differ from it by case at most."""
+    lowered = name.lower()
+    return [other for other in known if other.lower() == lowered]
+
+
+def find_name(name: exp.Identifier | exp.Table, kind: str, known: Iterable[str], source: SourceText) -> str:
+    """The known name that is meant; raises ProgramError where there is none, or several that differ by case."""
+    candidates = list(known)
+    found = spelt(name.name, candidates)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ambiguous(name, found, source)
+    listed = f"there {'are' if len(candidates) > 1 else 'is'} {', '.join(candidates)}" if candidates else ""
+    hint = did_you_mean(name.name, candidates) or listed or "create it first"
+    raise source.error(name, f"there is no {kind} {name.name}", hint)
+
+
+def ambiguous(name: exp.Identifier | exp.Table, found: Iterable[str], source: SourceText) -> ProgramError:
+    """The error for a name that may mean several relations, which Datalog tells apart by case."""
+    told = " or ".join(found)
+    return source.error(
+        name,
+        f"{name.name} may mean {told}: names of SQL are the same whatever their case",
+        "give one of them another name",
+    )
+
+
+def names_read(query: exp.Expression) -> list[exp.Table]:
+    """The relations that a query names, each time that it does; what its WITH clauses define is left out."""
+    return list(_names_read(query, frozenset()))
+
+
+def _names_read(node: exp.Expression, own: frozenset[str]) -> Iterator[exp.Table]:
+    clause = node.args.get("with_")
+    if isinstance(clause, exp.With):
+        for definition in clause.expressions:
+            inner = own | {definition.alias.lower()} if clause.recursive else own
+            yield from _names_read(definition.this, inner)
+            own = own | {definition.alias.lower()}
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and node.name.lower() not in own:
+        yield node
+    for child in node.iter_expressions():
+        if child is not clause:
+            yield from _names_read(child, own)

@@ -1,0 +1,1 @@
+"""Statements of SQL: definitions, changes and questions, read from a text."""

@@ -1,0 +1,106 @@
+"""The head of a statement, read token by token where sqlglot has no grammar or less precise messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from deltic.sql.statements.reading import Tokens, identifier, is_name, token_error
+from deltic.sql.text import SourceText
+
+
+class Cursor:
+    """A place among the tokens of one statement. Words count without their case."""
+
+    def __init__(self, tokens: Tokens, source: SourceText) -> None:
+        self.tokens, self.source = tokens, source
+        self.position = 0
+
+    @property
+    def rest(self) -> Tokens:
+        """The tokens from here on."""
+        return self.tokens[self.position :]
+
+    @property
+    def span(self) -> tuple[SourceText, int, int]:
+        """The text, and the offsets at which the statement begins and ends in it."""
+        return self.source, self.tokens[0].start, self.tokens[-1].end + 1
+
+    @property
+    def at_end(self) -> bool:
+        """Whether no token is left."""
+        return not self.rest
+
+    def sees(self, *words: str) -> bool:
+        """Whether these words come next."""
+        return self._length(words) > 0
+
+    def take(self, *words: str) -> bool:
+        """Go behind these words, if they come next."""
+        length = self._length(words)
+        self.position += length
+        return length > 0
+
+    def _length(self, words: Sequence[str]) -> int:
+        """How many tokens these words are that come next, 0 where others do. Some keywords are several words."""
+        found: list[str] = []
+        for number, token in enumerate(self.rest, 1):
+            if token.token_type is TokenType.STRING:
+                return 0
+            found += token.text.upper().split()
+            if len(found) >= len(words):
+                return number if found == list(words) else 0
+        return 0
+
+    def need(self, *words: str) -> None:
+        """Go behind these words; raises ProgramError where others come."""
+        if not self.take(*words):
+            self.refuse(f"expected {' '.join(words)}")
+
+    def name(self, what: str) -> exp.Identifier:
+        """Go behind the name of a relation or column; raises ProgramError where there is none."""
+        if self.at_end or not is_name(self.rest[0]):
+            self.refuse(f"expected {what}")
+        self.position += 1
+        if self.sees("."):
+            raise token_error(
+                self.source,
+                self.tokens[self.position - 1],
+                f"{what} has one part here: there are no catalogs and schemas",
+                "leave out what stands in front of the last point",
+            )
+        return identifier(self.tokens[self.position - 1])
+
+    def text(self, what: str) -> str:
+        """Go behind a text in quotes; raises ProgramError where there is none."""
+        if self.at_end or self.rest[0].token_type is not TokenType.STRING:
+            self.refuse(f"expected {what}, a text in quotes")
+        self.position += 1
+        return self.tokens[self.position - 1].text
+
+    def group(self) -> Tokens:
+        """Go behind a parenthesis with all that is in it: the tokens between, or none where there is no parenthesis."""
+        if not self.sees("("):
+            return []
+        depth = 0
+        for number, token in enumerate(self.rest):
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if not depth:
+                inside = self.rest[1:number]
+                self.position += number + 1
+                return inside
+        raise token_error(self.source, self.rest[0], "this parenthesis is not closed")
+
+    def end(self) -> None:
+        """Raises ProgramError where tokens are left."""
+        if not self.at_end:
+            self.refuse("the statement should end here")
+
+    def refuse(self, message: str, hint: str = "") -> NoReturn:
+        """Raise the error about the token that comes next."""
+        token: Token = self.rest[0] if self.rest else self.tokens[-1]
+        place = f", found `{self.source.text[token.start : token.end + 1]}`" if self.rest else ", found the end"
+        raise token_error(self.source, token, message + place, hint)

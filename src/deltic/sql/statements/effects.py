@@ -1,0 +1,255 @@
+"""INSERT, DELETE, UPDATE and MERGE as queries: which rows of the table go, and which come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from deltic.catalog import Definition, Table, View
+from deltic.circuit.types import Column, Schema, Type
+from deltic.sql.names import find_name
+from deltic.sql.queries import view_circuit
+from deltic.sql.statements.program import Types
+from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, Update, When
+from deltic.sql.text import SourceText
+from deltic.sql.types import written
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a statement does to a table, by the rows of views over the tables as they are.
+
+    Rows of a view come as its `signs` says, 1 or -1. Where the view `ambiguous` has rows, the statement is refused:
+    they would be changed more than once.
+    """
+
+    table: str
+    definitions: tuple[Definition, ...]
+    signs: Mapping[str, Literal[1, -1]]
+    ambiguous: str = ""
+
+
+def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> Effect:
+    """The effect of a statement; raises ProgramError where it does not fit the tables and views that there are."""
+    views = [name for name in relations if name not in tables]
+    if any(change.table.name.lower() == view.lower() for view in views):
+        raise change.source.error(
+            change.table, f"{change.table.name} is a view", "its rows follow from tables: change those"
+        )
+    table = tables[find_name(change.table, "table", tables, change.source)]
+    writing = _Writing(change.source, table, relations)
+    if isinstance(change, Insert):
+        writing.insert(change)
+    elif isinstance(change, Delete):
+        writing.delete(change)
+    elif isinstance(change, Update):
+        writing.update(change)
+    else:
+        writing.merge(change)
+    return writing.effect
+
+
+class _Writing:
+    """The effect on one table, clause by clause."""
+
+    def __init__(self, source: SourceText, table: Table, relations: Types) -> None:
+        self._source, self._table, self._relations = source, table, relations
+        self._definitions: list[Definition] = []
+        self._signs: dict[str, Literal[1, -1]] = {}
+        self._ambiguous = ""
+
+    @property
+    def effect(self) -> Effect:
+        return Effect(self._table.name, tuple(self._definitions), self._signs, self._ambiguous)
+
+    def insert(self, change: Insert) -> None:
+        columns = self._columns(change.columns)
+        if change.overwrites:
+            self._remove(self._rows(self._target(None)))
+        self._add(change.query, columns or self._names)
+
+    def delete(self, change: Delete) -> None:
+        self._remove(_where(self._rows(self._target(change.alias)), change.condition))
+
+    def update(self, change: Update) -> None:
+        target = self._target(change.alias)
+        self._remove(_where(self._rows(target), change.condition))
+        self._add(_where(self._updated(target, change.assignments), change.condition), self._names)
+
+    def merge(self, change: Merge) -> None:
+        target, using = self._target(change.alias), change.using
+        matched = [when for when in change.whens if when.kind == "matched"]
+        is_plain_delete = [(when.action, when.condition) for when in matched] == [("delete", None)]
+        if is_plain_delete:
+            self._remove(_join(self._rows(target), using, change.condition, "LEFT SEMI"))
+        else:
+            self._merge_matched(target, change, matched)
+        for when, condition in _in_order(w for w in change.whens if w.kind == "not matched by source"):
+            rest = _where(_join(self._rows(target), using, change.condition, "LEFT ANTI"), condition)
+            self._remove(rest)
+            if when.action == "update":
+                updated = self._updated(target, self._assignments(when, None))
+                self._add(_where(_join(updated, using, change.condition, "LEFT ANTI"), condition), self._names)
+        for when, condition in _in_order(w for w in change.whens if w.kind == "not matched"):
+            assignments = self._assignments(when, using)
+            names = self._columns([a.column for a in assignments])
+            values = exp.select(*(a.value.copy() for a in assignments)).from_(using.copy())
+            self._add(_where(_join(values, target, change.condition, "LEFT ANTI"), condition), names)
+
+    def _merge_matched(self, target: exp.Table, change: Merge, whens: Sequence[When]) -> None:
+        """Pairs of a row and one of the source: what their first clause says, which is for one pair of each row."""
+        conditions: list[exp.Expression] = []
+        for when, condition in _in_order(whens):
+            pairs = _join(self._rows(target), change.using, change.condition, "INNER")
+            self._remove(_where(pairs, condition))
+            conditions.append(condition or exp.true())
+            if when.action == "update":
+                updated = self._updated(target, self._assignments(when, change.using))
+                self._add(_where(_join(updated, change.using, change.condition, "INNER"), condition), self._names)
+        if conditions:
+            pairs = _join(self._rows(target), change.using, change.condition, "INNER")
+            once = _join(self._rows(target), change.using, change.condition, "LEFT SEMI")
+            several = exp.Except(this=_where(pairs, _any(conditions)), expression=once, distinct=False)
+            self._ambiguous = self._define(several, self._names).name
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self._table.schema.names)
+
+    def _target(self, alias: exp.Identifier | None) -> exp.Table:
+        name = exp.to_identifier(self._table.name, quoted=True)
+        return exp.Table(this=name, alias=exp.TableAlias(this=alias.copy()) if alias else None)
+
+    def _rows(self, target: exp.Table) -> exp.Select:
+        """The rows of the table, under the name by which the statement knows it."""
+        return exp.select(*(_of(name, target) for name in self._names)).from_(target.copy())
+
+    def _updated(self, target: exp.Table, assignments: Sequence[Assignment]) -> exp.Select:
+        """The rows of the table with other values in some columns."""
+        names = self._columns([a.column for a in assignments])
+        values = dict(zip(names, (a.value for a in assignments), strict=True))
+        columns = (values[name].copy() if name in values else _of(name, target) for name in self._names)
+        return exp.select(*columns).from_(target.copy())
+
+    def _assignments(self, when: When, using: exp.Expression | None) -> Sequence[Assignment]:
+        """What a clause assigns; `*` stands for all columns, from the source's of the same names."""
+        if when.assignments is not None:
+            return when.assignments
+        if using is None:
+            raise self._source.error(when.place, "UPDATE SET * has no row of the source here", "write the columns")
+        return [Assignment(exp.to_identifier(name), _of(name, using)) for name in self._names]
+
+    def _columns(self, names: Sequence[exp.Identifier]) -> list[str]:
+        """The columns of the table that are named, each once."""
+        for number, name in enumerate(names):
+            if name.name.lower() in {other.name.lower() for other in names[:number]}:
+                raise self._source.error(name, f"column {name.name} stands here twice")
+        return [find_name(name, f"column in {self._table.name} called", self._names, self._source) for name in names]
+
+    def _remove(self, query: exp.Expression) -> None:
+        self._signs[self._define(query, self._names).name] = -1
+
+    def _add(self, query: exp.Expression, columns: Sequence[str]) -> None:
+        """The query's rows come, its values as those of these columns of the table, the others NULL."""
+        values = _values(query)
+        if values and len(values) != len(columns):
+            told = f"{len(values)} value{'s' * (len(values) != 1)} for {len(columns)} column{'s' * (len(columns) != 1)}"
+            raise self._source.error(values[0], f"{told} of {self._table.name}: {', '.join(columns)}")
+        places = dict(zip(columns, values, strict=True)) if values else {}
+        rows = self._define(query, columns, is_hidden=True)
+        stored = exp.select(
+            *(self._stored(column, rows.schema, places.get(column.name, query)) for column in self._table.schema)
+        )
+        stored = stored.from_(exp.Table(this=exp.to_identifier(rows.name, quoted=True)))
+        self._signs[self._define(stored, self._names, {rows.name: rows.type}).name] = 1
+
+    def _stored(self, column: Column, rows: Schema, place: exp.Expression) -> exp.Expression:
+        """The value of a column of the table, of the rows that come; `place` is where it was written."""
+        found = rows.types.get(column.name)
+        if found is None and not column.nullable:
+            raise self._source.error(
+                place, f"column {column.name} of {self._table.name} is NOT NULL, and gets no value", "give it one"
+            )
+        value = exp.null() if found is None else exp.column(column.name, quoted=True)
+        if found is column.type:
+            return value
+        if found is not None and not _is_assignable(found, column.type):
+            raise self._source.error(
+                place,
+                f"column {column.name} of {self._table.name} is {written(column.type)}, and its value is "
+                f"{written(found)}",
+                f"convert it: CAST(… AS {written(column.type)})",
+            )
+        return exp.cast(value, exp.DataType.build(written(column.type), dialect="spark"))
+
+    def _define(
+        self, query: exp.Expression, columns: Sequence[str], relations: Types | None = None, is_hidden: bool = False
+    ) -> View:
+        """The view of a query, one of those by which the effect is told."""
+        name = f"the rows {len(self._definitions) + 1}"
+        known = self._relations if relations is None else relations
+        circuit = view_circuit(query, known, name, self._source, columns)
+        view = View(name, circuit.type_of(circuit.sinks[name]), is_hidden)
+        self._definitions.append(Definition((view,), circuit))
+        return view
+
+
+def _values(query: exp.Expression) -> list[exp.Expression]:
+    """The values of a row of the query as written, those of the first one of VALUES; none where it has `*`."""
+    source = query.args.get("from_")
+    if isinstance(query, exp.Select) and source and isinstance(source.this, exp.Values) and query.is_star:
+        row = source.this.expressions[0]
+        return row.expressions if isinstance(row, exp.Tuple) else [row]
+    return query.expressions if isinstance(query, exp.Select) and not query.is_star else []
+
+
+def _of(name: str, relation: exp.Expression) -> exp.Column:
+    """A column of a relation of FROM."""
+    return exp.column(name, table=relation.alias_or_name, quoted=True)
+
+
+def _where(query: exp.Select, condition: exp.Expression | None) -> exp.Select:
+    return query if condition is None else query.where(condition.copy())
+
+
+def _join(query: exp.Select, other: exp.Expression, on: exp.Expression, kind: str) -> exp.Select:
+    return query.join(other.copy(), on=on.copy(), join_type=kind)
+
+
+def _in_order(whens: Iterable[When]) -> Iterable[tuple[When, exp.Expression | None]]:
+    """The clauses, each with the condition that it is the first one that is for a row."""
+    earlier: exp.Expression | None = None
+    for when in whens:
+        yield when, _both(earlier, when.condition)
+        if when.condition is None:
+            return
+        is_true = exp.Coalesce(this=when.condition.copy(), expressions=[exp.false()])
+        earlier = _both(earlier, exp.Not(this=exp.Paren(this=is_true)))
+
+
+def _both(one: exp.Expression | None, other: exp.Expression | None) -> exp.Expression | None:
+    """The conjunction of conditions, None being true."""
+    if one is None or other is None:
+        return one or other
+    return exp.And(this=exp.Paren(this=one.copy()), expression=exp.Paren(this=other.copy()))
+
+
+def _any(conditions: Sequence[exp.Expression]) -> exp.Expression:
+    """The disjunction of conditions."""
+    found = conditions[0]
+    for other in conditions[1:]:
+        found = exp.Or(this=exp.Paren(this=found), expression=exp.Paren(this=other))
+    return found
+
+
+def _is_assignable(found: Type, target: Type) -> bool:
+    """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment."""
+    times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+    if found.is_numeric and target.is_numeric:
+        return True
+    if target is Type.STRING:
+        return not found.is_composite and found is not Type.BINARY
+    return found in times and target in times

@@ -1,0 +1,55 @@
+"""The order in which the answer to a query is shown. Views have none; ORDER BY at the end of a question has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.sql.text import SourceText
+
+KEY = "order by "
+
+
+@dataclass(frozen=True)
+class Key:
+    """A column of the answer that orders its rows: its name, or its position from 0."""
+
+    column: str | int
+    descending: bool
+    nulls_first: bool
+
+
+def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:
+    """The query with what it is ordered by as columns behind the others, called `order by 0`, …; and the order.
+
+    Raises ProgramError where the query has no other columns than those that it shows, and is ordered by another value.
+    """
+    order = query.args.get("order")
+    if order is None:
+        return query, ()
+    query = query.copy()
+    keys: list[Key] = []
+    for number, part in enumerate(order.expressions):
+        shown = _shown(part.this, query)
+        if shown is None:
+            shown = f"{KEY}{number}"
+            if not isinstance(query, exp.Select) or query.args.get("distinct"):
+                hint = "give it a name with AS in SELECT, and order by that"
+                raise source.error(part, "this order is by a value that is no column of the result", hint)
+            query.select(exp.alias_(part.this.copy(), shown, quoted=True), copy=False)
+        keys.append(Key(shown, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
+    if not query.args.get("limit") and not query.args.get("offset"):
+        query.set("order", None)
+    return query, tuple(keys)
+
+
+def _shown(node: exp.Expression, query: exp.Expression) -> str | int | None:
+    """The column of the result that an ORDER BY means, if it is one."""
+    if isinstance(node, exp.Literal) and node.is_int:
+        return int(node.name) - 1
+    if isinstance(node, exp.Column) and not node.table:
+        names = [name.lower() for name in query.named_selects] if isinstance(query, exp.Select) else None
+        if names is None or node.name.lower() in names:
+            return node.name
+    return None

@@ -1,0 +1,41 @@
+"""A text of SQL to statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deltic.errors import did_you_mean
+from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.parse_changes import parse_change
+from deltic.sql.statements.parse_definitions import parse_create, parse_declare, parse_drop
+from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show
+from deltic.sql.statements.reading import Tokens, split, token_error
+from deltic.sql.statements.statements import Statement
+from deltic.sql.text import SourceText
+
+
+def parse(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
+    """The statements of a text, which `;` divides. Raises ProgramError for the first one that is wrong."""
+    source = SourceText(text, file)
+    return tuple(_statement(tokens, source) for tokens in split(source))
+
+
+def _statement(tokens: Tokens, source: SourceText) -> Statement:
+    first = tokens[0]
+    read = parse_query if first.text.startswith("(") else _READERS.get(first.text.upper())
+    if read is None:
+        hint = did_you_mean(first.text.upper(), _READERS) or f"statements begin with {', '.join(_READERS)}"
+        raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
+    return read(Cursor(tokens, source))
+
+
+_READERS: dict[str, Callable[[Cursor], Statement]] = {
+    **dict.fromkeys(("SELECT", "WITH", "FROM", "VALUES", "TABLE"), parse_query),
+    "CREATE": parse_create,
+    "DROP": parse_drop,
+    "DECLARE": parse_declare,
+    **dict.fromkeys(("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE"), parse_change),
+    "EXPLAIN": parse_explain,
+    "SHOW": parse_show,
+    **dict.fromkeys(("DESCRIBE", "DESC"), parse_describe),
+}

@@ -1,0 +1,137 @@
+"""INSERT, DELETE, UPDATE, MERGE, TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.reading import token_error, tree
+from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Kind, Merge, Update, When
+from deltic.sql.text import SourceText
+
+_KINDS = {"INSERT": exp.Insert, "DELETE": exp.Delete, "UPDATE": exp.Update, "MERGE": exp.Merge}
+
+
+def parse_change(cursor: Cursor) -> Change:
+    """A statement that changes a table."""
+    if cursor.take("TRUNCATE"):
+        cursor.need("TABLE")
+        name = cursor.name("the name of a table")
+        cursor.end()
+        return Delete(*cursor.span, name, None, None)
+    word = cursor.tokens[0].text.upper()
+    node = tree(cursor.tokens, cursor.source)
+    if isinstance(node, exp.Insert):
+        return _insert(cursor, node)
+    if isinstance(node, exp.Delete):
+        return _delete(cursor, node)
+    if isinstance(node, exp.Update):
+        return _update(cursor, node)
+    if isinstance(node, exp.Merge):
+        return _merge(cursor, node)
+    raise token_error(cursor.source, cursor.tokens[0], f"this {word} is not supported")
+
+
+def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
+    target, columns = node.this, tuple[exp.Identifier, ...]()
+    if isinstance(target, exp.Schema):
+        target, columns = target.this, tuple(target.expressions)
+    _refuse(cursor, node, partition="PARTITION", by_name="BY NAME", where="REPLACE WHERE", conflict="ON CONFLICT")
+    body = node.expression
+    if isinstance(node.args.get("source"), exp.Table):
+        body = exp.select("*").from_(node.args["source"])
+    if isinstance(body, exp.Values):
+        body = exp.select("*").from_(body)
+    if not isinstance(body, exp.Select | exp.SetOperation | exp.Subquery):
+        raise token_error(cursor.source, cursor.tokens[-1], "expected VALUES or a query")
+    if node.args.get("with_"):
+        body = body.copy()
+        body.set("with_", node.args["with_"])
+    return Insert(*cursor.span, _relation(cursor, target)[0], columns, body, bool(node.args.get("overwrite")))
+
+
+def _delete(cursor: Cursor, node: exp.Delete) -> Delete:
+    if not node.this:
+        raise token_error(cursor.source, cursor.tokens[0], "expected DELETE FROM and the name of a table")
+    _refuse(cursor, node, using="USING", returning="RETURNING", limit="LIMIT")
+    where = node.args.get("where")
+    return Delete(*cursor.span, *_relation(cursor, node.this), where.this if where else None)
+
+
+def _update(cursor: Cursor, node: exp.Update) -> Update:
+    _refuse(cursor, node, from_="FROM", returning="RETURNING", limit="LIMIT")
+    where = node.args.get("where")
+    assigned = tuple(_assignments(node.expressions, cursor.source))
+    return Update(*cursor.span, *_relation(cursor, node.this), assigned, where.this if where else None)
+
+
+def _merge(cursor: Cursor, node: exp.Merge) -> Merge:
+    _refuse(cursor, node, using_cond="USING (…)", returning="RETURNING", with_="WITH")
+    whens = tuple(_when(cursor, when) for when in node.args["whens"].expressions)
+    return Merge(*cursor.span, *_relation(cursor, node.this), node.args["using"], node.args["on"], whens)
+
+
+def _when(cursor: Cursor, node: exp.When) -> When:
+    kind: Kind = "matched" if node.args["matched"] else "not matched"
+    if node.args.get("source"):
+        kind = "not matched by source"
+    then, condition = node.args["then"], node.args.get("condition")
+    if isinstance(then, exp.Var) and then.name.upper() == "DELETE":
+        return When(kind, condition, "delete", (), then)
+    if isinstance(then, exp.Update):
+        is_star = any(isinstance(e, exp.Star) for e in then.expressions)
+        assigned = None if is_star else tuple(_assignments(then.expressions, cursor.source))
+        return When(kind, condition, "update", assigned, then)
+    if isinstance(then, exp.Insert):
+        return When(kind, condition, "insert", _inserted(cursor, then), then)
+    raise cursor.source.error(then, "expected UPDATE SET, DELETE or INSERT after THEN")
+
+
+def _inserted(cursor: Cursor, node: exp.Insert) -> tuple[Assignment, ...] | None:
+    if isinstance(node.this, exp.Star):
+        return None
+    if not isinstance(node.this, exp.Tuple) or node.expression is None:
+        raise cursor.source.error(
+            node, "INSERT names its columns here", "write INSERT (a, b) VALUES (x, y) or INSERT *"
+        )
+    values = node.expression.expressions if isinstance(node.expression, exp.Tuple) else [node.expression]
+    columns = [_assigned(column, cursor.source) for column in node.this.expressions]
+    if len(values) != len(columns):
+        raise cursor.source.error(node, f"{len(columns)} columns are named, and there are {len(values)} values")
+    return tuple(Assignment(c, v) for c, v in zip(columns, values, strict=True))
+
+
+def _assignments(nodes: Sequence[exp.Expression], source: SourceText) -> Iterator[Assignment]:
+    for node in nodes:
+        if not isinstance(node, exp.EQ):
+            raise source.error(node, "expected an assignment, as in SET a = 1")
+        yield Assignment(_assigned(node.this, source), node.expression)
+
+
+def _assigned(node: exp.Expression, source: SourceText) -> exp.Identifier:
+    if not isinstance(node, exp.Column):
+        raise source.error(node, "expected the name of a column")
+    found = node.this
+    assert isinstance(found, exp.Identifier)
+    return found
+
+
+def _relation(cursor: Cursor, node: exp.Expression) -> tuple[exp.Identifier, exp.Identifier | None]:
+    """The name and the alias of the table that is changed."""
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise cursor.source.error(node, "expected the name of a table")
+    if node.db:
+        raise cursor.source.error(node, f"{cursor.source.written(node)}: names have no database here", "leave it out")
+    alias = node.args.get("alias")
+    return node.this, alias.this if alias else None
+
+
+def _refuse(cursor: Cursor, node: exp.Expression, **clauses: str) -> None:
+    """Raises ProgramError for a clause that is not supported."""
+    for argument, clause in clauses.items():
+        found = node.args.get(argument)
+        if found:
+            place = found if isinstance(found, exp.Expression) else node
+            raise cursor.source.error(place, f"{cursor.tokens[0].text.upper()} … {clause} is not supported")

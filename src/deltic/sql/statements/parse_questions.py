@@ -1,0 +1,59 @@
+"""SELECT, EXPLAIN, SHOW, DESCRIBE."""
+
+from __future__ import annotations
+
+from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.reading import query
+from deltic.sql.statements.statements import Describe, Explain, Select, Show
+
+_RELATION = "the name of a table or view"
+
+
+def parse_query(cursor: Cursor) -> Select:
+    """A query by itself."""
+    return Select(*cursor.span, query(cursor.rest, cursor.source))
+
+
+def parse_explain(cursor: Cursor) -> Explain:
+    """EXPLAIN [EXTENDED] of a query, or of a view by its name."""
+    cursor.need("EXPLAIN")
+    extended = cursor.take("EXTENDED")
+    for other in ("CODEGEN", "COST", "FORMATTED", "ANALYZE"):
+        if cursor.sees(other):
+            cursor.refuse(f"EXPLAIN {other} is not supported", "write EXPLAIN, or EXPLAIN EXTENDED for the circuits")
+    cursor.take("VIEW")
+    if len(cursor.rest) == 1:
+        name = cursor.name("the name of a view, or a query")
+        return Explain(*cursor.span, name, extended)
+    if cursor.at_end:
+        cursor.refuse("expected the name of a view, or a query")
+    return Explain(*cursor.span, query(cursor.rest, cursor.source), extended)
+
+
+def parse_show(cursor: Cursor) -> Show:
+    """SHOW TABLES, VIEWS, COLUMNS IN a relation, CREATE TABLE of one."""
+    cursor.need("SHOW")
+    found: Show | None = None
+    if cursor.take("TABLES"):
+        found = Show(*cursor.span, "tables", None)
+    elif cursor.take("VIEWS"):
+        found = Show(*cursor.span, "views", None)
+    elif cursor.take("COLUMNS", "IN") or cursor.take("COLUMNS", "FROM"):
+        found = Show(*cursor.span, "columns", cursor.name(_RELATION))
+    elif cursor.take("CREATE", "TABLE") or cursor.take("CREATE", "VIEW"):
+        found = Show(*cursor.span, "create", cursor.name(_RELATION))
+    if found is None:
+        cursor.refuse("expected TABLES, VIEWS, COLUMNS IN or CREATE TABLE after SHOW")
+    cursor.end()
+    return found
+
+
+def parse_describe(cursor: Cursor) -> Describe:
+    """DESCRIBE [TABLE] [EXTENDED] of a relation."""
+    if not cursor.take("DESCRIBE"):
+        cursor.need("DESC")
+    cursor.take("TABLE")
+    extended = cursor.take("EXTENDED")
+    name = cursor.name(_RELATION)
+    cursor.end()
+    return Describe(*cursor.span, name, extended)

@@ -1,0 +1,135 @@
+"""The tables and views that SQL has defined, and the definitions of the catalog that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from deltic.catalog import Definition, Part, Table, View
+from deltic.catalog.components import components
+from deltic.circuit.types import Schema, ZSetType
+from deltic.errors import ProgramError
+from deltic.sql.names import ambiguous, names_read, spelt
+from deltic.sql.queries import view_circuit
+from deltic.sql.statements.recursion import declared_view, recursive_views
+from deltic.sql.statements.statements import CreateView, DeclareView
+
+FRONT = "SQL"
+Types = Mapping[str, ZSetType]
+
+
+@dataclass(frozen=True)
+class SqlProgram:
+    """Definitions in the order of their texts. A change makes another value."""
+
+    tables: tuple[Table, ...] = ()
+    views: tuple[CreateView, ...] = ()
+    declared: tuple[DeclareView, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The tables and views."""
+        views = [*(view.name.name for view in self.declared), *(view.name.name for view in self.views)]
+        return [*(table.name for table in self.tables), *dict.fromkeys(views)]
+
+    @property
+    def undefined(self) -> list[str]:
+        """The views that are declared and not defined yet."""
+        defined = {view.name.name for view in self.views}
+        return [view.name.name for view in self.declared if view.name.name not in defined]
+
+    def with_table(self, table: Table) -> SqlProgram:
+        """With one more table."""
+        return replace(self, tables=(*self.tables, table))
+
+    def with_view(self, view: CreateView) -> SqlProgram:
+        """With a view, in the place of the one of the same name if there is one."""
+        kept = [view if _is_same(view, other) else other for other in self.views]
+        return replace(self, views=tuple(kept if view in kept else [*kept, view]))
+
+    def with_declared(self, view: DeclareView) -> SqlProgram:
+        """With one more declared view."""
+        return replace(self, declared=(*self.declared, view))
+
+    def without(self, names: Collection[str]) -> SqlProgram:
+        """Without some tables and views."""
+        return SqlProgram(
+            tuple(table for table in self.tables if table.name not in names),
+            tuple(view for view in self.views if view.name.name not in names),
+            tuple(view for view in self.declared if view.name.name not in names),
+        )
+
+    def part(self, others: Types) -> Part:
+        """The definitions, where `others` are the relations of other front ends; raises ProgramError.
+
+        Each view is lowered from its text, after those that it reads, so that it goes by what they are now.
+        """
+        known = {**others, **{table.name: table.type for table in self.tables}}
+        views = {view.name.name: view for view in self.views}
+        declared = {view.name.name: view for view in self.declared}
+        definitions = [declared_view(declared[name]) for name in self.undefined]
+        known |= {view.name: view.type for definition in definitions for view in definition.views}
+        for names in components({name: _reads(view, views) for name, view in views.items()}):
+            group, forward = [views[name] for name in names], {n: declared[n].schema for n in names if n in declared}
+            definition = _define(group, forward, known)
+            known |= {view.name: view.type for view in definition.views}
+            definitions.append(definition)
+        return Part(FRONT, self.tables, definitions, [*self.undefined, *views])
+
+
+def _is_same(one: CreateView, other: CreateView) -> bool:
+    return one.name.name.lower() == other.name.name.lower()
+
+
+def _reads(view: CreateView, known: Collection[str]) -> list[str]:
+    """Those of the known names that a view's query reads."""
+    return list(dict.fromkeys(name for table in names_read(view.query) for name in spelt(table.name, known)))
+
+
+def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types) -> Definition:
+    """The definition of views that depend on each other, or of a single one."""
+    names = [view.name.name for view in views]
+    undeclared = [view for view in views if view.name.name not in declared]
+    forward = {view.name.name: [n for n in _reads(view, names) if n not in declared] for view in undeclared}
+    order = components(forward)
+    for group in order:
+        if len(group) > 1 or group[0] in forward[group[0]]:
+            raise _undeclared(next(view for view in views if view.name.name == group[-1]), group)
+    if not declared and len(views) == 1:
+        return lowered(views[0], known)
+    by_name = {view.name.name: view for view in views}
+    return recursive_views([by_name[name] for (name,) in order] + [by_name[name] for name in declared], declared, known)
+
+
+def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
+    """The error for a recursion in which no view is declared."""
+    told = f"view {names[0]} reads itself" if len(names) == 1 else f"the views {', '.join(names)} depend on each other"
+    place = next(table for table in names_read(view.query) if spelt(table.name, names))
+    remedy = f"write WITH RECURSIVE in it, or DECLARE RECURSIVE VIEW {names[-1]} (columns with types) before it"
+    return view.source.error(place, told, remedy)
+
+
+def lowered(view: CreateView, known: Types) -> Definition:
+    """The definition of one view over relations that are known. Raises ProgramError."""
+    tables = names_read(view.query)
+    for table in tables:
+        if len(found := spelt(table.name, known)) > 1:
+            raise ambiguous(table, found, view.source)
+    read = {name: known[name] for table in tables for name in spelt(table.name, known)}
+    is_complete = all(spelt(table.name, read) for table in tables)
+    return _lowered(view, tuple(read.items())) if is_complete else _lower(view, known)
+
+
+@lru_cache(maxsize=4096)
+def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...]) -> Definition:
+    """The definition over just what the view reads, which is the same as long as that is."""
+    return _lower(view, dict(read))
+
+
+def _lower(view: CreateView, known: Types) -> Definition:
+    name = view.name.name
+    circuit = view_circuit(view.query, known, name, view.source, [column.name for column in view.columns])
+    type_ = circuit.type_of(circuit.sinks[name])
+    assert isinstance(type_, ZSetType)
+    return Definition((View(name, type_, text=view.text, place=view.place),), circuit)

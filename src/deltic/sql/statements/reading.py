@@ -1,0 +1,174 @@
+"""From a text of SQL to the tokens of its statements, and from tokens to sqlglot's trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NoReturn
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from deltic.errors import ProgramError, did_you_mean
+from deltic.sql.text import SourceText
+
+Tokens = Sequence[Token]
+
+_TYPES = (
+    "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(10, 2), STRING, BINARY, DATE, TIMESTAMP, "
+    "TIMESTAMP_NTZ, ARRAY<INT>, MAP<STRING, INT>, STRUCT<a: INT>"
+)
+_BRACKETS = (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.LT, TokenType.GT)
+
+
+def split(source: SourceText) -> list[Tokens]:
+    """The tokens of each statement that is not empty; raises ProgramError where the text is no tokens."""
+    try:
+        tokens = _Tokenizer(dialect=Spark()).tokenize(source.text)
+    except TokenError as error:
+        raise _unreadable(source, error) from None
+    statements: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [statement for statement in statements if statement]
+
+
+def is_complete(text: str) -> bool:
+    """Whether a text ends with a `;` that stands in no quotes or comment, or says nothing at all."""
+    try:
+        tokens = _Tokenizer(dialect=Spark()).tokenize(text)
+    except TokenError:
+        return False
+    return not tokens or tokens[-1].token_type is TokenType.SEMICOLON
+
+
+def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
+    """What sqlglot makes of the tokens of one statement; raises ProgramError where they are none."""
+    parser = _Parser(dialect=Spark())
+    try:
+        (found,) = parser.parse(list(tokens), source.text)
+    except _Unexpected as error:
+        raise _misplaced(error, tokens, source) from None
+    except (ParseError, RecursionError) as error:
+        message = "this is nested too deeply" if isinstance(error, RecursionError) else "this cannot be read"
+        raise token_error(source, tokens[0], message) from None
+    if not isinstance(found, exp.Expression):
+        raise token_error(source, tokens[0], "this is no statement of SQL")
+    return found
+
+
+def query(tokens: Tokens, source: SourceText) -> exp.Expression:
+    """The query that tokens are; raises ProgramError where they are none."""
+    if len(tokens) == 2 and tokens[0].text.upper() == "TABLE":
+        return exp.select("*").from_(exp.Table(this=identifier(tokens[1])))
+    found = tree(tokens, source)
+    if isinstance(found, exp.Values):
+        return exp.select("*").from_(found)
+    if not isinstance(found, exp.Query):
+        raise token_error(source, tokens[0], f"expected a query, found `{tokens[0].text}`")
+    return found
+
+
+def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
+    """The type that tokens name; raises ProgramError where they name none."""
+    try:
+        (found,) = _Parser(dialect=Spark()).parse_into(exp.DataType, list(tokens), source.text)
+    except (ParseError, RecursionError):
+        found = None
+    if not isinstance(found, exp.DataType):
+        written = source.text[tokens[0].start : tokens[-1].end + 1]
+        hint = did_you_mean(tokens[0].text.upper(), _TYPES.split(", ")) or f"the types are {_TYPES}"
+        span = tokens[0].start, tokens[-1].end + 1
+        raise ProgramError([source.at(*span, f"there is no type {written}", hint)])
+    found.meta.update(start=tokens[0].start, end=tokens[-1].end)
+    return found
+
+
+def divided(tokens: Tokens) -> Iterator[Tokens]:
+    """The parts between the commas that stand in no parenthesis or angle."""
+    if not tokens:
+        return
+    depth, begin = 0, 0
+    for number, token in enumerate(tokens):
+        depth += sum((c in "(<") - (c in ")>") for c in token.text) if token.token_type in _BRACKETS else 0
+        if token.token_type is TokenType.COMMA and not depth:
+            yield tokens[begin:number]
+            begin = number + 1
+    yield tokens[begin:]
+
+
+def identifier(token: Token) -> exp.Identifier:
+    """The identifier that a token is, with its place."""
+    found = exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+    found.update_positions(token)
+    return found
+
+
+def is_name(token: Token) -> bool:
+    """Whether a token can be the name of a relation or column."""
+    return token.token_type is TokenType.IDENTIFIER or token.text.isidentifier()
+
+
+def token_error(source: SourceText, token: Token, message: str, hint: str = "") -> ProgramError:
+    """The error about one token."""
+    return ProgramError([source.at(token.start, token.end + 1, message, hint)])
+
+
+class _Tokenizer(Spark.Tokenizer):
+    """Spark's, for which every statement is tokens to its end."""
+
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+class _Unexpected(ParseError):
+    """What the parser met where something else was to be."""
+
+    def __init__(self, message: str, token: Token | None) -> None:
+        super().__init__(message, [{}])
+        self.message, self.token = message, token
+
+
+class _Parser(SparkParser):
+    """Spark's, which tells the token that it met, and passes over nothing that it does not know."""
+
+    def raise_error(self, message: str, token: Any = None) -> NoReturn:
+        raise _Unexpected(message, token or self._curr or None)
+
+    def _parse_as_command(self, start: Token) -> NoReturn:
+        self.raise_error("a statement of another dialect")
+
+    def _warn_unsupported(self) -> NoReturn:
+        self.raise_error("a statement of another dialect")
+
+
+def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> ProgramError:
+    """The error for a token that the grammar does not have there, or for a statement that ends too early."""
+    found = error.token
+    expected = re.fullmatch(r"(?:Expecting|Expected) (\S+)", error.message)
+    wanted = f"; expected `{expected[1]}`" if expected else ""
+    if found is None:
+        last = tokens[-1]
+        return token_error(source, last, f"the statement ends too early, after `{last.text}`{wanted}")
+    return token_error(source, found, f"`{_shown(found, source)}` cannot stand here{wanted}")
+
+
+def _shown(token: Token, source: SourceText) -> str:
+    return source.text[token.start : token.end + 1]
+
+
+def _unreadable(source: SourceText, error: TokenError) -> ProgramError:
+    """The error for a text in which a quote or comment does not end. sqlglot tells the offset of a quote's begin."""
+    quote = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
+    if quote is not None:
+        start, message = int(quote[2]), f"what begins here has no end: {quote[1]} is missing"
+    elif "/*" in source.text:
+        start, message = source.text.rindex("/*"), "the comment that begins here has no end: */ is missing"
+    else:
+        start, message = 0, "the text cannot be read as SQL"
+    return ProgramError([source.at(start, start + 1, message)])

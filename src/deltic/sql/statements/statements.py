@@ -1,0 +1,190 @@
+"""What a statement of SQL says, before it is known what its names stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlglot import exp
+
+from deltic.catalog import Table
+from deltic.circuit.types import Schema
+from deltic.errors import ProgramError
+from deltic.sql.text import SourceText
+
+Kind = Literal["matched", "not matched", "not matched by source"]
+Refresh = Literal["auto", "incremental", "incremental strict", "full"]
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """The characters from offset `start` up to, but not, `end` of a text."""
+
+    source: SourceText
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The statement as it was written."""
+        return self.source.text[self.start : self.end]
+
+    def error(self, message: str, hint: str = "") -> ProgramError:
+        """The error about the statement as a whole, shown at its first word."""
+        first = self.start + len(self.text.split(None, 1)[0])
+        return ProgramError([self.source.at(self.start, first, message, hint)])
+
+    @property
+    def place(self) -> str:
+        """Where it was written: file, line, column."""
+        found = self.source.at(self.start, self.end, "")
+        return f"{found.file}:{found.line}:{found.column}"
+
+
+@dataclass(frozen=True, eq=False)
+class CreateTable(Statement):
+    """CREATE TABLE."""
+
+    name: exp.Identifier
+    table: Table
+    unless_there: bool
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, eq=False)
+class CreateView(Statement):
+    """CREATE VIEW; `columns` are the names that were given to them, none where the query's names count."""
+
+    name: exp.Identifier
+    columns: tuple[exp.Identifier, ...]
+    query: exp.Expression
+    replaces: bool
+    unless_there: bool
+    refresh: Refresh
+    kind: Literal["view"] = "view"
+
+    def called(self, name: str) -> CreateView:
+        """The view under another spelling of its name."""
+        identifier = self.name.copy()
+        identifier.set("this", name)
+        return replace(self, name=identifier)
+
+
+@dataclass(frozen=True, eq=False)
+class DeclareView(Statement):
+    """DECLARE RECURSIVE VIEW: the columns of a view that its own query, or one that it reads, may read."""
+
+    name: exp.Identifier
+    schema: Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Drop(Statement):
+    """DROP TABLE or VIEW; with `cascade` also the views that read it."""
+
+    kind: Literal["table", "view"]
+    name: exp.Identifier
+    if_there: bool
+    cascade: bool
+
+
+Defining = CreateTable | CreateView | DeclareView | Drop
+
+
+@dataclass(frozen=True, eq=False)
+class Insert(Statement):
+    """INSERT INTO, or with `overwrites` INSERT OVERWRITE; no columns stand for all."""
+
+    table: exp.Identifier
+    columns: tuple[exp.Identifier, ...]
+    query: exp.Expression
+    overwrites: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Delete(Statement):
+    """DELETE FROM, or TRUNCATE TABLE; no condition stands for all rows."""
+
+    table: exp.Identifier
+    alias: exp.Identifier | None
+    condition: exp.Expression | None
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """A column and its new value."""
+
+    column: exp.Identifier
+    value: exp.Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Update(Statement):
+    """UPDATE … SET …; no condition stands for all rows."""
+
+    table: exp.Identifier
+    alias: exp.Identifier | None
+    assignments: tuple[Assignment, ...]
+    condition: exp.Expression | None
+
+
+@dataclass(frozen=True, eq=False)
+class When:
+    """One clause of MERGE: for which pairs or single rows it is, and what it does.
+
+    `assignments` are those of UPDATE and INSERT, None for `*`, where each column has the source's value of that name.
+    """
+
+    kind: Kind
+    condition: exp.Expression | None
+    action: Literal["update", "delete", "insert"]
+    assignments: tuple[Assignment, ...] | None
+    place: exp.Expression | None
+
+
+@dataclass(frozen=True, eq=False)
+class Merge(Statement):
+    """MERGE INTO; `using` is a table or a query in parentheses, with the name by which the conditions know it."""
+
+    table: exp.Identifier
+    alias: exp.Identifier | None
+    using: exp.Expression
+    condition: exp.Expression
+    whens: tuple[When, ...]
+
+
+Change = Insert | Delete | Update | Merge
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Statement):
+    """A query: SELECT, WITH, FROM, VALUES, TABLE, or several of them with UNION and the like."""
+
+    query: exp.Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Explain(Statement):
+    """EXPLAIN of a view by its name, an Identifier, or of a query."""
+
+    subject: exp.Expression
+    extended: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Show(Statement):
+    """SHOW TABLES, VIEWS, COLUMNS IN a relation, CREATE TABLE of a relation."""
+
+    what: Literal["tables", "views", "columns", "create"]
+    name: exp.Identifier | None
+
+
+@dataclass(frozen=True, eq=False)
+class Describe(Statement):
+    """DESCRIBE of a relation."""
+
+    name: exp.Identifier
+    extended: bool
+
+
+Question = Select | Explain | Show | Describe
