@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import is_literal, is_not_null, show
+from deltic.circuit.expressions import is_checked, is_literal, is_not_null, show
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.program.queries import Body, Term, as_expression, variable_of
 
@@ -26,7 +26,7 @@ def result_names(body: Body) -> dict[int, str]:
 def restrict(body: Body, condition: Term) -> list[Body]:
     """The body with one more condition; nothing when it can never hold."""
     predicate = as_expression(condition)
-    if not any(predicate.find_all(exp.Column)):
+    if not any(predicate.find_all(exp.Column)) and not is_checked(predicate):
         return [body] if evaluate(predicate, {}, {}) is True else []
     sides = (predicate.this, predicate.expression) if isinstance(predicate, exp.EQ | exp.NullSafeEQ) else ()
     found = [body.infer(side) for side in sides]

@@ -3,7 +3,7 @@
 A filter commutes with the linear operators, with distinct [DBSP Prop 6.10], with the left side of an antijoin, and
 with each side of a join that has all of its columns; with a map when it reads columns that the map takes over, with a
 flatmap when it does not read the new one. It stays behind a window, which has to be the same window whether others
-read it or not.
+read it or not, and behind what excludes rows if it may be an error, which it is for no row that is excluded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from deltic.calculus.passes.rewriting import Rewriting, rewrite
 from deltic.calculus.passes.substitution import copies, through
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import columns_of
+from deltic.circuit.expressions import columns_of, is_checked
 from deltic.circuit.graph import Circuit, Node
 
 
@@ -25,6 +25,8 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
         return None
     inner = rewriting.node(node.inputs[0])
     predicate, wanted = node.operator, set(columns_of(node.operator.predicate))
+    if is_checked(predicate.predicate) and isinstance(inner.operator, ops.Join | ops.Antijoin | ops.FlatMap):
+        return None
     if isinstance(inner.operator, ops.Map):
         if not wanted <= copies(inner.operator):
             return None

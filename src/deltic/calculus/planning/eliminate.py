@@ -22,7 +22,7 @@ from deltic.calculus.planning.decision import COSTS, Costs, Decision
 from deltic.calculus.planning.statistics import Size, Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of
+from deltic.circuit.expressions import column, columns_of, is_checked
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
@@ -232,7 +232,7 @@ def _connected(conjunction: Conjunction, variable: str) -> set[str]:
 
 def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> _Part | None:
     """The least part that has these variables for itself, with the atoms that only restrict it; None when it is all."""
-    if gone & live:
+    if gone & live or any(is_checked(f) and gone & set(columns_of(f)) for f in conjunction.filters):
         return None
     inside: set[Atom] = set()
     while True:
@@ -254,7 +254,7 @@ def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> _Part | N
 def _split(conjunction: Conjunction, atoms: tuple[Atom, ...], bound: set[str]) -> tuple[Conjunction, Conjunction]:
     """Some atoms with the conditions on their variables, and everything else."""
     others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
-    filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound)
+    filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound and not is_checked(f))
     absent = tuple(atom for atom in conjunction.absent if set(atom.variables) <= bound)
     rest = Conjunction(
         others,

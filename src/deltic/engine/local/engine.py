@@ -305,8 +305,10 @@ class LocalEngine(Engine):
         """
         self._fit()
         snapshot = self.store.snapshot()
+        self._environment.faults.clear()
         try:
             changes = epoch()
+            self._environment.faults.refuse(self._views_over)
             self.section.check()
             return snapshot, changes
         except BaseException as error:
@@ -317,6 +319,12 @@ class LocalEngine(Engine):
             extend(error.low, error.high)
             grown.add(error.domain)
             return None
+
+    def _views_over(self, relation: str) -> list[str]:
+        """The views that a relation is, or that read it."""
+        sinks = self.program.sinks
+        own = [view for view, name in sinks.items() if name == relation]
+        return own or [view for view, name in sinks.items() if relation in self.program.below(name)][:1]
 
     def _fit(self) -> None:
         """Let all values have their places, and bind the plans to the layouts."""

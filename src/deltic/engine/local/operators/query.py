@@ -10,24 +10,26 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from deltic.circuit.expressions import type_of
+from deltic.circuit.expressions.checks import undefined
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Type
 from deltic.engine.local.critical_section import CriticalSection
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.answers import Answerer
+from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.operators.search import Derived, Past, Visits, search
 from deltic.engine.local.plan.bind import Encoding, Tables, bind
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
-from deltic.engine.local.plan.plan import Access, Plan, Segment
+from deltic.engine.local.plan.plan import Access, Compute, Plan, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, Raw
+from deltic.engine.local.storage.layout import Column, Domain, Layout, Place
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.storage.state import State
-from deltic.program.queries import Query, Term, When, variable_name
+from deltic.program.queries import Query, Term, When, as_expression, variable_name, with_names
 
 Mask = npt.NDArray[np.bool_]
 # The runs of an arrangement that make up one version of it.
@@ -44,6 +46,7 @@ class Environment:
     iteration_limit: int = ITERATION_LIMIT
     thresholds: Thresholds = DEFAULTS
     section: CriticalSection = field(default_factory=CriticalSection)
+    faults: Faults = field(default_factory=Faults)
 
 
 @dataclass
@@ -273,20 +276,26 @@ class Evaluation:
         domains = [self.domains[v] for v in segment.output]
         raw = [(d, derived.words[i]) for i, d in enumerate(domains)]
         values = dict(zip(segment.output, ((d.decode(r), d.nulls(r)) for d, r in raw), strict=True))
-        kept = np.ones(len(derived), bool)
+        columns = self._columns(values, len(derived))
+        if segment.compute.conditions:
+            columns = columns.where(scalar.keep(segment.compute.conditions, columns))
         for variable, expression in segment.compute.values:
-            values[variable] = _, nulls = self._value(expression, values, len(derived))
-            if nulls is not None and not self.value_types[variable_name(variable)].nullable:
-                kept &= ~nulls
-        kept &= scalar.keep(segment.compute.conditions, self._columns(values, len(derived)))
+            columns = columns.with_column(variable_name(variable), self._value(expression, columns))
         last = index + 1 == len(self._bound)
         terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
-        columns = self._encode(terms, last, values, kept)
+        found = [self._value(as_expression(term), columns) for term in terms]
+        defined = self._defined(columns, segment.compute)
         layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
-        count = int(kept.sum())
+        places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
+        raws = [
+            domain.place(array[defined], None if nulls is None else nulls[defined])
+            for domain, (array, nulls) in zip(places, found, strict=True)
+        ]
+        kept, count = columns.positions[defined], int(defined.sum())
+        words = layout.pack(raws, count)
         times = derived.times[kept] if derived.times.size else NO_TIMES
         weights = derived.weights[kept] if derived.weights.size else NO_WEIGHTS
-        words = layout.pack(columns, count)
+        self._report(columns, derived)
         if last:
             yield Derived(words, times, weights)
         elif count:
@@ -296,27 +305,32 @@ class Evaluation:
 
     def _columns(self, values: Mapping[int, Column], count: int) -> scalar.Columns:
         named = {variable_name(v): column for v, column in values.items()}
-        return scalar.Columns(named, self.types, count, self.environment.interner)
+        return scalar.Columns(named, self.types, count, self.environment.interner, [], np.arange(count))
 
-    def _value(self, expression: exp.Expression, values: Mapping[int, Column], count: int) -> Column:
+    def _value(self, expression: exp.Expression, columns: scalar.Columns) -> Column:
         """The values of an expression as relations hold them, and where it is NULL."""
-        array, nulls = scalar.evaluate(expression, self._columns(values, count))
+        if isinstance(expression, exp.Column):
+            return columns.values[expression.name]
+        array, nulls = scalar.evaluate(expression, columns)
         return numbers.stored(array, type_of(expression, self.types), self.environment.interner), nulls
 
-    def _encode(
-        self,
-        terms: Sequence[Term],
-        last: bool,
-        values: Mapping[int, Column],
-        kept: Mask,
-    ) -> list[Raw]:
-        """The offsets of terms where `kept`."""
-        domains = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
-        columns = [values[t] if isinstance(t, int) else self._value(t, values, len(kept)) for t in terms]
-        return [
-            domain.place(array[kept], None if nulls is None else nulls[kept])
-            for domain, (array, nulls) in zip(domains, columns, strict=True)
-        ]
+    def _defined(self, columns: scalar.Columns, compute: Compute) -> Mask:
+        """The rows that are derived: those for which everything has a value that must have one."""
+        defined = np.ones(columns.count, bool)
+        for variable, _ in compute.values:
+            _, nulls = columns.values[variable_name(variable)]
+            if nulls is not None and not self.value_types[variable_name(variable)].nullable:
+                defined &= ~nulls
+        if columns.undefined:
+            defined &= ~np.isin(columns.positions, [fault.position for fault in columns.undefined])
+        return defined
+
+    def _report(self, columns: scalar.Columns, derived: Derived) -> None:
+        """Enter what is undefined among the faults of the epoch, with the weights of its rows."""
+        for fault in columns.undefined or ():
+            weight = int(derived.weights[fault.position]) if derived.weights.size else 1
+            message = with_names(str(undefined(fault.expression, fault.row)), self.query.body.names)
+            self.environment.faults.add(self.query.head, message, weight)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ computed row by row as the reference does, and so are everyday functions of few 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -51,18 +51,38 @@ _COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
+class Undefined:
+    """A checked operation that has no value for a row: the row's position, and the values of what it reads."""
+
+    expression: Checked
+    position: int
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Columns:
-    """The columns that expressions read: int64 values as relations hold them, by name, with their types."""
+    """The columns that expressions read: int64 values as relations hold them, by name, with their types.
+
+    Checked operations add what is undefined to `undefined`, and are NULL there; without such a list they raise an
+    EvaluationError. With one, `positions` are those of the rows in the columns that these were taken from.
+    """
 
     values: Mapping[str, Column]
     types: Mapping[str, Type]
     count: int
     interner: Interner
+    undefined: list[Undefined] | None = None
+    positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
 
     def where(self, mask: Array) -> Columns:
         """The rows where the mask is."""
         values = {name: (v[mask], None if nulls is None else nulls[mask]) for name, (v, nulls) in self.values.items()}
-        return Columns(values, self.types, int(mask.sum()), self.interner)
+        positions = self.positions[mask] if self.undefined is not None else self.positions
+        return replace(self, values=values, count=int(mask.sum()), positions=positions)
+
+    def with_column(self, name: str, column: Column) -> Columns:
+        """These columns and one more."""
+        return replace(self, values={**self.values, name: column})
 
     def row(self, index: int, names: Sequence[str]) -> dict[str, Any]:
         """The values of some columns in one row, as they stand in rows."""
@@ -104,14 +124,19 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
 
 
 def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
-    """Where all conditions are true: bool[n]."""
+    """Where all conditions are true: bool[n]. One that may be an error is not computed where another is not true."""
     mask = np.ones(columns.count, bool)
-    for condition in conditions:
-        values, nulls = evaluate(condition, columns)
-        mask &= values
-        if nulls is not None:
-            mask &= ~nulls
+    for condition in sorted(conditions, key=is_checked):
+        if is_checked(condition):
+            mask[mask] = _holds(condition, columns.where(mask))
+        else:
+            mask &= _holds(condition, columns)
     return mask
+
+
+def _holds(condition: exp.Expression, columns: Columns) -> Array:
+    values, nulls = evaluate(condition, columns)
+    return values if nulls is None else values & ~nulls
 
 
 def _constant(expression: exp.Expression, columns: Columns) -> Array:
@@ -213,8 +238,11 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
     undefined = np.ones(there.count, bool)
     for absent in operands:
         undefined &= True if absent is None else ~absent
-    if undefined.any():
-        raise undefined_error(expression, there.row(int(np.argmax(undefined)), columns_of(expression)))
+    for index in np.flatnonzero(undefined).tolist():
+        row = there.row(index, columns_of(expression))
+        if columns.undefined is None:
+            raise undefined_error(expression, row)
+        columns.undefined.append(Undefined(expression, int(there.positions[index]), row))
     return result
 
 

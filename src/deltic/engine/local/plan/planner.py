@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_literal, is_not_null
+from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_checked, is_literal, is_not_null
 from deltic.circuit.types import ValueType
 from deltic.engine.local.plan.arithmetic import is_arithmetic
 from deltic.engine.local.plan.isolating import solve
@@ -244,7 +244,7 @@ class Planner:
         ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
         if self._reachable() or not any(v in waiting for v, _ in ready):
             return False
-        computation = self._computation(ready)
+        computation = self._computation([e for e in ready if e[0] in waiting or not is_checked(e[1])], early=True)
         if self.asks:
             self._ask(computation)
         else:
@@ -283,10 +283,11 @@ class Planner:
 
     # The ends of segments
 
-    def _computation(self, ready: list[tuple[int, exp.Expression]]) -> Compute:
+    def _computation(self, ready: list[tuple[int, exp.Expression]], early: bool = False) -> Compute:
+        """Compute these variables, and decide the conditions that can be decided; early, none that may be an error."""
         for equation in ready:
             self.equations.remove(equation)
-        conditions = tuple(c for c in self.conditions if self._is_bound(c))
+        conditions = tuple(c for c in self.conditions if self._is_bound(c) and not (early and is_checked(c)))
         self.conditions = [c for c in self.conditions if c not in conditions]
         return Compute(tuple(ready), conditions)
 
