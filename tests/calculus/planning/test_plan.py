@@ -57,8 +57,10 @@ def with_heads(rng: random.Random, circuit: Circuit) -> Circuit:
         if rng.random() < 0.4:
             made = builder.add(ops.Distinct(), made)
         elif kept and rng.random() < 0.6:
-            call = ops.AggregateCall(rng.choice(("count", "min", "max")), kept[-1].name, "result")
-            made = builder.add(ops.Aggregate(tuple(c.name for c in kept[:-1]), (call,)), made)
+            functions = ("count", "min", "max", *(("sum", "sum") if kept[-1].type.is_integer else ()))
+            calls = [ops.AggregateCall(rng.choice(functions), kept[-1].name, "result")]
+            calls += [ops.AggregateCall("count", "", "rows")] if rng.random() < 0.3 else []
+            made = builder.add(ops.Aggregate(tuple(c.name for c in kept[:-1]), tuple(calls)), made)
         builder.add(ops.Sink(f"head{view}"), made)
     return builder.build()
 

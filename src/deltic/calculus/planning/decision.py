@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -62,3 +63,11 @@ class Decision:
         if self.before is None or self.after is None:
             return f"{self.text}; expected: fewer rows to visit, by a rule of thumb"
         return f"{self.text}; expected: the work of {self.after:.3g} visited rows instead of {self.before:.3g}"
+
+
+def unused(wanted: str, decisions: Iterable[Decision]) -> str:
+    """A name that no relation of these decisions has."""
+    taken = {decision.relation for decision in decisions}
+    while wanted in taken:
+        wanted += "'"
+    return wanted

@@ -12,17 +12,18 @@ a relation without columns: a test whether anything is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from deltic.calculus.passes.delay_distinct import is_positive
 from deltic.calculus.passes.rewriting import Rewriting, is_set
 from deltic.calculus.planning.conjunction import Atom, Conjunction, build, conjunction_of
-from deltic.calculus.planning.decision import COSTS, Costs, Decision
+from deltic.calculus.planning.decision import COSTS, Costs, Decision, unused
+from deltic.calculus.planning.parts import Part, parts
 from deltic.calculus.planning.statistics import Size, Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of, is_checked
+from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
@@ -37,15 +38,6 @@ def eliminate(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) ->
     tables = [statistics.rows(op.name) or 0.0 for op in circuit.operators if isinstance(op, ops.Source)]
     rule = _Elimination(circuit, statistics, costs, [], max(tables, default=0.0) >= costs.large)
     return Rewriting(circuit, rule).sweep(()), rule.decisions
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Some atoms of a conjunction with the conditions that concern them alone; `kept` are the variables to be kept."""
-
-    inside: Conjunction
-    rest: Conjunction
-    kept: tuple[str, ...]
 
 
 class _Elimination:
@@ -135,11 +127,11 @@ class _Elimination:
 
     def _choose(
         self, conjunction: Conjunction, live: set[str], as_set: bool
-    ) -> tuple[_Part, float | None, float | None] | None:
+    ) -> tuple[Part, float | None, float | None] | None:
         """The part that saves most, with the work before and after, where any does."""
-        found: list[tuple[float, _Part, float | None, float | None]] = []
-        for part in _parts(conjunction, live):
-            joined, after = self.work.of(conjunction), self._work_with(part)
+        found: list[tuple[float, Part, float | None, float | None]] = []
+        for part in parts(conjunction, live):
+            joined, after = self.work.of(conjunction), self.work.split(part)
             before = None if joined is None else joined[1]
             if before is None or after is None:
                 if self._seems_to_pay(conjunction, part, as_set):
@@ -148,7 +140,7 @@ class _Elimination:
                 found.append((before - after, part, before, after))
         return max(found, key=lambda each: each[0])[1:] if found else None
 
-    def _seems_to_pay(self, conjunction: Conjunction, part: _Part, as_set: bool) -> bool:
+    def _seems_to_pay(self, conjunction: Conjunction, part: Part, as_set: bool) -> bool:
         """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow joins of longer ones.
 
         Joins only where all atoms are of unknown size: what a table restricts is often larger without it.
@@ -164,20 +156,10 @@ class _Elimination:
         known = any(self.work.size(atom) for atom in (*part.inside.atoms, *part.rest.atoms))
         return not known and len(part.kept) <= self.costs.columns and bool(part.rest.atoms)
 
-    def _work_with(self, part: _Part) -> float | None:
-        """The work when the part is a relation of its own: for it, to keep it, and for the rest."""
-        joined = self.work.of(part.inside)
-        if joined is None:
-            return None
-        size, inside = joined
-        kept = self.work.set_of(part.inside, size, part.kept)
-        rest = self.work.of(part.rest, kept)
-        return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
-
     # What is made of them
 
     def _kept(
-        self, rewriting: Rewriting, part: _Part, as_set: bool, view: str, before: float | None, after: float | None
+        self, rewriting: Rewriting, part: Part, as_set: bool, view: str, before: float | None, after: float | None
     ) -> int:
         """The node of the hidden relation of a part."""
         made = build(rewriting.builder, part.inside, part.kept)
@@ -185,18 +167,12 @@ class _Elimination:
             made = rewriting.add(ops.Distinct(), made)
         if made not in self.made:
             gone = dict.fromkeys(v for atom in part.inside.atoms for v in atom.variables if v not in part.kept)
-            name = self._name("-".join([view, *gone]))
+            name = unused("-".join([view, *gone]), self.decisions)
             parts = [f"{self._label(rewriting, a.node)}({', '.join(a.variables)})" for a in part.inside.atoms]
             self.made[made] = rewriting.add(Keep(name), made)
             text = f"{name}({', '.join(part.kept)}) :- {', '.join(parts)}"
             self.decisions.append(Decision("eliminate", name, text, before, after))
         return self.made[made]
-
-    def _name(self, wanted: str) -> str:
-        taken = {decision.relation for decision in self.decisions}
-        while wanted in taken:
-            wanted += "'"
-        return wanted
 
     def _label(self, rewriting: Rewriting, number: int) -> str:
         """What a reader calls a node of the new circuit."""
@@ -204,64 +180,6 @@ class _Elimination:
         if isinstance(operator, ops.Import):
             return self.labels[operator.index]
         return getattr(operator, "name", f"%{number}")
-
-
-def _parts(conjunction: Conjunction, live: set[str]) -> Iterator[_Part]:
-    """The parts that have a variable for themselves that is not live: for each variable the least such part.
-
-    So do all atoms together that share nothing with the live variables.
-    """
-    variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
-    seen: set[tuple[Atom, ...]] = set()
-    for variable in variables:
-        for start in ({variable}, _connected(conjunction, variable)):
-            part = _part(conjunction, start, live)
-            if part is not None and part.inside.atoms not in seen:
-                seen.add(part.inside.atoms)
-                yield part
-
-
-def _connected(conjunction: Conjunction, variable: str) -> set[str]:
-    """The variables that are connected with one by atoms and conditions."""
-    reached, before = {variable}, set[str]()
-    while reached != before:
-        before = set(reached)
-        reached |= {v for part in conjunction.parts() if part & reached for v in part}
-    return reached
-
-
-def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> _Part | None:
-    """The least part that has these variables for itself, with the atoms that only restrict it; None when it is all."""
-    if gone & live or any(is_checked(f) and gone & set(columns_of(f)) for f in conjunction.filters):
-        return None
-    inside: set[Atom] = set()
-    while True:
-        inside |= {atom for atom in conjunction.atoms if gone & set(atom.variables)}
-        bound = {v for atom in inside for v in atom.variables}
-        missing = {v for part in conjunction.parts() if part & gone for v in part} - bound
-        if not missing:
-            break
-        inside.add(next(atom for atom in conjunction.atoms if missing & set(atom.variables)))
-    inside |= {atom for atom in conjunction.atoms if atom.variables and set(atom.variables) <= bound}
-    atoms = tuple(atom for atom in conjunction.atoms if atom in inside)
-    if len(atoms) == len(conjunction.atoms):
-        return None
-    own, rest = _split(conjunction, atoms, bound)
-    needed = live.union(*rest.parts())
-    return _Part(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
-
-
-def _split(conjunction: Conjunction, atoms: tuple[Atom, ...], bound: set[str]) -> tuple[Conjunction, Conjunction]:
-    """Some atoms with the conditions on their variables, and everything else."""
-    others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
-    filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound and not is_checked(f))
-    absent = tuple(atom for atom in conjunction.absent if set(atom.variables) <= bound)
-    rest = Conjunction(
-        others,
-        tuple(f for f in conjunction.filters if f not in filters),
-        tuple(atom for atom in conjunction.absent if atom not in absent),
-    )
-    return Conjunction(atoms, filters, absent), rest
 
 
 def _read_as_sets(circuit: Circuit) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deltic.calculus.passes import optimize
+from deltic.calculus.planning.aggregate_early import aggregate_early
 from deltic.calculus.planning.decision import ALL, COSTS, Costs, Decision, Rewrites
 from deltic.calculus.planning.eliminate import eliminate
 from deltic.calculus.planning.share import share
@@ -23,6 +24,7 @@ def planned(
         found, made = share(found, statistics, costs)
         decisions += made
     if rewrites.eliminate:
-        found, made = eliminate(found, statistics, costs)
-        decisions += made
+        for rewrite in (aggregate_early, eliminate):
+            found, made = rewrite(found, statistics, costs)
+            decisions += made
     return (found if decisions else circuit), tuple(decisions)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from deltic.calculus.planning.conjunction import Atom, Conjunction
 from deltic.calculus.planning.decision import Costs
+from deltic.calculus.planning.parts import Part
 from deltic.calculus.planning.statistics import Size, Sizes, Table, filtered
 from deltic.circuit.expressions import columns_of
 from deltic.circuit.graph import Circuit
@@ -48,6 +49,16 @@ class Work:
             size = _kept(size, [f for f in filters if _concerns(f, size)])
             filters = [f for f in filters if not _concerns(f, size)]
         return size, work + self.costs.derived * size.rows
+
+    def split(self, part: Part) -> float | None:
+        """The work when a part is a relation of its own: for it, to keep it, and for the rest; None if not known."""
+        joined = self.of(part.inside)
+        if joined is None:
+            return None
+        size, inside = joined
+        kept = self.set_of(part.inside, size, part.kept)
+        rest = self.of(part.rest, kept)
+        return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
 
     def set_of(self, conjunction: Conjunction, size: Size, kept: Sequence[str]) -> Size:
         """The size of the set of some variables of a conjunction that has this size."""

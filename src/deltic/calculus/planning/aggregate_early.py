@@ -1,0 +1,150 @@
+"""Early aggregation: rows of a part of a join that agree in what the rest needs are aggregated before they are joined.
+
+For Z-sets a and b without negative weights, K the columns by which their join is grouped, c a column of a, S those
+columns of a that b or K has, and s the result of γ_{S; f(c)}(a):
+
+    γ_{K; f(c)}(a ⋈ b) = γ_{K; g(s)}(γ_{S; f(c)}(a) ⋈ b)
+
+where g makes of results for the parts of a group the result for the group: a sum of sums, for multiplication by the
+weights of b distributes over addition; a sum of counts; a least of least, a greatest of greatest values. Of sums these
+are the ones that wrap around, which make a ring; those of floats and decimals are rounded, or too large, only at the
+end. An aggregate of a column of b that sees no multiplicities stays as it is [eager aggregation, Yan & Larson 1995].
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deltic.calculus.passes.delay_distinct import is_positive
+from deltic.calculus.passes.rewriting import Rewriting
+from deltic.calculus.planning.conjunction import Atom, Conjunction, build, conjunction_of
+from deltic.calculus.planning.decision import COSTS, Costs, Decision, unused
+from deltic.calculus.planning.parts import Part, parts
+from deltic.calculus.planning.statistics import Sizes, Statistics
+from deltic.calculus.planning.work import Work, views
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.operators.keep import Keep
+
+# What makes of the results for parts of a group the result for the group.
+_WHOLE = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
+# Aggregates that see the set of their column's values alone.
+_OF_SETS = {"min", "max"}
+
+Calls = tuple[ops.AggregateCall, ...]
+
+
+def aggregate_early(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
+    """The circuit with hidden relations of aggregates of parts of joins, where that pays, and which."""
+    decisions: list[Decision] = []
+    named = views(circuit)
+
+    def rule(rewriting: Rewriting, node: Node) -> int | None:
+        operator = node.operator
+        if rewriting.circuit is not circuit or not isinstance(operator, ops.Aggregate):
+            return None
+        (source,) = node.inputs
+        if not is_positive(circuit, source):
+            return None
+        whole = conjunction_of(circuit, source)
+        nodes = {atom.node: rewriting.new(atom.node)[0] for atom in (*whole.atoms, *whole.absent)}
+        early = _Early(rewriting, Work(Sizes(rewriting.builder, statistics), costs), decisions, named.get(source, ""))
+        return early.made(whole.over(nodes), operator.keys, operator.calls)
+
+    return Rewriting(circuit, rule).sweep(()), decisions
+
+
+class _Early:
+    """Makes one aggregate, which `view` depends on, of nodes of the circuit in the making."""
+
+    def __init__(self, rewriting: Rewriting, work: Work, decisions: list[Decision], view: str) -> None:
+        self.rewriting, self.work, self.decisions, self.view = rewriting, work, decisions, view
+        self.partial: set[int] = set()
+
+    def made(self, conjunction: Conjunction, keys: tuple[str, ...], calls: Calls) -> int | None:
+        """The node of an aggregate of a conjunction with parts of it aggregated early; None where that never pays."""
+        chosen = self._choose(conjunction, keys, calls)
+        if chosen is None:
+            return None
+        part, before, after = chosen
+        inside, outside = self._divided(part, conjunction, calls)
+        relation = self._kept(part, inside, before, after)
+        rest = replace(part.rest, atoms=(Atom(relation, (*part.kept, *(c.name for c in inside))), *part.rest.atoms))
+        return self._aggregate(rest, keys, outside)
+
+    def _aggregate(self, conjunction: Conjunction, keys: tuple[str, ...], calls: Calls) -> int:
+        """The same, or else the aggregate of the whole."""
+        made = self.made(conjunction, keys, calls)
+        if made is not None:
+            return made
+        read = dict.fromkeys((*keys, *(call.column for call in calls if call.column)))
+        return self.rewriting.add(ops.Aggregate(keys, calls), build(self.rewriting.builder, conjunction, list(read)))
+
+    def _choose(
+        self, conjunction: Conjunction, keys: tuple[str, ...], calls: Calls
+    ) -> tuple[Part, float, float] | None:
+        """The part that saves most, with the work before and after, where any does."""
+        found: list[tuple[float, Part, float, float]] = []
+        for part in parts(conjunction, set(keys)):
+            joined, after = self.work.of(conjunction), self.work.split(part)
+            if joined is None or after is None or not self._divides(part, calls):
+                continue
+            before, costs = joined[1], self.work.costs
+            if after <= costs.ratio * before and before - after >= costs.least:
+                found.append((before - after, part, before, after))
+        return max(found, key=lambda each: each[0])[1:] if found else None
+
+    def _divides(self, part: Part, calls: Calls) -> bool:
+        """Whether aggregates of a part, of which some need its own variables, tell what all of them are."""
+        if {atom.node for atom in part.inside.atoms} <= self.partial:
+            return False
+        variables = _variables(part.inside)
+        own = [call for call in calls if call.column in variables]
+        others = [call for call in calls if call.column not in variables and call.column]
+        return (
+            any(call.column not in part.kept for call in own)
+            and all(call.function in _WHOLE and self._wraps(part.inside, call) for call in own)
+            and all(call.function in _OF_SETS for call in others)
+        )
+
+    def _wraps(self, inside: Conjunction, call: ops.AggregateCall) -> bool:
+        """Whether the aggregate is no sum, or one of integers."""
+        schemas = ((atom, self.rewriting.builder.type_of(atom.node).schema) for atom in inside.atoms)
+        types = {v: column.type for atom, schema in schemas for v, column in zip(atom.variables, schema, strict=True)}
+        return call.function != "sum" or types[call.column].is_integer
+
+    def _divided(self, part: Part, whole: Conjunction, calls: Calls) -> tuple[Calls, Calls]:
+        """The aggregates of a part, and those of all that read them, in the order of `calls`."""
+        variables, taken = _variables(part.inside), _variables(whole)
+        inside: list[ops.AggregateCall] = []
+        outside: list[ops.AggregateCall] = []
+        for call in calls:
+            if call.column and call.column not in variables:
+                outside.append(call)
+                continue
+            name = call.name
+            while name in taken:
+                name += "'"
+            taken.add(name)
+            inside.append(replace(call, name=name))
+            outside.append(replace(call, function=_WHOLE[call.function], column=name))
+        return tuple(inside), tuple(outside)
+
+    def _kept(self, part: Part, calls: Calls, before: float, after: float) -> int:
+        """The node of the hidden relation of the aggregates of a part."""
+        name = unused("-".join([self.view, *dict.fromkeys(call.function for call in calls)]), self.decisions)
+        read = [f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms]
+        told = ", ".join(f"{c.name} = {c.function} {c.column}".rstrip() for c in calls)
+        text = f"{name}({', '.join([*part.kept, *(c.name for c in calls)])}) :- {told} : {{ {', '.join(read)} }}"
+        self.decisions.append(Decision("eliminate", name, text, before, after))
+        made = self.rewriting.add(Keep(name), self._aggregate(part.inside, part.kept, calls))
+        self.partial.add(made)
+        return made
+
+    def _label(self, number: int) -> str:
+        """What a reader calls a node of the new circuit."""
+        return getattr(self.rewriting.builder.node(number).operator, "name", f"%{number}")
+
+
+def _variables(conjunction: Conjunction) -> set[str]:
+    return {variable for atom in conjunction.atoms for variable in atom.variables}

@@ -1,0 +1,76 @@
+"""Parts of a conjunction that can be relations of their own: those that have a variable for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deltic.calculus.planning.conjunction import Atom, Conjunction
+from deltic.circuit.expressions import columns_of, is_checked
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some atoms of a conjunction with the conditions that concern them alone; `kept` are the variables to be kept."""
+
+    inside: Conjunction
+    rest: Conjunction
+    kept: tuple[str, ...]
+
+
+def parts(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
+    """The parts that have a variable for themselves that is not live: for each variable the least such part.
+
+    So do all atoms together that share nothing with the live variables.
+    """
+    variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
+    seen: set[tuple[Atom, ...]] = set()
+    for variable in variables:
+        for start in ({variable}, _connected(conjunction, variable)):
+            part = _part(conjunction, start, live)
+            if part is not None and part.inside.atoms not in seen:
+                seen.add(part.inside.atoms)
+                yield part
+
+
+def _connected(conjunction: Conjunction, variable: str) -> set[str]:
+    """The variables that are connected with one by atoms and conditions."""
+    reached, before = {variable}, set[str]()
+    while reached != before:
+        before = set(reached)
+        reached |= {v for part in conjunction.parts() if part & reached for v in part}
+    return reached
+
+
+def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> Part | None:
+    """The least part that has these variables for itself, with the atoms that only restrict it; None when it is all."""
+    if gone & live or any(is_checked(f) and gone & set(columns_of(f)) for f in conjunction.filters):
+        return None
+    inside: set[Atom] = set()
+    while True:
+        inside |= {atom for atom in conjunction.atoms if gone & set(atom.variables)}
+        bound = {v for atom in inside for v in atom.variables}
+        missing = {v for part in conjunction.parts() if part & gone for v in part} - bound
+        if not missing:
+            break
+        inside.add(next(atom for atom in conjunction.atoms if missing & set(atom.variables)))
+    inside |= {atom for atom in conjunction.atoms if atom.variables and set(atom.variables) <= bound}
+    atoms = tuple(atom for atom in conjunction.atoms if atom in inside)
+    if len(atoms) == len(conjunction.atoms):
+        return None
+    own, rest = _split(conjunction, atoms, bound)
+    needed = live.union(*rest.parts())
+    return Part(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
+
+
+def _split(conjunction: Conjunction, atoms: tuple[Atom, ...], bound: set[str]) -> tuple[Conjunction, Conjunction]:
+    """Some atoms with the conditions on their variables, and everything else."""
+    others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
+    filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound and not is_checked(f))
+    absent = tuple(atom for atom in conjunction.absent if set(atom.variables) <= bound)
+    rest = Conjunction(
+        others,
+        tuple(f for f in conjunction.filters if f not in filters),
+        tuple(atom for atom in conjunction.absent if atom not in absent),
+    )
+    return Conjunction(atoms, filters, absent), rest
