@@ -20,11 +20,12 @@ from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
-from deltic.errors import ChangeError
+from deltic.errors import ChangeError, EvaluationError
 from tests.differential.circuits import sources_of
 
 Contents = Mapping[str, frozenset[Row]]
 MakeEngine = Callable[[Circuit], Engine]
+Refusal = ChangeError | EvaluationError
 
 
 @dataclass(frozen=True)
@@ -86,20 +87,20 @@ class ReferenceFailed(Exception):
 
 def _by_reference(
     reference: ReferenceEngine, batches: Mapping[str, pa.Table], conflicts: Conflicts
-) -> EpochResult | ChangeError:
+) -> EpochResult | Refusal:
     try:
         return _by_engine(reference, batches, conflicts)
     except Exception as failure:
         raise ReferenceFailed from failure
 
 
-def _by_engine(engine: Engine, batches: Mapping[str, pa.Table], conflicts: Conflicts) -> EpochResult | ChangeError:
+def _by_engine(engine: Engine, batches: Mapping[str, pa.Table], conflicts: Conflicts) -> EpochResult | Refusal:
     """What an engine makes of an epoch; a refused one is tried in two phases, an applied one aborted first."""
     try:
         with engine.prepare(batches, conflicts):
             pass
         return engine.apply(batches, conflicts)
-    except ChangeError as error:
+    except (ChangeError, EvaluationError) as error:
         return error
 
 
@@ -112,8 +113,8 @@ def batches_of(circuit: Circuit, changes: Mapping[str, Rows]) -> dict[str, pa.Ta
 def _compare_epoch(
     circuit: Circuit,
     epoch: int,
-    found: EpochResult | ChangeError,
-    expected: EpochResult | ChangeError,
+    found: EpochResult | Refusal,
+    expected: EpochResult | Refusal,
     engine: Engine,
     reference: Engine,
 ) -> Disagreement | None:
@@ -125,13 +126,13 @@ def _compare_epoch(
 
 def _observations(
     circuit: Circuit,
-    found: EpochResult | ChangeError,
-    expected: EpochResult | ChangeError,
+    found: EpochResult | Refusal,
+    expected: EpochResult | Refusal,
     engine: Engine,
     reference: Engine,
 ) -> Iterator[tuple[str, Any, Any]]:
     """What is to be equal after an epoch: a name, the engine's and the reference's value."""
-    if isinstance(found, ChangeError) or isinstance(expected, ChangeError):
+    if not isinstance(found, EpochResult) or not isinstance(expected, EpochResult):
         yield "refused", _refusal(found), _refusal(expected)
     else:
         for name in sorted({*found.changes, *expected.changes}):
@@ -145,9 +146,11 @@ def _observations(
         yield f"rows of table {name}", _rows(engine.read(name, table=True)), _rows(reference.read(name, table=True))
 
 
-def _refusal(result: EpochResult | ChangeError) -> str:
-    """Which table's change was refused; engines may name another row of it."""
-    return str(result).split(":")[0] if isinstance(result, ChangeError) else "accepted"
+def _refusal(result: EpochResult | Refusal) -> str:
+    """Which table's change was refused, or that a row has no value; engines may name another row."""
+    if isinstance(result, EpochResult):
+        return "accepted"
+    return str(result).split(":")[0] if isinstance(result, ChangeError) else "no value"
 
 
 def _changes(result: EpochResult, name: str) -> Rows:

@@ -24,7 +24,7 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if isinstance(node.operator, ops.Map):
         live = {name for expression in node.operator.expressions for name in columns_of(expression)}
     elif isinstance(node.operator, ops.Aggregate):
-        live = {*node.operator.keys, *(call.column for call in node.operator.calls)}
+        live = {*node.operator.keys, *(name for call in node.operator.calls for name in call.columns)}
     else:
         return None
     narrowed = _narrowed(rewriting, node.inputs[0], live)

@@ -23,14 +23,12 @@ from deltic.calculus.planning.parts import Part, parts
 from deltic.calculus.planning.statistics import Size, Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.types import ZSetType
-
-# Aggregates that see the set of their column's values alone.
-_OF_SETS = {"min", "max", "count_distinct"}
 
 
 def eliminate(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
@@ -80,7 +78,7 @@ class _Elimination:
             live = {name for e in operator.expressions for name in columns_of(e)}
             return self._narrowed(rewriting, source, live, rewriting.number in self.as_sets)
         if isinstance(operator, ops.Aggregate) and is_head:
-            live = {*operator.keys, *(call.column for call in operator.calls if call.column)}
+            live = {*operator.keys, *(name for call in operator.calls for name in call.columns)}
             return self._narrowed(rewriting, source, live, source in self.as_sets)
         if isinstance(operator, ops.Distinct | ops.Plus | ops.Sink) and is_head:
             live = set(rewriting.circuit.type_of(source).schema.names)
@@ -202,6 +200,6 @@ def _sees_sets(reader: Node, number: int, passed: bool) -> bool:
     if isinstance(operator, ops.Distinct):
         return True
     if isinstance(operator, ops.Aggregate):
-        return bool(operator.calls) and all(call.function in _OF_SETS for call in operator.calls)
+        return bool(operator.calls) and all(ACCUMULATORS[call.function].of_sets for call in operator.calls)
     linear = isinstance(operator, ops.Map | ops.Filter | ops.Plus | ops.Join | Semijoin | ops.FlatMap)
     return passed and (linear or (isinstance(operator, ops.Antijoin) and number == reader.inputs[0]))

@@ -3,46 +3,65 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from deltic.circuit.types import Column, Type
 
-# The values of a column, NULL left out, with their weights added up; no zeros.
+Parameter = bool | int | float | str
+"""A constant that an aggregate is called with."""
+
+# The values of a column, or the tuples of values of several, with their weights added up; no zeros.
 Totals = Mapping[Any, int]
 
 
 class Accumulator(ABC):
-    """A function of the values of a column in one group; it passes NULLs over."""
+    """A function of the values of some columns in one group; it passes over rows in which one that `needed` is NULL."""
 
     name: ClassVar[str]
     needs_column: ClassVar[bool] = True
     picks: ClassVar[bool] = False
     """Whether its result is one of the values."""
     counts: ClassVar[bool] = False
-    """Whether it is a number also where there is no value, and not NULL."""
+    """Whether it has a result also where there is no value, and is not NULL."""
+    of_sets: ClassVar[bool] = False
+    """Whether it makes no difference how often a value is there."""
     keeps: ClassVar[str] = "a total"
     """What has to be kept of a group to keep it fresh, for a reader."""
 
-    def takes(self, type_: Type) -> bool:
-        """Whether it is defined for values of this type."""
-        return True
+    def takes(self, types: Sequence[Type]) -> bool:
+        """Whether it is defined for values of columns of these types; of one column, if not told otherwise."""
+        return len(types) == 1
 
-    def result(self, type_: Type) -> Type:
-        """The type of its result for values of this type."""
-        return type_
+    def accepts(self, parameters: Sequence[Parameter], columns: int) -> bool:
+        """Whether it can be called with these constants for so many columns; with none, if not told otherwise."""
+        return not parameters
+
+    def needed(self, columns: int) -> Sequence[int]:
+        """The positions, of so many columns, at which a row that counts has no NULL: all, if not told otherwise."""
+        return range(columns)
+
+    def result(self, types: Sequence[Type]) -> Type:
+        """The type of its result for values of these types."""
+        return types[0]
 
     @abstractmethod
-    def value(self, totals: Totals, type_: Type) -> Any:
-        """Its value for a group's values of this type, of which there are some unless it `counts`; None for NULL.
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        """Its value for a group's values of these types, of which there are some unless it `counts`; None for NULL.
 
-        Weights may be negative in between; what every engine must agree with is this, to the last bit.
+        Weights may be negative in between; what every engine must agree with is this, to the last bit. Raises
+        EvaluationError where there should be a value and is none.
         """
 
-    def column(self, name: str, source: Column | None) -> Column:
-        """The column of its results for values of the column `source`; None stands for whole rows."""
-        type_ = self.result(source.type if source else Type.INT64)
-        return Column(name, type_, not self.counts and source is not None and source.nullable)
+    def column(self, name: str, sources: Sequence[Column]) -> Column:
+        """The column of its results for values of the columns `sources`, none for whole rows."""
+        types = [column.type for column in sources] or [Type.INT64]
+        passed_over = any(sources[i].nullable for i in self.needed(len(sources)))
+        return Column(name, self.result(types), not self.counts and (passed_over or self.is_partial(sources)))
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        """Whether it may be NULL although there are values in these columns."""
+        return False
 
 
 ACCUMULATORS: dict[str, Accumulator] = {}

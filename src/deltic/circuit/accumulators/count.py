@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.types import Type
 
 
 @accumulator
 class Count(Accumulator):
-    """The sum of the weights."""
+    """The sum of the weights; of several columns, of the rows in which none is NULL."""
 
     name = "count"
     needs_column = False
     counts = True
 
-    def result(self, type_: Type) -> Type:
+    def takes(self, types: Sequence[Type]) -> bool:
+        return True
+
+    def result(self, types: Sequence[Type]) -> Type:
         return Type.INT64
 
-    def value(self, totals: Totals, type_: Type) -> Any:
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         return sum(totals.values())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.min import present
 from deltic.circuit.types import Type
 from deltic.circuit.values import in_order
@@ -16,10 +17,11 @@ class CountDistinct(Accumulator):
 
     name = "count_distinct"
     counts = True
+    of_sets = True
     keeps = "all values in order, and how many they are"
 
-    def result(self, type_: Type) -> Type:
+    def result(self, types: Sequence[Type]) -> Type:
         return Type.INT64
 
-    def value(self, totals: Totals, type_: Type) -> Any:
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         return len({in_order(value) for value in present(totals)})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.min import plain, present
 from deltic.circuit.types import Type
 from deltic.circuit.values import in_order
@@ -16,11 +17,12 @@ class Max(Accumulator):
 
     name = "max"
     picks = True
+    of_sets = True
     keeps = "all values in order, and which one it is"
 
-    def takes(self, type_: Type) -> bool:
-        return type_.is_ordered
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_ordered
 
-    def value(self, totals: Totals, type_: Type) -> Any:
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         there = present(totals)
         return plain(max(there, key=in_order)) if there else None

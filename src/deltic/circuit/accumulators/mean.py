@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.accumulators.exact import rounded
 from deltic.circuit.types import Type
 
@@ -15,12 +16,11 @@ class Mean(Accumulator):
 
     name = "mean"
 
-    def takes(self, type_: Type) -> bool:
-        return type_.is_numeric
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_numeric
 
-    def result(self, type_: Type) -> Type:
+    def result(self, types: Sequence[Type]) -> Type:
         return Type.FLOAT64
 
-    def value(self, totals: Totals, type_: Type) -> Any:
-        count = sum(totals.values())
-        return rounded(totals, count) if count > 0 else None
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return rounded(totals, sum(totals.values()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
 from deltic.circuit.types import Type
 from deltic.circuit.values import in_order
 
@@ -16,12 +17,13 @@ class Min(Accumulator):
 
     name = "min"
     picks = True
+    of_sets = True
     keeps = "all values in order, and which one it is"
 
-    def takes(self, type_: Type) -> bool:
-        return type_.is_ordered
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_ordered
 
-    def value(self, totals: Totals, type_: Type) -> Any:
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
         there = present(totals)
         return plain(min(there, key=in_order)) if there else None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import reduce
+from collections.abc import Sequence
 from typing import Any
 
-from deltic.circuit.accumulators.accumulator import Accumulator, Totals, accumulator
-from deltic.circuit.accumulators.exact import rounded
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.exact import decimal_sum, rounded
 from deltic.circuit.types import Column, Kind, Type
-from deltic.circuit.values.numbers import EXACT, round_float, to_decimal, wrap
+from deltic.circuit.values.numbers import round_float, to_decimal, wrap
 
 
 @accumulator
@@ -21,17 +20,16 @@ class Sum(Accumulator):
 
     name = "sum"
 
-    def takes(self, type_: Type) -> bool:
-        return type_.is_numeric
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_numeric
 
-    def value(self, totals: Totals, type_: Type) -> Any:
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        (type_,) = types
         if type_.is_float:
             return round_float(rounded(totals, 1), type_)
         if type_.kind is Kind.DECIMAL:
-            terms = (EXACT.multiply(value, weight) for value, weight in totals.items())
-            return to_decimal(reduce(EXACT.add, terms), type_)
+            return to_decimal(decimal_sum(totals), type_)
         return wrap(sum(value * weight for value, weight in totals.items()), type_)
 
-    def column(self, name: str, source: Column | None) -> Column:
-        column = super().column(name, source)
-        return replace(column, nullable=column.nullable or column.type.kind is Kind.DECIMAL)
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return sources[0].type.kind is Kind.DECIMAL

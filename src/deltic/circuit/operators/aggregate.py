@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
 from deltic.circuit.words import word
@@ -14,17 +14,33 @@ from deltic.circuit.words import word
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One aggregate: the function, the column that it reads, and the name of its result.
+    """One aggregate: the function, the columns that it reads, the name of its result, and the constants that it takes.
 
-    Only `count` may be without a column, "", and then it counts rows.
+    Only `count` may be without a column, "", and then it counts rows. Columns after the first are `others`.
     """
 
     function: str
     column: str
     name: str
+    others: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return (self.column, *self.others) if self.column else ()
 
     def __str__(self) -> str:
-        return f"{self.function}({word(self.column) if self.column else '*'}) AS {word(self.name)}"
+        columns = ", ".join(map(word, self.columns)) or "*"
+        constants = "".join(f"; {written}" for written in map(_written, self.parameters))
+        return f"{self.function}({columns}{constants}) AS {word(self.name)}"
+
+
+def _written(parameter: Parameter) -> str:
+    """A constant as the text of SQL has it."""
+    if isinstance(parameter, str):
+        return "'" + parameter.replace("'", "''") + "'"
+    return str(parameter).upper() if isinstance(parameter, bool) else repr(parameter)
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,7 @@ class Aggregate(Operator):
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         (source,) = self.zsets(inputs, 1)
-        for name in (*self.keys, *(c.column for c in self.calls if c.column)):
+        for name in (*self.keys, *(name for call in self.calls for name in call.columns)):
             if name not in source.schema.names:
                 self.refuse(f"column {name} is not in its input", inputs)
         columns = [*(_column(source.schema, key) for key in self.keys), *(self._result(c, source) for c in self.calls)]
@@ -54,12 +70,14 @@ class Aggregate(Operator):
         accumulator = ACCUMULATORS.get(call.function)
         if accumulator is None:
             self.refuse(f"there is no aggregate {call.function}; there are {', '.join(ACCUMULATORS)}", [source])
-        if not call.column and accumulator.needs_column:
+        if not call.columns and accumulator.needs_column:
             self.refuse(f"{call.function} needs a column", [source])
-        column = _column(source.schema, call.column) if call.column else None
-        if column is not None and not accumulator.takes(column.type):
-            self.refuse(f"{call.function} of a {column.type}", [source])
-        return accumulator.column(call.name, column)
+        columns = [_column(source.schema, name) for name in call.columns]
+        if columns and not accumulator.takes([column.type for column in columns]):
+            self.refuse(f"{call.function} of a {', a '.join(str(column.type) for column in columns)}", [source])
+        if not accumulator.accepts(call.parameters, len(columns)):
+            self.refuse(f"{call.function} does not take these constants", [source])
+        return accumulator.column(call.name, columns)
 
     def arguments(self) -> str:
         return "[" + ", ".join((*map(word, self.keys), *map(str, self.calls))) + "]"

@@ -19,7 +19,8 @@ from deltic.circuit.types import Column, ZSetType
 from deltic.circuit.words import WRITTEN, unquoted, word
 
 Reader = Callable[[Line], ops.Operator]
-_CALL = re.compile(rf"(\w+)\((\*|{WRITTEN})\) AS ({WRITTEN})")
+_CONSTANT = r"'(?:[^']|'')*'|[^';()]+"
+_CALL = re.compile(rf"(\w+)\((\*|{WRITTEN}(?:, {WRITTEN})*)((?:; (?:{_CONSTANT}))*)\) AS ({WRITTEN})")
 
 
 def _map(line: Line) -> ops.Map:
@@ -52,10 +53,26 @@ def _aggregate(kind: type[ops.Aggregate]) -> Reader:
         keys = [part for part in parts if isinstance(part, str)]
         if parts[: len(keys)] != keys:
             raise line.places.error(line.arguments or line.keyword, f"`{keys[-1]}` is not function(column) AS name")
-        found = [(m[1], "" if m[2] == "*" else unquoted(m[2]), unquoted(m[3])) for m in parts if not isinstance(m, str)]
-        return kind(tuple(map(unquoted, keys)), tuple(ops.AggregateCall(*call) for call in found))
+        calls = tuple(_call(part) for part in parts if not isinstance(part, str))
+        return kind(tuple(map(unquoted, keys)), calls)
 
     return read
+
+
+def _call(found: re.Match[str]) -> ops.AggregateCall:
+    """``function(column, …; constant; …) AS name``."""
+    columns = [unquoted(name) for name in split(found[2])] if found[2] != "*" else [""]
+    constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", found[3])))
+    return ops.AggregateCall(found[1], columns[0], unquoted(found[4]), tuple(columns[1:]), constants)
+
+
+def _constant(text: str) -> bool | int | float | str:
+    """A constant from its text in SQL."""
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    if text in ("TRUE", "FALSE"):
+        return text == "TRUE"
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
 def _import(line: Line) -> ops.Import:

@@ -93,13 +93,15 @@ CONVERSIONS: Mapping[Type, str] = {
 def _profile(accumulator: Accumulator) -> Profile:
     """An aggregate, which takes its target: the type of its result is that of the target, or one for all."""
     if not accumulator.needs_column:
-        return Profile((), _only(accumulator.result(Type.INT64)))
-    taken = frozenset(type_ for type_ in ANY if accumulator.takes(type_))
-    results = {accumulator.result(type_) for type_ in taken}
+        return Profile((), _only(accumulator.result([Type.INT64])))
+    taken = frozenset(type_ for type_ in ANY if accumulator.takes([type_]))
+    results = {accumulator.result([type_]) for type_ in taken}
     return Profile((SAME,), SAME if results == taken else frozenset(results), taken)
 
 
-AGGREGATES: Mapping[str, Profile] = {name: _profile(found) for name, found in ACCUMULATORS.items()}
+AGGREGATES: Mapping[str, Profile] = {
+    name: _profile(ACCUMULATORS[name]) for name in ("count", "max", "mean", "min", "sum")
+}
 
 # Conditions with a name; they have no result.
 TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}

@@ -7,48 +7,57 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit import operators as ops
-from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.graph import Node
 from deltic.program.definitions import Definition
 from deltic.program.scope import Scope, relation_of
 
 
 @dataclass(frozen=True)
-class Grouped(Definition):
-    """The groups of relation `source`, whose first `keys` columns are the groups' keys, with their aggregates.
+class Call:
+    """One aggregate of `Grouped`: the function, the columns of the source that it reads, and its constants."""
 
-    `calls` are functions, each with the column of the source that it reads, -1 for none.
-    """
+    function: str
+    columns: tuple[int, ...]
+    parameters: tuple[Parameter, ...] = ()
+
+    def __str__(self) -> str:
+        constants = "".join(f"; {constant!r}" for constant in self.parameters)
+        return f"{self.function}({', '.join(map(str, self.columns)) or '*'}{constants})"
+
+
+@dataclass(frozen=True)
+class Grouped(Definition):
+    """The groups of relation `source`, whose first `keys` columns are the groups' keys, with their aggregates."""
 
     reads: ClassVar[tuple[str, ...]] = ("source",)
     source: str
     keys: int
-    calls: tuple[tuple[str, int], ...]
+    calls: tuple[Call, ...]
 
     @property
     def is_set(self) -> bool:
         return True
 
     def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
-        shared = [*range(self.keys), *(c if ACCUMULATORS[f].picks else -1 for f, c in self.calls)]
+        shared = [*range(self.keys), *(c.columns[0] if ACCUMULATORS[c.function].picks else -1 for c in self.calls)]
         return ((index, self.source, column) for index, column in enumerate(shared) if column >= 0)
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         key = ", ".join(names[: self.keys]) or "nothing"
-        for name, (function, _) in zip(names[self.keys :], self.calls, strict=False):
-            kept = ACCUMULATORS[function].keeps
-            yield f"{name} = {function} of {self.source} by {key}: keeps {kept}; looks at changed groups alone"
+        for name, call in zip(names[self.keys :], self.calls, strict=False):
+            kept = ACCUMULATORS[call.function].keeps
+            yield f"{name} = {call.function} of {self.source} by {key}: keeps {kept}; looks at changed groups alone"
 
     def __str__(self) -> str:
-        calls = ", ".join(f"{f}({column if column >= 0 else '*'})" for f, column in self.calls)
-        return f"aggregate [{self.keys} keys, {calls}] of {self.source}"
+        return f"aggregate [{self.keys} keys, {', '.join(map(str, self.calls))}] of {self.source}"
 
 
 @relation_of(ops.AggregateDelta)
 def aggregate_delta(scope: Scope, op: ops.AggregateDelta, node: Node, number: int, wanted: str) -> str:
     """The aggregates of what the second input changes, of which only the columns that they read are passed on."""
     (_, change) = node.inputs
-    columns = tuple(dict.fromkeys((*op.keys, *(c.column for c in op.calls if c.column))))
-    calls = tuple((c.function, columns.index(c.column) if c.column else -1) for c in op.calls)
+    columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
+    calls = tuple(Call(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
     rows = scope.passed("rows", change, columns)
     return scope.defined(wanted, number, Grouped(rows, len(op.keys), calls))

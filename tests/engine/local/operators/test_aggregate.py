@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -24,32 +25,36 @@ from deltic.engine.local.accumulators import exact
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import aggregate
 from tests.conformance.engines import Driver
+from tests.differential.aggregates import random_call
 from tests.differential.compare import first_disagreement
 from tests.engine.local.storage.test_value_order import closing_in
 
-ROWS = Schema.of(a=Type.INT64, b=Type.INT64, f=Type.FLOAT64, u=Type.UINT64, s=Type.STRING)
+D = Type.decimal(30, 2)
+PLAIN = Schema.of(a=Type.INT64, b=Type.INT64, f=Type.FLOAT64, u=Type.UINT64, s=Type.STRING)
+ROWS = Schema((*PLAIN, Column("d", D), Column("t", Type.BOOLEAN)))
 VALUES = {
     "a": (0, 1, 2, 3),
     "b": (0, 1, -5, 7, 2**40, 2**63 - 1, -(2**63)),
     "f": (0.1, 0.2, -0.1, 1e16, 1.0, -1e300, 1.7e308, 5e-324, -5e-324, math.inf, -math.inf),
     "u": (0, 1, 2**63, 2**64 - 1),
     "s": ("", "x", "é", "xx", "a", "𝄞"),
+    "d": tuple(map(Decimal, ("0.00", "1.05", "-1.05", "9999999999999999999999999999.99", "0.01"))),
+    "t": (False, True),
 }
 
 
 NULLABLE = Schema(tuple(Column(c.name, c.type, nullable=True) for c in ROWS))
 
 
-def random_views(rng, schema=ROWS):
+UNCHECKED = tuple(name for name in ACCUMULATORS if name not in ("checked_sum", "decimal_mean"))
+
+
+def random_views(rng, schema=ROWS, functions=UNCHECKED):
     """Two aggregates of a table by random keys, and sometimes one of an aggregate."""
     builder = CircuitBuilder()
     source = builder.add(ops.Source("x", schema))
     for view in range(2):
-        functions = [rng.choice(tuple(ACCUMULATORS)) for _ in range(rng.randint(0, 5))]
-        calls = [
-            ops.AggregateCall(f, rng.choice([c.name for c in ROWS if ACCUMULATORS[f].takes(c.type)]), f"r{i}")
-            for i, f in enumerate(functions)
-        ]
+        calls = [random_call(rng, schema, f"r{i}", functions) for i in range(rng.randint(0, 5))]
         keys = tuple(rng.sample(sorted(VALUES), rng.randint(0, 2)))
         groups = builder.add(ops.Aggregate(keys, tuple(calls)), source)
         builder.add(ops.Sink(f"v{view}"), groups)
@@ -222,7 +227,7 @@ def extremes(column):
     """The least and the greatest value of a column."""
     builder = CircuitBuilder()
     calls = tuple(ops.AggregateCall(function, column, function) for function in ("min", "max"))
-    builder.add(ops.Sink("v"), builder.add(ops.Aggregate((), calls), builder.add(ops.Source("x", ROWS))))
+    builder.add(ops.Sink("v"), builder.add(ops.Aggregate((), calls), builder.add(ops.Source("x", PLAIN))))
     return builder.build()
 
 
@@ -255,7 +260,7 @@ def test_the_next_least_text_is_found_without_a_look_at_the_whole_group():
 def test_a_change_of_different_values_looks_at_what_changed():
     """Each value counts as long as one of its rows is there."""
     builder = CircuitBuilder()
-    source = builder.add(ops.Source("x", ROWS))
+    source = builder.add(ops.Source("x", PLAIN))
     calls = (ops.AggregateCall("count_distinct", "b", "n"),)
     builder.add(ops.Sink("v"), builder.add(ops.Aggregate(("a",), calls), source))
     first = frozenset((0, b, float(i), 0, "x") for b in range(3) for i in range(2))

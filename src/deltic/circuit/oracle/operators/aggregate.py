@@ -11,7 +11,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Totals
 from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
-from deltic.circuit.oracle.pointwise import Inputs, Rows, means
+from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
 from deltic.circuit.types import Schema, ZSetType
 
 
@@ -24,14 +24,20 @@ def aggregate(op: Aggregate, rows: Rows, schema: Schema) -> Rows:
 
 
 def _value(call: AggregateCall, group: Rows, schema: Schema) -> Any:
-    if not call.column:
+    if not call.columns:
         return sum(weight for _, weight in group)
-    index = schema.index(call.column)
-    totals = _totals((row[index], weight) for row, weight in group if row[index] is not None)
     accumulator = ACCUMULATORS[call.function]
-    if not accumulator.counts and not totals:
+    indices = [schema.index(name) for name in call.columns]
+    needed = [indices[i] for i in accumulator.needed(len(indices))]
+    totals = _totals((_values(row, indices), w) for row, w in group if all(row[i] is not None for i in needed))
+    if not accumulator.counts and sum(totals.values()) <= 0:
         return None
-    return accumulator.value(totals, schema.columns[index].type)
+    return accumulator.value(totals, [schema.columns[i].type for i in indices], call.parameters)
+
+
+def _values(row: Row, indices: Sequence[int]) -> Any:
+    """The value of one column, or the tuple of those of several."""
+    return row[indices[0]] if len(indices) == 1 else tuple(row[i] for i in indices)
 
 
 def _totals(pairs: Iterable[tuple[Any, int]]) -> Totals:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.program.operators.aggregate import Call
 
 
 @reads("count")
-def count(slots: Slots, column: int, type_: Type) -> Result:
+def count(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """One slot."""
-    slot = slots.count(column)
+    slot = slots.count(call.columns)
     return lambda totals: (totals[:, slot], None)

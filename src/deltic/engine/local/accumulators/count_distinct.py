@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.program.operators.aggregate import Call
 
 
 @reads("count_distinct")
-def count_distinct(slots: Slots, column: int, type_: Type) -> Result:
+def count_distinct(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """The slot of the number of different values."""
-    slot = slots.values(column)
+    slot = slots.values(call.columns).present
     return lambda totals: (totals[:, slot], None)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deltic.circuit.accumulators.exact import POINT, quotient
 from deltic.circuit.types import Type
-from deltic.engine.local.accumulators.slots import ROWS, Linear, Result, Slots, Totals
+from deltic.engine.local.accumulators.slots import ROWS, Columns, Linear, Result, Slots, Totals
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
 
@@ -22,10 +23,9 @@ Digits = npt.NDArray[np.int64]
 Natural = np.ndarray[Any, Any]
 
 WIDTH = 24
-_LIMBS = 88
-_POINT = 1080  # bits behind the point
-_NAN, _UP, _DOWN = _LIMBS, _LIMBS + 1, _LIMBS + 2
-SLOTS = _LIMBS + 3
+LIMBS = 88
+_NAN, _UP, _DOWN = LIMBS, LIMBS + 1, LIMBS + 2
+SLOTS = LIMBS + 3
 
 _MASK = np.uint64((1 << WIDTH) - 1)
 _MANTISSA = np.uint64((1 << 52) - 1)
@@ -34,20 +34,20 @@ _MANTISSA = np.uint64((1 << 52) - 1)
 def digits(values: Natural, type_: Type) -> tuple[Digits, Digits]:
     """The digits of n numbers: positions int64[4, n], where those of NaN and infinities are their own, and values."""
     if type_.is_float:
-        return _of_floats(np.ascontiguousarray(values, np.float64))
+        return digits_of_floats(np.ascontiguousarray(values, np.float64))
     values = values.astype(np.int64 if type_.signed else np.uint64, copy=False)
     negative = values < 0
     magnitude = np.where(negative, np.zeros_like(values) - values, values).view(np.uint64)
-    first = np.full(len(values), _POINT // WIDTH, np.int64)
+    first = np.full(len(values), POINT // WIDTH, np.int64)
     return _cut(magnitude, np.zeros(len(values), np.uint64), first, negative)
 
 
-DIGITS = Linear(SLOTS, lambda values, type_: list(zip(*digits(values, type_), strict=True)))
+DIGITS = Linear(SLOTS, lambda values, types: [digits(values[0], types[0])])
 
 
-def rounded_by(slots: Slots, column: int, type_: Type, divisors: Callable[[Totals], Digits]) -> Result:
+def rounded_by(slots: Slots, columns: Columns, type_: Type, divisors: Callable[[Totals], Digits]) -> Result:
     """An exact sum as the nearest float of the type, each divided by its divisor."""
-    slot = slots.sum(column, DIGITS)
+    slot = slots.sum(columns, DIGITS)
 
     def result(totals: Totals) -> Column:
         there = totals[:, ROWS] > 0
@@ -61,12 +61,9 @@ def rounded_by(slots: Slots, column: int, type_: Type, divisors: Callable[[Total
 def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:
     """The floats nearest to the numbers with the digit sums int64[n, SLOTS], each divided by its divisor."""
     found = np.zeros(len(sums), np.float64)
-    totals = [0] * len(sums)
-    for row, limb in zip(*(part.tolist() for part in np.nonzero(sums[:, :_LIMBS])), strict=True):
-        totals[row] += int(sums[row, limb]) << (WIDTH * limb)
-    for row, (total, divisor) in enumerate(zip(totals, divisors.tolist(), strict=True)):
+    for row, (total, divisor) in enumerate(zip(integers(sums[:, :LIMBS]), divisors.tolist(), strict=True)):
         if total and divisor:
-            found[row] = _quotient(total, divisor << _POINT)
+            found[row] = quotient(total, divisor << POINT)
     up = (sums[:, _UP] > 0) | (sums[:, _DOWN] < 0)
     down = (sums[:, _UP] < 0) | (sums[:, _DOWN] > 0)
     found[up], found[down] = np.inf, -np.inf
@@ -74,20 +71,21 @@ def rounded(sums: Digits, divisors: Digits) -> npt.NDArray[np.float64]:
     return found
 
 
-def _quotient(a: int, b: int) -> float:
-    """a / b, which Python rounds correctly; infinite where it is out of range."""
-    try:
-        return a / b
-    except OverflowError:
-        return float("inf") if (a > 0) == (b > 0) else float("-inf")
+def integers(sums: Digits) -> list[int]:
+    """The whole numbers with the digit sums int64[n, limbs]."""
+    totals = [0] * len(sums)
+    for row, limb in zip(*(part.tolist() for part in np.nonzero(sums)), strict=True):
+        totals[row] += int(sums[row, limb]) << (WIDTH * limb)
+    return totals
 
 
-def _of_floats(values: npt.NDArray[np.float64]) -> tuple[Digits, Digits]:
+def digits_of_floats(values: npt.NDArray[np.float64]) -> tuple[Digits, Digits]:
+    """The same as `digits` for floats; digits beyond the last position are zeros in it."""
     bits = values.view(np.uint64)
     exponent = ((bits >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.int64)
     normal = exponent > 0
     mantissa = (bits & _MANTISSA) | (normal.astype(np.uint64) << np.uint64(52))
-    place = np.maximum(exponent, 1) - 1075 + _POINT
+    place = np.maximum(exponent, 1) - 1075 + POINT
     shift = (place % WIDTH).astype(np.uint64)
     high = np.where(shift > 0, mantissa >> (np.uint64(64) - np.maximum(shift, np.uint64(1))), np.uint64(0))
     positions, found = _cut(mantissa << shift, high, place // WIDTH, np.signbit(values))
@@ -112,5 +110,5 @@ def _cut(
     ]
     found = np.stack(parts).view(np.int64)
     found[:, negative] = -found[:, negative]
-    positions = np.minimum(first + np.arange(4, dtype=np.int64).reshape(4, 1), _LIMBS - 1)
+    positions = np.minimum(first + np.arange(4, dtype=np.int64).reshape(4, 1), LIMBS - 1)
     return positions, found

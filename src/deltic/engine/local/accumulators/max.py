@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.program.operators.aggregate import Call
 
 
 @reads("max")
-def max_(slots: Slots, column: int, type_: Type) -> Result:
+def max_(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """The slot of the greatest value."""
-    slot = slots.extreme(column, least=False)
+    slot = slots.extreme(call.columns, least=False)
     return lambda totals: (totals[:, slot], None)

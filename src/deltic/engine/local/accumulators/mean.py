@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from deltic.circuit.types import Kind, Type
@@ -10,15 +12,16 @@ from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
+from deltic.program.operators.aggregate import Call
 
 
 @reads("mean")
-def mean(slots: Slots, column: int, type_: Type) -> Result:
+def mean(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """The slots of an exact sum."""
-    count = slots.count(column)
-    if type_.kind is Kind.DECIMAL:
-        return _of_decimals(slots, slots.sum(column, DECIMALS), count, type_)
-    return rounded_by(slots, column, Type.FLOAT64, lambda totals: totals[:, count])
+    count = slots.count(call.columns)
+    if types[0].kind is Kind.DECIMAL:
+        return _of_decimals(slots, slots.sum(call.columns, DECIMALS), count, types[0])
+    return rounded_by(slots, call.columns, Type.FLOAT64, lambda totals: totals[:, count])
 
 
 def _of_decimals(slots: Slots, slot: int, count: int, type_: Type) -> Result:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.program.operators.aggregate import Call
 
 
 @reads("min")
-def min_(slots: Slots, column: int, type_: Type) -> Result:
+def min_(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """The slot of the least value."""
-    slot = slots.extreme(column, least=True)
+    slot = slots.extreme(call.columns, least=True)
     return lambda totals: (totals[:, slot], None)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.types import Column as Field
 from deltic.circuit.types import Schema, Type
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column
+from deltic.errors import EvaluationError
+from deltic.program.operators.aggregate import Call
 
 Totals = npt.NDArray[np.int64]  # [groups, slots]
 Natural = np.ndarray[Any, Any]  # a column's values as numpy computes with them
+Columns = tuple[int, ...]  # of the rows that are grouped
 
 ROWS = 0
 """The slot of the number of rows."""
@@ -25,50 +29,80 @@ ROWS = 0
 class Linear:
     """A sum over the rows of what each of them contributes, times its weight; it takes `width` slots.
 
-    `contribute` gives, for the values of a column and their type, pairs of a slot (one for all rows, or one for each)
-    and the amounts int64[n] that the rows add to it.
+    `contribute` gives, for the values of some columns and their types, pairs of a slot (one for all rows, or one for
+    each) and the amounts int64[n] that the rows add to it.
     """
 
     width: int
-    contribute: Callable[[Natural, Type], Sequence[tuple[int | npt.NDArray[np.int64], npt.NDArray[np.int64]]]]
+    contribute: Callable[
+        [Sequence[Natural], Sequence[Type]], Sequence[tuple[int | npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+    ]
+
+
+@dataclass
+class Ordered:
+    """The slots about values that are kept in order; where one stands in a slot, it is as relations hold it, or 0.
+
+    `present` counts the different values, and `size`, where ranks are asked for, the rows; `extremes` are the least
+    (True) and the greatest (False). Results of whole groups have one slot; those of ranks have three: the result, a
+    value near which it is, and how many rows have lesser ones.
+    """
+
+    present: int
+    size: int = -1
+    extremes: dict[bool, int] = field(default_factory=dict)
+    wholes: dict[Call, int] = field(default_factory=dict)
+    ranks: dict[Call, int] = field(default_factory=dict)
 
 
 # How a call's results are read from totals.
 Result = Callable[[Totals], Column]
-# How an accumulator of a column of the given type takes its slots.
-Read = Callable[["Slots", int, Type], Result]
+# How an accumulator of columns of the given types takes its slots.
+Read = Callable[["Slots", Call, Sequence[Type]], Result]
 READS: dict[str, Read] = {}
 
 
-def reads(name: str) -> Callable[[Read], Read]:
-    """Enter how the accumulator of that name is kept and read."""
-    return lambda read: READS.setdefault(name, read)
+def reads(*names: str) -> Callable[[Read], Read]:
+    """Enter how the accumulators of these names are kept and read."""
+
+    def enter(read: Read) -> Read:
+        READS.update(dict.fromkeys(names, read))
+        return read
+
+    return enter
+
+
+class NoResult(Exception):
+    """The group at a position has no result where it must have one; the engine adds which one it is."""
+
+    def __init__(self, position: int, error: EvaluationError) -> None:
+        super().__init__(position)
+        self.position, self.error = position, error
 
 
 class Slots:
-    """The slots of calls (function, column, -1 for none) on rows of `schema`, by the column that they are about.
+    """The slots of calls on rows of `schema`, by the columns that they are about.
 
-    `counts` are how many values are not NULL, of columns that may be; `linear` are the first slots of sums; `present`
-    counts the different values, and `extremes` hold the least (True) and the greatest (False) of them, as relations do,
-    zero where there is none. `results` compute the aggregates, in
-    their order, from totals int64[groups, width].
+    `counts` are how many rows have no NULL in some columns that may have it; `linear` are the first slots of sums over
+    rows without NULL in their columns; `ordered` is about values in order, of rows without NULL in their first column.
+    `results` compute the aggregates, in their order, from totals int64[groups, width].
     """
 
-    def __init__(self, calls: Sequence[tuple[str, int]], schema: Schema, interner: Interner) -> None:
+    def __init__(self, calls: Sequence[Call], schema: Schema, interner: Interner) -> None:
         self.width = ROWS + 1
         self.schema, self.interner = schema, interner
-        self.counts: dict[int, int] = {}
-        self.linear: dict[tuple[int, Linear], int] = {}
-        self.present: dict[int, int] = {}
-        self.extremes: dict[int, dict[bool, int]] = {}
-        self.results = [self._result(name, column) for name, column in calls]
+        self.counts: dict[Columns, int] = {}
+        self.linear: dict[tuple[Columns, Linear], int] = {}
+        self.ordered: dict[Columns, Ordered] = {}
+        self.results = [self._result(call) for call in calls]
 
-    def _result(self, name: str, column: int) -> Result:
+    def _result(self, call: Call) -> Result:
         """How a call is read: what has only NULLs is NULL itself, unless it counts."""
-        value = READS[name](self, column, self.schema.columns[column].type if column >= 0 else Type.INT64)
-        if ACCUMULATORS[name].counts or self.count(column) == ROWS:
+        accumulator = ACCUMULATORS[call.function]
+        value = READS[call.function](self, call, [self.schema.columns[c].type for c in call.columns])
+        count = self.count([call.columns[i] for i in accumulator.needed(len(call.columns))])
+        if accumulator.counts or count == ROWS:
             return value
-        count = self.count(column)
 
         def result(totals: Totals) -> Column:
             values, nulls = value(totals)
@@ -77,28 +111,50 @@ class Slots:
 
         return result
 
-    def count(self, column: int) -> int:
-        """The slot of the number of values that are not NULL; of rows, for -1."""
-        nullable = column >= 0 and self.schema.columns[column].nullable
-        return self._take(self.counts, column, 1) if nullable else ROWS
+    def count(self, columns: Sequence[int]) -> int:
+        """The slot of the number of rows without NULL in these columns."""
+        nullable = tuple(sorted({c for c in columns if self.schema.columns[c].nullable}))
+        return self._take(self.counts, nullable, 1) if nullable else ROWS
 
-    def sum(self, column: int, linear: Linear) -> int:
+    def sum(self, columns: Columns, linear: Linear) -> int:
         """The first slot of a sum."""
-        return self._take(self.linear, (column, linear), linear.width)
+        return self._take(self.linear, (columns, linear), linear.width)
 
-    def values(self, column: int) -> int:
-        """The slot of the number of different values, all of which are kept in order."""
-        self.extremes.setdefault(column, {})
-        return self._take(self.present, column, 1)
+    def values(self, columns: Columns) -> Ordered:
+        """The slots about the values of these columns, all of which are kept in order."""
+        if columns not in self.ordered:
+            self.ordered[columns] = Ordered(self._new(1))
+        return self.ordered[columns]
 
-    def extreme(self, column: int, least: bool) -> int:
+    def type_of(self, columns: Columns) -> Type:
+        """The type of the values of these columns; of several, of a struct that has them as fields."""
+        found = [self.schema.columns[c] for c in columns]
+        if len(found) == 1:
+            return found[0].type
+        return Type.struct(Field(str(i), column.type, i > 0 and column.nullable) for i, column in enumerate(found))
+
+    def extreme(self, columns: Columns, least: bool) -> int:
         """The slot of the least or the greatest value."""
-        self.values(column)
-        return self._take(self.extremes[column], least, 1)
+        return self._take(self.values(columns).extremes, least, 1)
+
+    def whole(self, columns: Columns, call: Call) -> int:
+        """The slot of the result of a call that reads whole groups."""
+        return self._take(self.values(columns).wholes, call, 1)
+
+    def rank(self, columns: Columns, call: Call) -> int:
+        """The first slot of a call of values at ranks."""
+        ordered = self.values(columns)
+        if ordered.size < 0:
+            ordered.size = self._new(1)
+        return self._take(ordered.ranks, call, 3)
 
     def _take(self, taken: dict[Any, int], key: object, count: int) -> int:
         """The first of the key's slots; `count` new ones when it has none."""
         if key not in taken:
-            taken[key] = self.width
-            self.width += count
+            taken[key] = self._new(count)
         return taken[key]
+
+    def _new(self, count: int) -> int:
+        """The first of new slots."""
+        self.width += count
+        return self.width - count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from deltic.circuit.types import Kind, Type
@@ -10,18 +12,20 @@ from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.storage.layout import Column
+from deltic.program.operators.aggregate import Call
 
-WRAPPED = Linear(1, lambda values, type_: [(0, values.astype(np.int64))])
+WRAPPED = Linear(1, lambda values, types: [(0, values[0].astype(np.int64))])
 
 
 @reads("sum")
-def sum_(slots: Slots, column: int, type_: Type) -> Result:
+def sum_(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """One slot, or those of an exact sum; of decimals NULL where the sum has more digits than the type."""
+    (type_,) = types
     if type_.kind is Kind.DECIMAL:
-        return _decimals(slots, slots.sum(column, DECIMALS), type_)
+        return _decimals(slots, slots.sum(call.columns, DECIMALS), type_)
     if type_.is_float:
-        return rounded_by(slots, column, type_, lambda totals: np.ones(len(totals), np.int64))
-    slot = slots.sum(column, WRAPPED)
+        return rounded_by(slots, call.columns, type_, lambda totals: np.ones(len(totals), np.int64))
+    slot = slots.sum(call.columns, WRAPPED)
     dtype = numbers.dtype_of(type_)
     return lambda totals: (numbers.stored(totals[:, slot].astype(dtype), type_, slots.interner), None)
 

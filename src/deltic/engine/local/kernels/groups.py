@@ -49,16 +49,19 @@ def read_totals(words: Rows, mask: U64, runs: Table, slots: Int) -> tuple[Table,
 
 @kernel
 def next_present(
-    words: Rows, bounds: Words1, bounded: Words1, mask: U64, forward: Int, runs: Table
-) -> tuple[Words1, Ints, Int]:
-    """For each row (key, start): the nearest value of that key, from start on, with a total weight above zero.
+    words: Rows, skips: Ints, bounds: Words1, bounded: Words1, mask: U64, forward: Int, runs: Table
+) -> tuple[Words1, Ints, Ints, Int]:
+    """For each row (key, start): the value of that key, from start on, at which more than `skips` rows are met.
 
-    `forward` is 1 to look upward, 0 downward. Where `bounded` is not zero, only values before the bound count.
-    Returns the values, where one was found (1 or 0), and the number of entries looked at.
+    A value of a positive total weight is that many rows, any other is none: with no skips it is the nearest value
+    that is there. `forward` is 1 to look upward, 0 downward. Where `bounded` is not zero, only values before the bound
+    count. Returns the values, their weights, 0 where none was found, the rows met before them, and the number of
+    entries looked at.
     """
     n = words.shape[1]
     values = np.zeros(n, np.uint64)
-    found = np.zeros(n, np.int64)
+    weights = np.zeros(n, np.int64)
+    met = np.zeros(n, np.int64)
     visited = 0
     at = np.zeros(runs.shape[0], np.int64)
     for j in range(n):
@@ -90,7 +93,29 @@ def next_present(
                         at[r] += 1 if forward else -1
                         visited += 1
             if total > 0:
-                values[j] = value
-                found[j] = 1
-                break
-    return values, found, visited
+                if met[j] + total > skips[j]:
+                    values[j] = value
+                    weights[j] = total
+                    break
+                met[j] += total
+    return values, weights, met, visited
+
+
+@kernel
+def group_ranges(words: Rows, mask: U64, runs: Table) -> Table:
+    """Where the entries of each row (key, 0) of `words`, which are sorted, start and end: int64[runs · n, 2]."""
+    n = words.shape[1]
+    found = np.zeros((runs.shape[0] * n, 2), np.int64)
+    ends = words.copy()
+    ends[words.shape[0] - 1] |= mask
+    for r in range(runs.shape[0]):
+        rows = runs[r, ROWS]
+        i = 0
+        for j in range(n):
+            i = find_row(runs[r, WORDS], rows, i, words, j)
+            found[r * n + j, 0] = i
+            i = find_row(runs[r, WORDS], rows, i, ends, j)
+            if i < rows and compare_rows(runs[r, WORDS], rows, i, ends, j) == 0:
+                i += 1
+            found[r * n + j, 1] = i
+    return found

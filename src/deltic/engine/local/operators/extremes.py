@@ -40,11 +40,17 @@ class Changed:
         mask = last_column(store)
         probe = self.words[:, self.starts[walk]]
         probe[-1] = (probe[-1] & ~mask) | past[walk]
-        nearest, is_there, visited = next_present(
-            probe, touched[walk], some[walk].astype(np.uint64), mask, int(forward), descriptors(store.runs)
+        bounds, bounded = touched[walk], some[walk].astype(np.uint64)
+        nearest, weights, _, visited = next_present(
+            probe, np.zeros(len(walk), np.int64), bounds, bounded, mask, int(forward), descriptors(store.runs)
         )
-        found[walk] = np.where(is_there > 0, nearest, touched[walk])
+        found[walk] = np.where(weights > 0, nearest, bounds)
         return found, int(visited)
+
+    def below(self, bounds: Raw, numbers: Positions) -> Positions:
+        """The sum of the numbers of those values of each group that are less than its bound."""
+        found: Positions = np.add.reduceat(np.where(self.values < bounds[self.groups], numbers, 0), self.starts)
+        return found
 
     def _vanished(self, past: Raw) -> Mask:
         """Where the value that was the extreme one is touched and there no more."""

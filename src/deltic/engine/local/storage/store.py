@@ -58,7 +58,6 @@ class Store:
         """
         known = {name: state.domains for name, state in self.states.items() if name in program.relations}
         self.domains, joined = assign_domains(program, value_of, known, self.domains.interned)
-        self.domains.all += [self.interner[type_].order.domain for type_ in self.domains.interned]
         for kept, other in joined:
             self.unify(kept, other)
         held = {program.tables[table] for table in bags}
@@ -112,7 +111,7 @@ class Store:
     def fit(self) -> bool:
         """Pack anew what has outgrown its layout; whether layouts may have changed since the last call."""
         self.domains.include_ids(self.interner)
-        growth = self.domains.growth()
+        growth = self.domains.growth() + sum(d.order.domain.growth for d in self.interner.values())
         if not self._changed and growth == self._fitted:
             return False
         try:

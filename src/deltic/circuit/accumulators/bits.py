@@ -1,0 +1,62 @@
+"""Bits of integers that all values have, that one has, or that an odd number has, negative ones in two's complement."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.types import Type
+from deltic.circuit.values.numbers import wrap
+
+
+class Bits(Accumulator):
+    """What the number of values that have a bit says about this bit of the result."""
+
+    keeps = "totals, one for each bit"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_integer
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        (type_,) = types
+        count = sum(totals.values())
+        held = [sum(w for value, w in totals.items() if value >> bit & 1) for bit in range(type_.bits)]
+        return wrap(sum(1 << bit for bit, number in enumerate(held) if self.has(number, count)), type_)
+
+    @abstractmethod
+    def has(self, number: Any, count: Any) -> Any:
+        """Whether the result has a bit that `number` of `count` values have; numbers, or arrays of them."""
+
+
+@accumulator
+class BitAnd(Bits):
+    """The bits that all values have."""
+
+    name = "bit_and"
+    of_sets = True
+
+    def has(self, number: Any, count: Any) -> Any:
+        return number >= count
+
+
+@accumulator
+class BitOr(Bits):
+    """The bits that some value has."""
+
+    name = "bit_or"
+    of_sets = True
+
+    def has(self, number: Any, count: Any) -> Any:
+        return number > 0
+
+
+@accumulator
+class BitXor(Bits):
+    """The bits that an odd number of values have."""
+
+    name = "bit_xor"
+
+    def has(self, number: Any, count: Any) -> Any:
+        return number % 2 == 1

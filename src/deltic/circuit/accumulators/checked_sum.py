@@ -1,0 +1,45 @@
+"""The sum of whole numbers or decimals in a wider type, an error where it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.exact import decimal_sum
+from deltic.circuit.types import Kind, Type
+from deltic.circuit.types.value import MAX_PRECISION
+from deltic.circuit.values.numbers import to_decimal
+from deltic.errors import EvaluationError
+
+
+@accumulator
+class CheckedSum(Accumulator):
+    """Of integers in 64 bits with a sign, of decimals with ten digits more, up to 38 [Spark, ANSI]."""
+
+    name = "checked_sum"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and (types[0].is_integer or types[0].kind is Kind.DECIMAL)
+
+    def result(self, types: Sequence[Type]) -> Type:
+        (type_,) = types
+        if type_.is_integer:
+            return Type.INT64
+        return Type.decimal(min(MAX_PRECISION, type_.precision + 10), type_.scale)
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        result = self.result(types)
+        if result is Type.INT64:
+            total = sum(value * weight for value, weight in totals.items())
+            fitting = total if result.range[0] <= total <= result.range[1] else None
+        else:
+            fitting = to_decimal(decimal_sum(totals), result)
+        if fitting is None:
+            raise overflow("sum", result)
+        return fitting
+
+
+def overflow(what: str, type_: Type) -> EvaluationError:
+    """The error of a result that does not fit into its type."""
+    return EvaluationError(f"the {what} of a group does not fit into {type_}")

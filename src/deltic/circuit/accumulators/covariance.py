@@ -1,0 +1,68 @@
+"""How two columns vary together: covariances, of all rows or of a sample, and the correlation."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+from deltic.circuit.accumulators.accumulator import accumulator
+from deltic.circuit.accumulators.moments import Moments, Sums, central, root, scaled
+
+
+class _Covariance(Moments):
+    """The sum of the products of the differences from the means by a divisor; NULL where that is zero."""
+
+    columns = 2
+    products = ((0,), (1,), (0, 1))
+
+    def of(self, count: int, sums: Sums) -> float | None:
+        divisor = self.divisor(count)
+        if not divisor:
+            return None
+        x, y, xy = sums
+        if x is None or y is None or xy is None:
+            return math.nan
+        return scaled(central(count, x, y, xy), count * divisor, 2)
+
+    @abstractmethod
+    def divisor(self, count: int) -> int:
+        """By how much the sum is divided."""
+
+
+@accumulator
+class CovarPop(_Covariance):
+    """By the number of rows."""
+
+    name = "covar_pop"
+
+    def divisor(self, count: int) -> int:
+        return count
+
+
+@accumulator
+class CovarSamp(_Covariance):
+    """By the number of rows less one; NULL for one row."""
+
+    name = "covar_samp"
+
+    def divisor(self, count: int) -> int:
+        return count - 1
+
+
+@accumulator
+class Corr(Moments):
+    """Pearson's correlation, the root of its exact square; NULL where one of the columns does not vary."""
+
+    name = "corr"
+    columns = 2
+    products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
+
+    def of(self, count: int, sums: Sums) -> float | None:
+        x, y, xx, yy, xy = sums
+        first = None if x is None or xx is None else central(count, x, x, xx)
+        second = None if y is None or yy is None else central(count, y, y, yy)
+        if first == 0 or second == 0:
+            return None
+        if x is None or y is None or xy is None or first is None or second is None:
+            return math.nan
+        return root(central(count, x, y, xy), first * second)

@@ -1,0 +1,46 @@
+"""The mean of decimals as a decimal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.checked_sum import overflow
+from deltic.circuit.accumulators.exact import decimal_sum
+from deltic.circuit.types import Kind, Type
+from deltic.circuit.types.value import MAX_PRECISION
+from deltic.circuit.values.numbers import EXACT
+
+
+@accumulator
+class DecimalMean(Accumulator):
+    """The exact sum by the number of values, with four digits more behind the point, half away from zero [Spark, ANSI].
+
+    An error where it has more than 38 digits.
+    """
+
+    name = "decimal_mean"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].kind is Kind.DECIMAL
+
+    def result(self, types: Sequence[Type]) -> Type:
+        (type_,) = types
+        return Type.decimal(min(MAX_PRECISION, type_.precision + 4), min(MAX_PRECISION, type_.scale + 4))
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        result = self.result(types)
+        total = int(EXACT.scaleb(decimal_sum(totals), types[0].scale))
+        unscaled = mean_in_units(total, sum(totals.values()), result.scale - types[0].scale)
+        if abs(unscaled) >= 10**result.precision:
+            raise overflow("mean", result)
+        return EXACT.scaleb(Decimal(unscaled), -result.scale)
+
+
+def mean_in_units(total: int, count: int, digits: int) -> int:
+    """total / count in units of 10^−digits, the nearest whole number, of two the one further from zero."""
+    doubled, divisor = 2 * abs(total) * 10**digits, 2 * count
+    found: int = (doubled + count) // divisor
+    return found if total >= 0 else -found

@@ -1,0 +1,54 @@
+"""The value of one column where another is least or greatest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.min import plain, present
+from deltic.circuit.types import Column, Type
+from deltic.circuit.values import in_order
+
+
+class ExtremeBy(Accumulator):
+    """Of columns x and y, the x where y is extreme; of several the extreme one too, where NULL is below all others.
+
+    A row counts where y is not NULL.
+    """
+
+    of_sets = True
+    least: ClassVar[bool]
+    keeps = "all pairs in order, and which one it is"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 2 and all(type_.is_ordered for type_ in types)
+
+    def needed(self, columns: int) -> Sequence[int]:
+        return (1,)
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return sources[0].nullable
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        there = present(totals)
+        if not there:
+            return None
+        value, _ = (min if self.least else max)(there, key=lambda pair: in_order((pair[1], pair[0])))
+        return plain(value)
+
+
+@accumulator
+class MinBy(ExtremeBy):
+    """Where y is least."""
+
+    name = "min_by"
+    least = True
+
+
+@accumulator
+class MaxBy(ExtremeBy):
+    """Where y is greatest."""
+
+    name = "max_by"
+    least = False

@@ -1,0 +1,69 @@
+"""What is computed of sums of powers and products of floats: variances, correlations, regressions.
+
+The sums are exact, so that no row leaves a trace once it is gone, and a result is rounded once, or twice where it is a
+square root. A function stands in `circuit.accumulators` as a formula over whole numbers, which every engine uses.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals
+from deltic.circuit.accumulators.exact import POINT, as_integer, quotient
+from deltic.circuit.types import Column, Type
+
+Sums = Sequence[int | None]
+"""Sums of products of floats, those of k factors in units of 2⁻¹⁰⁸⁰ᵏ; None with a term that is no finite number."""
+
+
+class Moments(Accumulator):
+    """A function of the number of rows and of the sums of some products; a row counts where no column is NULL."""
+
+    keeps = "totals, which are exact"
+    columns: ClassVar[int] = 1
+    products: ClassVar[tuple[tuple[int, ...], ...]]
+    """The products that are summed: the columns that are multiplied, one as often as it stands there."""
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return list(types) == [Type.FLOAT64] * self.columns
+
+    def is_partial(self, sources: Sequence[Column]) -> bool:
+        return True
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        rows = [(value if isinstance(value, tuple) else (value,), weight) for value, weight in totals.items()]
+        return self.of(sum(totals.values()), [_sum(rows, product) for product in self.products])
+
+    @abstractmethod
+    def of(self, count: int, sums: Sums) -> float | None:
+        """The result for `count` rows, one or more, with these sums; None for NULL."""
+
+
+def _sum(rows: Sequence[tuple[tuple[float, ...], int]], product: Sequence[int]) -> int | None:
+    """The weighted sum of one product; None if the weights of those that are not finite do not cancel."""
+    total = strange = 0
+    for values, weight in rows:
+        if all(math.isfinite(values[i]) for i in product):
+            total += weight * math.prod(as_integer(values[i]) for i in product)
+        else:
+            strange += weight
+    return None if strange else total
+
+
+def scaled(a: int, b: int, degree: int) -> float:
+    """a / b as a float, where a has `degree` units of 2⁻¹⁰⁸⁰ more than b."""
+    return quotient(a, b << (POINT * degree))
+
+
+def central(count: int, x: int, y: int, xy: int) -> int:
+    """n² times the covariance: n·Σxy − Σx·Σy."""
+    return count * xy - x * y
+
+
+def root(a: int, b: int) -> float:
+    """√(a² / b), with the sign of a."""
+    found = math.sqrt(quotient(a * a, b))
+    return found if a >= 0 else -found

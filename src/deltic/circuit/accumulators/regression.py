@@ -1,0 +1,119 @@
+"""The line through points (y, x) that leaves the least squares: y = slope · x + intercept. The first column is y."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+from deltic.circuit.accumulators.accumulator import accumulator
+from deltic.circuit.accumulators.exact import quotient
+from deltic.circuit.accumulators.moments import Moments, Sums, central, scaled
+
+
+class _Regression(Moments):
+    """A function of some sums; NaN where one of them has a term that is not finite."""
+
+    columns = 2
+
+    def of(self, count: int, sums: Sums) -> float | None:
+        known = [term for term in sums if term is not None]
+        return self.result_of(count, *known) if len(known) == len(sums) else math.nan
+
+    @abstractmethod
+    def result_of(self, count: int, *sums: int) -> float | None:
+        """The result for sums that are all finite."""
+
+
+@accumulator
+class Slope(_Regression):
+    """The slope; NULL where x does not vary."""
+
+    name = "regr_slope"
+    products = ((0,), (1,), (1, 1), (0, 1))
+
+    def result_of(self, count: int, *sums: int) -> float | None:
+        y, x, xx, xy = sums
+        varies = central(count, x, x, xx)
+        return quotient(central(count, x, y, xy), varies) if varies else None
+
+
+@accumulator
+class Intercept(_Regression):
+    """The value at x = 0; NULL where x does not vary."""
+
+    name = "regr_intercept"
+    products = ((0,), (1,), (1, 1), (0, 1))
+
+    def result_of(self, count: int, *sums: int) -> float | None:
+        y, x, xx, xy = sums
+        varies = central(count, x, x, xx)
+        return scaled(y * varies - x * central(count, x, y, xy), count * varies, 1) if varies else None
+
+
+@accumulator
+class Fit(_Regression):
+    """The square of the correlation; NULL where x does not vary, and 1 where y alone does not."""
+
+    name = "regr_r2"
+    products = ((0,), (1,), (0, 0), (1, 1), (0, 1))
+
+    def result_of(self, count: int, *sums: int) -> float | None:
+        y, x, yy, xx, xy = sums
+        first, second = central(count, x, x, xx), central(count, y, y, yy)
+        if not first:
+            return None
+        return quotient(central(count, x, y, xy) ** 2, first * second) if second else 1.0
+
+
+class _Mean(_Regression):
+    """The mean of one column, over the rows in which neither is NULL."""
+
+    def result_of(self, count: int, *sums: int) -> float | None:
+        return scaled(sums[0], count, 1)
+
+
+@accumulator
+class MeanOfX(_Mean):
+    """The mean of x."""
+
+    name = "regr_avgx"
+    products = ((1,),)
+
+
+@accumulator
+class MeanOfY(_Mean):
+    """The mean of y."""
+
+    name = "regr_avgy"
+    products = ((0,),)
+
+
+class _Squares(_Regression):
+    """The sum of the products of the differences of two columns from their means."""
+
+    def result_of(self, count: int, *sums: int) -> float | None:
+        return scaled(central(count, *sums), count, 2)
+
+
+@accumulator
+class SquaresOfX(_Squares):
+    """Of x and x."""
+
+    name = "regr_sxx"
+    products = ((1,), (1,), (1, 1))
+
+
+@accumulator
+class SquaresOfY(_Squares):
+    """Of y and y."""
+
+    name = "regr_syy"
+    products = ((0,), (0,), (0, 0))
+
+
+@accumulator
+class Products(_Squares):
+    """Of x and y."""
+
+    name = "regr_sxy"
+    products = ((1,), (0,), (0, 1))

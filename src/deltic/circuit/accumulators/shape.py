@@ -1,0 +1,51 @@
+"""The shape of a distribution: skewness and kurtosis, NULL where all values are the same."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from fractions import Fraction
+
+from deltic.circuit.accumulators.accumulator import accumulator
+from deltic.circuit.accumulators.moments import Moments, Sums, central, root
+
+
+class _Shape(Moments):
+    """A ratio of central moments."""
+
+    def of(self, count: int, sums: Sums) -> float | None:
+        known = [term for term in sums if term is not None]
+        if len(known) < len(sums):
+            return math.nan
+        second = central(count, known[0], known[0], known[1])
+        return self.ratio(count, known, second) if second else None
+
+    @abstractmethod
+    def ratio(self, count: int, sums: list[int], second: int) -> float:
+        """The result; `second` is n² times the variance, and not zero."""
+
+
+@accumulator
+class Skewness(_Shape):
+    """m₃ / m₂^(3/2), with the central moments mₖ = Σ(x − mean)ᵏ / n."""
+
+    name = "skewness"
+    products = ((0,), (0, 0), (0, 0, 0))
+
+    def ratio(self, count: int, sums: list[int], second: int) -> float:
+        x, xx, xxx = sums
+        third = count**2 * xxx - 3 * count * x * xx + 2 * x**3
+        return root(third, second**3)
+
+
+@accumulator
+class Kurtosis(_Shape):
+    """m₄ / m₂² − 3."""
+
+    name = "kurtosis"
+    products = ((0,), (0, 0), (0, 0, 0), (0, 0, 0, 0))
+
+    def ratio(self, count: int, sums: list[int], second: int) -> float:
+        x, xx, xxx, xxxx = sums
+        fourth = count**3 * xxxx - 4 * count**2 * x * xxx + 6 * count * x**2 * xx - 3 * x**4
+        return float(Fraction(fourth, second**2) - 3)

@@ -1,0 +1,107 @@
+"""Functions of all values of a group: to change the result is to make it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deltic.circuit.accumulators.accumulator import Accumulator, Parameter, Totals, accumulator
+from deltic.circuit.accumulators.min import plain, present
+from deltic.circuit.types import Type
+from deltic.circuit.values import in_order
+
+DIRECTIONS = ("ASC NULLS FIRST", "ASC NULLS LAST", "DESC NULLS FIRST", "DESC NULLS LAST")
+"""How a column may order the values of `string_agg`."""
+
+
+class Whole(Accumulator):
+    """A function for which all values of a changed group are read."""
+
+    keeps = "all values in order; reads those of a changed group, which are all in the result"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return len(types) == 1 and types[0].is_ordered
+
+
+@accumulator
+class CollectList(Whole):
+    """An array of all values, in ascending order, each as often as it is there; empty for none."""
+
+    name = "collect_list"
+    counts = True
+
+    def result(self, types: Sequence[Type]) -> Type:
+        return Type.array(types[0])
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        there = sorted(present(totals), key=in_order)
+        return tuple(plain(value) for value in there for _ in range(totals[value]))
+
+
+@accumulator
+class CollectSet(Whole):
+    """An array of the different values, in ascending order; empty for none."""
+
+    name = "collect_set"
+    counts = True
+    of_sets = True
+
+    def result(self, types: Sequence[Type]) -> Type:
+        return Type.array(types[0])
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        return tuple(map(plain, sorted(present(totals), key=in_order)))
+
+
+@accumulator
+class Mode(Whole):
+    """The value that is there most often; of several the least one, or the greatest where its parameter is true."""
+
+    name = "mode"
+    keeps = "all values in order; reads those of a changed group, for any of them may have become the most frequent"
+
+    def accepts(self, parameters: Sequence[Parameter], columns: int) -> bool:
+        return len(parameters) == 1 and isinstance(parameters[0], bool)
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        there = sorted(present(totals), key=in_order, reverse=bool(parameters[0]))
+        return plain(max(there, key=totals.__getitem__)) if there else None
+
+
+@accumulator
+class StringAgg(Whole):
+    """The texts of the first column one after the other, in the order of the other columns, then in their own.
+
+    Its parameters are what stands between two texts, and for each of the other columns one of `DIRECTIONS`. A row
+    counts where its text is not NULL.
+    """
+
+    name = "string_agg"
+
+    def takes(self, types: Sequence[Type]) -> bool:
+        return bool(types) and types[0] is Type.STRING and all(type_.is_ordered for type_ in types)
+
+    def accepts(self, parameters: Sequence[Parameter], columns: int) -> bool:
+        directions = parameters[1:]
+        known = all(direction in DIRECTIONS for direction in directions)
+        return len(parameters) == columns and isinstance(parameters[0], str) and known
+
+    def needed(self, columns: int) -> Sequence[int]:
+        return (0,)
+
+    def value(self, totals: Totals, types: Sequence[Type], parameters: Sequence[Parameter]) -> Any:
+        separator, *directions = parameters
+        rows = [(row if isinstance(row, tuple) else (row,), row) for row in present(totals)]
+        rows.sort(key=lambda pair: in_order(pair[0][0]))
+        for position, direction in reversed(list(enumerate(directions, 1))):
+            _sort(rows, position, str(direction))
+        return str(separator).join(values[0] for values, row in rows for _ in range(totals[row])) if rows else None
+
+
+def _sort(rows: list[tuple[tuple[Any, ...], Any]], position: int, direction: str) -> None:
+    """Sort rows by one of their values; those that have the same there keep their order."""
+    descending, nulls_first = direction.startswith("DESC"), direction.endswith("FIRST")
+    nulls = [row for row in rows if row[0][position] is None]
+    others = [row for row in rows if row[0][position] is not None]
+    others.sort(key=lambda row: in_order(row[0][position]), reverse=descending)
+    rows[:] = [*nulls, *others] if nulls_first else [*others, *nulls]

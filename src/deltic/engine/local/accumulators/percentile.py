@@ -1,0 +1,16 @@
+"""A percentile is kept with a place in the values in order, from which a change moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.circuit.types import Type
+from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.program.operators.aggregate import Call
+
+
+@reads("percentile", "percentile_disc")
+def percentile(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+    """The first of the slots of values at ranks."""
+    slot = slots.rank(call.columns, call)
+    return lambda totals: (totals[:, slot], None)

@@ -1,0 +1,24 @@
+"""What is made anew of all values of a changed group, in a slot as relations hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.types import Type
+from deltic.engine.local.accumulators.slots import Result, Slots, reads
+from deltic.engine.local.storage.single import writer
+from deltic.program.operators.aggregate import Call
+
+
+@reads("collect_list", "collect_set", "mode", "string_agg")
+def whole(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
+    """The slot of the result, which nothing has been written to while there are no values."""
+    slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
+    accumulator = ACCUMULATORS[call.function]
+    if not accumulator.counts:
+        return lambda totals: (totals[:, slot], None)
+    nothing = writer(accumulator.result(types), slots.interner)(accumulator.value({}, types, call.parameters))
+    return lambda totals: (np.where(totals[:, present] > 0, totals[:, slot], nothing), None)

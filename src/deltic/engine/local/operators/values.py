@@ -1,0 +1,205 @@
+"""The values of some columns of all groups, in order: what extremes, ranks and whole groups are read from.
+
+An arrangement has (key, value) with weights. Values of one column are its own, interned ones by their labels; those of
+several columns are one struct each, interned too. Values of whole groups are put together; extremes and ranks are found
+by walks from where they were before a change.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.percentile import Ranked
+from deltic.circuit.types import Kind
+from deltic.circuit.values import from_arrow
+from deltic.engine.local.accumulators.slots import Columns, Slots, Totals
+from deltic.engine.local.kernels.groups import group_ranges
+from deltic.engine.local.kernels.settle import crossings
+from deltic.engine.local.operators.extremes import Changed, last_column
+from deltic.engine.local.operators.groups import GroupedRows, Positions, starts_of_groups
+from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.operators.ranks import Places
+from deltic.engine.local.storage.arrangement import descriptors
+from deltic.engine.local.storage.codec import decode, encode
+from deltic.engine.local.storage.interner import is_interned
+from deltic.engine.local.storage.layout import Domain, Raw
+from deltic.engine.local.storage.layout import Values as Held
+from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, merge_runs, plain
+from deltic.engine.local.storage.single import writer
+from deltic.engine.local.storage.state import State
+from deltic.program.operators.aggregate import Call
+
+# Types whose values may need all offsets of 64 bits, those of a nullable domain and one more.
+_OF_64_BITS = (Kind.INT64, Kind.UINT64, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
+_PATIENCE = 4  # a walk may have met that part of all values before they are swept
+
+
+class Values:
+    """The values of `columns` in the groups by the first `keys` columns of `source`, and the slots about them."""
+
+    def __init__(
+        self, columns: Columns, slots: Slots, source: State, keys: int, target: State, environment: Environment
+    ) -> None:
+        self.columns, self.source, self.keys = columns, source, keys
+        self.type, self.slots = slots.type_of(columns), slots.ordered[columns]
+        self._types = [source.relation.schema.columns[c].type for c in columns]
+        self.interner, self.visits = environment.interner, environment.visits
+        domains = (*source.domains[:keys], self._domain())
+        self.store = target.keep("values", (*range(keys), *columns), domains)
+        self._walked = 0
+
+    def change(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
+        """Bring the values up to date, and enter into the change of the totals what it is for the slots about them."""
+        if not len(rows.weights):
+            return
+        store = self.store
+        packed = store.layout.pack([*rows.columns[: self.keys], self._offsets(self._own(rows))], len(rows.weights))
+        words, sums = consolidate(packed, rows.weights, keep_zeros=True)
+        *keys, values = store.layout.unpack(words)
+        starts = starts_of_groups(keys, len(sums))
+        before = store.weights_of(words)
+        moved = sums != 0
+        store.runs = add_runs(store.runs, Run(words[:, moved], weights=plain(sums[moved])))
+        count = np.add.reduceat(crossings(before, sums), starts)
+        change[rows.groups, self.slots.present] = count
+        past, new = old[rows.groups], change[rows.groups]
+        changed = Changed(words, values, starts, before + sums > 0)
+        self._extremes(changed, past, new, count)
+        if self.slots.ranks:
+            self._ranks(changed, np.maximum(before + sums, 0) - np.maximum(before, 0), past, new)
+        if self.slots.wholes:
+            self._wholes(self._groups(words, starts), past, new)
+        change[rows.groups] = new
+
+    def sweep(self) -> None:
+        """Merge all runs if walks have met many entries: most of those are of values that are gone.
+
+        That costs less than the walks did, and what walks can meet after it has to be deleted first.
+        """
+        if len(self.store.runs) > 1 and self._walked > len(self.store) // _PATIENCE:
+            merged = reduce(merge_runs, self.store.runs)
+            self.store.runs = (merged,) if len(merged) else ()
+            self._walked = 0
+
+    def _extremes(self, changed: Changed, past: Totals, new: Totals, count: Held) -> None:
+        """Find the extreme values of changed groups."""
+        present = self.slots.present
+        had, has = past[:, present] > 0, past[:, present] + count > 0
+        for forward, slot in self.slots.extremes.items():
+            found, visited = changed.extreme(self.store, forward, self._offsets(past[:, slot]), had)
+            self._count(visited)
+            held = np.zeros(len(past), np.int64)
+            held[has] = self._held(found[has])
+            new[:, slot] = held - past[:, slot]
+
+    def _ranks(self, changed: Changed, gained: Held, past: Totals, new: Totals) -> None:
+        """Find the values at the ranks of changed groups; `gained` is how many rows each changed value has more."""
+        size = self.slots.size
+        new[:, size] = np.add.reduceat(gained, changed.starts)
+        had, sizes = past[:, size] > 0, past[:, size] + new[:, size]
+        for call, slot in self.slots.ranks.items():
+            offsets = np.where(had, self._offsets(past[:, slot + 1]), np.uint64(0))
+            before = np.where(had, past[:, slot + 2] + changed.below(offsets, gained), 0)
+            places, held = Places(self.store, changed, offsets, before), np.zeros((len(past), 3), np.int64)
+            self._rank(call, places, sizes, held)
+            self._count(places.visited)
+            new[:, slot : slot + 3] = held - past[:, slot : slot + 3]
+
+    def _rank(self, call: Call, places: Places, sizes: Held, held: Totals) -> None:
+        """The result of a call at ranks, the last value that it looked at, and how many rows have lesser ones."""
+        accumulator = ACCUMULATORS[call.function]
+        assert isinstance(accumulator, Ranked)
+        some = np.flatnonzero(sizes > 0)
+        if not len(some):
+            return
+        counts = sizes[some].tolist()
+        ranks = np.array([accumulator.ranks(call.parameters, n) for n in counts], np.int64)
+        found = [self._python(self._held(places.move(some, column))) for column in ranks.T]
+        held[some, 1], held[some, 2] = self._held(places.offsets[some]), places.before[some]
+        write = writer(self.type, self.interner)
+        rows = zip(counts, zip(*found, strict=True), strict=True)
+        held[some, 0] = [write(accumulator.between(call.parameters, n, values)) for n, values in rows]
+
+    def _wholes(self, groups: list[dict[Any, int]], past: Totals, new: Totals) -> None:
+        """Compute what is made of all values of changed groups."""
+        for call, slot in self.slots.wholes.items():
+            accumulator = ACCUMULATORS[call.function]
+            write = writer(accumulator.result(self._types), self.interner)
+            found = [accumulator.value(totals, self._types, call.parameters) for totals in groups]
+            held = np.array([0 if value is None else write(value) for value in found], np.int64)
+            new[:, slot] = held - past[:, slot]
+
+    def _groups(self, words: Words, starts: Positions) -> list[dict[Any, int]]:
+        """All values, with their weights, of the groups of which the changed entries start there."""
+        found: list[dict[Any, int]] = [{} for _ in starts]
+        groups, values, weights = self._entries(words[:, starts])
+        self.visits.rows += len(groups)
+        if not len(groups):
+            return found
+        order = np.lexsort((values, groups))
+        groups, values = groups[order], values[order]
+        firsts = starts_of_groups([groups.view(np.uint64), values], len(groups))
+        sums = np.add.reduceat(weights[order], firsts)
+        there = firsts[sums != 0]
+        python = self._python(self._held(values[there]))
+        for group, value, weight in zip(groups[there].tolist(), python, sums[sums != 0].tolist(), strict=True):
+            found[group][value] = weight
+        return found
+
+    def _entries(self, probe: Words) -> tuple[Positions, Raw, Positions]:
+        """The entries of the groups of these rows: which group, the offset of the value, and the weight, of each."""
+        mask, runs = last_column(self.store), self.store.runs
+        probe[-1] &= ~mask
+        ranges = group_ranges(probe, mask, descriptors(runs)).reshape(len(runs), -1, 2)
+        groups, values, weights = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for run, (first, end) in zip(runs, ranges.transpose(0, 2, 1), strict=True):
+            lengths = end - first
+            at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+            groups.append(np.repeat(np.arange(len(first)), lengths))
+            values.append(run.words[-1, at] & mask)
+            weights.append(run.weights[at].astype(np.int64) if run.weights.size else np.ones(len(at), np.int64))
+        return np.concatenate(groups), np.concatenate(values), np.concatenate(weights)
+
+    def _own(self, rows: GroupedRows) -> Held:
+        """The values of changed rows, as relations hold them."""
+        domains = self.source.domains
+        if len(self.columns) == 1:
+            return domains[self.columns[0]].decode(rows.columns[self.columns[0]])
+        parts = []
+        for column, part in zip(self.columns, self.type.fields, strict=True):
+            raw, domain = rows.columns[column], domains[column]
+            parts.append(decode(domain.decode(raw), domain.nulls(raw), part.type, self.interner))
+        structs = pa.StructArray.from_arrays(parts, fields=list(self.type.arrow))
+        return encode(structs, self.type, self.interner)[0]
+
+    def _domain(self) -> Domain:
+        """The domain in which the values are kept in order; one without NULL, which may turn the order."""
+        if is_interned(self.type):
+            return self.interner[self.type].order.domain
+        own = self.source.domains[self.columns[0]]
+        return Domain.all(self.type) if own.nullable and self.type.kind in _OF_64_BITS else own
+
+    def _offsets(self, held: Held) -> Raw:
+        """The offsets of values, as relations hold them, in the domain that has them in order."""
+        if is_interned(self.type):
+            held = self.interner[self.type].order.of(held)
+        return self.store.domains[-1].encode(held)
+
+    def _held(self, offsets: Raw) -> Held:
+        """The inverse of `_offsets`."""
+        values = self.store.domains[-1].decode(offsets)
+        return self.interner[self.type].order.ids(values) if is_interned(self.type) else values
+
+    def _python(self, held: Held) -> list[Any]:
+        """Values as they stand in rows of Python."""
+        return from_arrow(decode(held, None, self.type, self.interner), self.type)
+
+    def _count(self, visited: int) -> None:
+        """Count entries that walks met."""
+        self.visits.rows += visited
+        self._walked += visited
