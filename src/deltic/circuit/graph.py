@@ -127,6 +127,15 @@ class CircuitBuilder:
             self._nodes.append(Node(operator, inputs, type_))
         return self._numbers[key]
 
+    def repeat(self, node: Node, *inputs: int) -> int:
+        """Add a node of another circuit over nodes of the types that its inputs have there, and return its number."""
+        key = (node.operator, inputs)
+        if key not in self._numbers:
+            self._check_name(node.operator)
+            self._numbers[key] = len(self._nodes)
+            self._nodes.append(replace(node, inputs=inputs))
+        return self._numbers[key]
+
     def _check_name(self, operator: Operator) -> None:
         if isinstance(operator, Sink | Close | BackEdge):
             name = (operator.keyword, operator.name)

@@ -84,7 +84,11 @@ class Rewriting:
             body = Rewriting(operator.body, self._rule)
             operator = replace(operator, body=body.sweep(types))
             self.applied = self.applied or body.applied
-        return self.add(operator, *inputs)
+        same = operator == node.operator and all(
+            self.builder.node(new).type == self.circuit.nodes[old].type
+            for new, old in zip(inputs, node.inputs, strict=True)
+        )
+        return self.builder.repeat(node, *inputs) if same else self.add(operator, *inputs)
 
 
 def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
@@ -104,7 +108,7 @@ def without_unread(circuit: Circuit) -> Circuit:
     numbers: dict[int, int] = {}
     for number in sorted(kept):
         node = circuit.nodes[number]
-        numbers[number] = builder.add(node.operator, *(numbers[i] for i in node.inputs))
+        numbers[number] = builder.repeat(node, *(numbers[i] for i in node.inputs))
     return builder.build()
 
 

@@ -27,10 +27,13 @@ class Nodes:
 
     def fresh(self, name: str) -> str:
         """A name for a column that no other has, like this one."""
-        number = self._taken.get(name.lower(), 0)
-        found = f"{name}_{number}" if number else name
-        self._taken[name.lower()] = number + 1
-        return found if found == name or found.lower() not in self._taken else self.fresh(name)
+        found, number = name, 1
+        while found.lower() in self._taken:
+            number = max(number, self._taken[name.lower()]) + 1
+            found = f"{name}_{number}"
+        self._taken[name.lower()] = number
+        self._taken.setdefault(found.lower(), 1)
+        return found
 
     def schema(self, node: int) -> Schema:
         """The columns of a node."""

@@ -1,0 +1,117 @@
+"""A view maintained by Deltic through random changes, compared with DuckDB's answer to its query in every epoch."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Column as CircuitColumn
+from deltic.circuit.types import Schema as CircuitSchema
+from deltic.circuit.types import Type, ZSetType
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.protocol import WEIGHT
+from deltic.sql.queries import view_circuit
+from deltic.sql.text import SourceText
+from tests.sql.random_queries import Column, Schema
+
+TYPES = {
+    "INT": Type.INT32,
+    "BIGINT": Type.INT64,
+    "STRING": Type.STRING,
+    "DECIMAL(6, 2)": Type.decimal(6, 2),
+    "DATE": Type.DATE,
+    "BOOLEAN": Type.BOOLEAN,
+    "DOUBLE": Type.FLOAT64,
+}
+VALUES: Mapping[str, Sequence[Any]] = {
+    "INT": (0, 1, 2, 3),
+    "BIGINT": (0, 1, 2, 3),
+    "STRING": ("", "a", "ab", "ä"),
+    "DECIMAL(6, 2)": tuple(map(Decimal, ("0.50", "1.25", "2.00", "-1.00"))),
+    "DATE": tuple(datetime.date(2024, 1, day) for day in (1, 2, 3)),
+    "BOOLEAN": (True, False),
+    "DOUBLE": (0.5, 1.25, 2.0, -1.0),
+}
+Bag = Counter[tuple[Any, ...]]
+
+
+def relations(schema: Schema) -> dict[str, ZSetType]:
+    """The tables as the catalog has them."""
+    return {t.name: ZSetType(CircuitSchema(tuple(map(_column, t.columns))), False) for t in schema}
+
+
+def _column(column: Column) -> CircuitColumn:
+    return CircuitColumn(column.name, TYPES[column.type], column.nullable)
+
+
+def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3, translated: str = "") -> str:
+    """What differs in the first epoch in which Deltic and DuckDB disagree; "" if they never do.
+
+    `translated` is the query in DuckDB's dialect, where that is not what sqlglot makes of it.
+    """
+    circuit = view_circuit(sqlglot.parse_one(query, read="spark"), relations(schema), "v", SourceText(query))
+    engine, state = LocalEngine(circuit), {table.name: Bag() for table in schema}
+    shown = translated or sqlglot.transpile(query, read="spark", write="duckdb")[0]
+    before = Bag()
+    for epoch in range(epochs):
+        changes = {table.name: _change(rng, table.columns, state[table.name]) for table in schema}
+        result = engine.apply(_batches(circuit, schema, changes), "trust")
+        for name, change in changes.items():
+            state[name] = +Bag({row: state[name][row] + change[row] for row in state[name] | change})
+        wanted, found = _answer(shown, schema, state), _bag(engine.read("v", counted=True))
+        changed = _bag(result.changes["v"]) if "v" in result.changes else Bag()
+        difference = Bag({row: wanted[row] - before[row] for row in {*wanted, *before}})
+        if found != wanted or changed != Bag({row: w for row, w in difference.items() if w}):
+            return f"epoch {epoch}: {query}\nexpected {wanted}\nactual   {found}\nchange   {changed}\ntables   {state}"
+        before = wanted
+    return ""
+
+
+def _change(rng: random.Random, columns: Sequence[Column], present: Bag) -> Bag:
+    change = Bag(_row(rng, columns) for _ in range(rng.randint(0, 6)))
+    rows = sorted(present.elements(), key=repr)
+    change.subtract(rng.sample(rows, min(len(rows), rng.randint(0, 4))))
+    return Bag({row: weight for row, weight in change.items() if weight})
+
+
+def _row(rng: random.Random, columns: Sequence[Column]) -> tuple[Any, ...]:
+    return tuple(None if c.nullable and rng.random() < 0.25 else rng.choice(VALUES[c.type]) for c in columns)
+
+
+def _batches(circuit: Circuit, schema: Schema, changes: Mapping[str, Bag]) -> dict[str, pa.Table]:
+    read = {op.name for op in circuit.operators if op.keyword == "source"}  # type: ignore[attr-defined]
+    return {t.name: _arrow(t.columns, changes[t.name], WEIGHT) for t in schema if t.name in read}
+
+
+def _arrow(columns: Sequence[Column], rows: Bag, weight: str) -> pa.Table:
+    arrays = [pa.array([row[i] for row in rows], TYPES[c.type].arrow) for i, c in enumerate(columns)]
+    return pa.table([*arrays, pa.array(rows.values(), pa.int64())], names=[*(c.name for c in columns), weight])
+
+
+_connection = duckdb.connect(config={"threads": 1})
+
+
+def _answer(query: str, schema: Schema, state: Mapping[str, Bag]) -> Bag:
+    for table in schema:
+        _connection.register("given", _arrow(table.columns, state[table.name], "n"))
+        names = ", ".join(c.name for c in table.columns)
+        _connection.execute(f"CREATE OR REPLACE TABLE {table.name} AS SELECT {names} FROM given, range(n)")
+        _connection.unregister("given")
+    return Bag(_connection.execute(query).fetchall())
+
+
+def _bag(table: pa.Table) -> Bag:
+    rows: Bag = Bag()
+    for row in table.to_pylist():
+        *values, weight = row.values()
+        rows[tuple(values)] += weight
+    return rows
