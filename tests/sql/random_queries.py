@@ -1,7 +1,7 @@
 """Random queries over random schemas, in the part of SQL that has one meaning in Spark and in DuckDB.
 
-A query is a text in Spark's dialect. Arithmetic stays small, divisors are literals, orders are total: what is left is what
-both engines must agree on, with NULLs and duplicates in every table.
+A query is a text in Spark's dialect. Arithmetic stays small, divisors are literals, orders are total: what is left is
+what both engines must agree on, with NULLs and duplicates in every table.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 COLUMN_TYPES = ("INT", "BIGINT", "STRING", "DECIMAL(6, 2)", "DATE", "BOOLEAN", "DOUBLE")
-NUMBERS = ("INT", "BIGINT", "DECIMAL(6, 2)", "DOUBLE")
+JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table or of a query, and its type's family: numbers of any type are one."""
+    """A column of a table or of a query."""
 
     name: str
     type: str

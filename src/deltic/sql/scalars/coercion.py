@@ -115,7 +115,8 @@ def _of_parts(a: ValueType, b: ValueType) -> ValueType | None:
 def coerced(typed: Typed, target: Type) -> Typed:
     """The value brought to a type, an error where it has no value there; it must be one that Spark casts to."""
     found = _converted(typed, target)
-    return found if found is typed or is_literal(found.expression) else folded(defined(found, typed))
+    is_done = found is typed or typed.is_null or is_literal(found.expression)
+    return found if is_done else folded(defined(found, typed))
 
 
 def converted(typed: Typed, target: Type) -> Typed:
