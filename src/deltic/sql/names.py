@@ -31,7 +31,7 @@ def find_name(name: exp.Identifier | exp.Table, kind: str, known: Iterable[str],
 
 def ambiguous(name: exp.Identifier | exp.Table, found: Iterable[str], source: SourceText) -> ProgramError:
     """The error for a name that may mean several relations, which Datalog tells apart by case."""
-    told = " or ".join(found)
+    told = " or ".join(sorted(found))
     return source.error(
         name,
         f"{name.name} may mean {told}: names of SQL are the same whatever their case",

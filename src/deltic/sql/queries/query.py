@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -15,9 +15,10 @@ from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.ordering import limited
 from deltic.sql.queries.recursion import lower_recursive
-from deltic.sql.queries.rows import Rows
+from deltic.sql.queries.rows import Rows, settled
 from deltic.sql.queries.scope import Scope, Tables, reads
 from deltic.sql.queries.sets import lower_operation
+from deltic.sql.scalars import Typed
 from deltic.sql.text import SourceText
 
 
@@ -29,13 +30,38 @@ def view_circuit(
     `columns` are its columns where CREATE VIEW names them. Raises ProgramError, with the place in `source`, for what is
     wrong or cannot be maintained.
     """
-    nodes = Nodes()
-    scope = Scope(nodes, source, Tables(relations, nodes), lower_query)
-    rows = scope.lower(query, scope)
+    nodes, rows = _lowered(query, relations, source)
     names = list(columns) or [a.name for a in rows.visible]
     _check_names(names, rows, query, source)
-    shown = [Column(n, a.column.type, a.column.nullable) for n, a in zip(names, rows.visible, strict=True)]
-    node = nodes.compute(rows.node, shown, [column(a.column.name) for a in rows.visible])
+    values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(names, rows.visible, strict=True)}
+    return _circuit(name, nodes, rows, values)
+
+
+def stored_circuit(
+    query: exp.Expression,
+    relations: Mapping[str, ZSetType],
+    name: str,
+    source: SourceText,
+    columns: Sequence[str],
+    store: Callable[[Mapping[str, Typed]], Mapping[str, Typed]],
+) -> Circuit:
+    """As `view_circuit`; `store` makes the values of the sink of those that the query has for `columns`."""
+    nodes, rows = _lowered(query, relations, source)
+    _check_names(columns, rows, query, source)
+    stored = store({n: a.typed for n, a in zip(columns, rows.visible, strict=True)})
+    return _circuit(name, nodes, rows, {n: settled(value) for n, value in stored.items()})
+
+
+def _lowered(query: exp.Expression, relations: Mapping[str, ZSetType], source: SourceText) -> tuple[Nodes, Rows]:
+    nodes = Nodes()
+    scope = Scope(nodes, source, Tables(relations, nodes), lower_query)
+    return nodes, scope.lower(query, scope)
+
+
+def _circuit(name: str, nodes: Nodes, rows: Rows, values: Mapping[str, Typed]) -> Circuit:
+    """The circuit with one sink, whose columns have these values."""
+    shown = [Column(n, value.type.type, value.type.nullable) for n, value in values.items()]
+    node = nodes.compute(rows.node, shown, [value.expression for value in values.values()])
     nodes.builder.add(ops.Sink(name), node)
     return nodes.builder.build().part(name)
 

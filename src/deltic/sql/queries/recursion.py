@@ -84,13 +84,14 @@ def _fixpoint(name: str, base: Rows, inner: Nodes, total: int, definition: exp.C
     there = inner.schema(total).names
     inner.builder.add(ops.Sink(name), inner.compute(total, columns, [column(c) for c in there]))
     body = inner.builder.build().part(name)
-    _check_monotone(name, body, definition, scope)
+    if not is_monotone(body):
+        raise scope.refuse(definition, f"{name} {FALLING} in its own definition", "put that into a view that reads it")
     bundle = scope.nodes.builder.add(ops.Fixpoint(body), *inner.inputs)
     return base.over(scope.nodes.builder.add(ops.Component(name), bundle))
 
 
-def _check_monotone(name: str, body: Circuit, definition: exp.CTE, scope: Scope) -> None:
-    """Raises ProgramError where more rows of the relation may mean fewer of what its query makes of them."""
+def is_monotone(body: Circuit) -> bool:
+    """Whether more rows of the recursive relations never mean fewer of what the body makes of them."""
     recursive: set[int] = set()
     for number, node in enumerate(body.nodes):
         after = [i for i in node.inputs if i in recursive]
@@ -98,11 +99,10 @@ def _check_monotone(name: str, body: Circuit, definition: exp.CTE, scope: Scope)
             recursive.add(number)
         falling = node.inputs[1:] if isinstance(node.operator, ops.Antijoin) else node.inputs
         if not isinstance(node.operator, _MONOTONE) and recursive.intersection(falling):
-            raise scope.refuse(
-                definition,
-                f"{name} under NOT, EXCEPT, an outer join, an aggregate, a window or LIMIT in its own definition",
-                "put that into a view that reads it",
-            )
+            return False
+    return True
 
 
+FALLING = "under NOT, EXCEPT, an outer join, an aggregate, a window or LIMIT"
+"""Where more rows of a relation may mean fewer of the result, in the words of SQL."""
 _MONOTONE = (ops.Map, ops.Filter, ops.Join, ops.Plus, ops.Distinct, ops.FlatMap, ops.Sink, ops.Feedback, ops.Import)

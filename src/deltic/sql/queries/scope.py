@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.types import ZSetType
-from deltic.errors import did_you_mean
+from deltic.sql.names import find_name
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Bindings, Rows
 from deltic.sql.text import SourceText
@@ -31,13 +31,8 @@ class Tables:
     nodes: Nodes
     _read: dict[str, Named] = field(default_factory=dict)
 
-    def find(self, name: str) -> Named | None:
-        """The relation of that name, whatever its case."""
-        exact = name if name in self.types else None
-        found = exact or next((n for n in self.types if n.lower() == name.lower()), None)
-        return None if found is None else self._source(found)
-
-    def _source(self, name: str) -> Named:
+    def read(self, name: str) -> Named:
+        """The relation that is spelt so."""
         if name not in self._read:
             type_ = self.types[name]
             node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
@@ -71,11 +66,10 @@ class Scope:
 
     def rows_of(self, name: str, node: exp.Expression) -> Rows:
         """The rows of a relation, with columns of their own. Raises ProgramError where there is none of that name."""
-        found = self.named.get(name.lower()) or self.tables.find(name)
+        found = self.named.get(name.lower())
         if found is None:
-            near = did_you_mean(name, [*self.tables.types, *self.named])
-            message = f"there is no table or view {self.source.written(node)}"
-            raise self.source.error(node, message, near or "create it first")
+            known = [*self.tables.types, *self.named]
+            found = self.tables.read(find_name(node.this, "table or view", known, self.source))
         return self.own(found.rows.over(self.nodes.bring(found.rows.node, found.home)))
 
     def own(self, rows: Rows) -> Rows:

@@ -9,9 +9,11 @@ from typing import Literal
 from sqlglot import exp
 
 from deltic.catalog import Definition, Table, View
-from deltic.circuit.types import Column, Schema, Type
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Column, Type
 from deltic.sql.names import find_name
-from deltic.sql.queries import view_circuit
+from deltic.sql.queries import stored_circuit, view_circuit
+from deltic.sql.scalars import NULL, Typed, typed
 from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, Update, When
 from deltic.sql.text import SourceText
@@ -113,7 +115,7 @@ class _Writing:
             pairs = _join(self._rows(target), change.using, change.condition, "INNER")
             once = _join(self._rows(target), change.using, change.condition, "LEFT SEMI")
             several = exp.Except(this=_where(pairs, _any(conditions)), expression=once, distinct=False)
-            self._ambiguous = self._define(several, self._names).name
+            self._ambiguous = self._query("rows changed twice in", several)
 
     @property
     def _names(self) -> list[str]:
@@ -150,7 +152,7 @@ class _Writing:
         return [find_name(name, f"column in {self._table.name} called", self._names, self._source) for name in names]
 
     def _remove(self, query: exp.Expression) -> None:
-        self._signs[self._define(query, self._names).name] = -1
+        self._signs[self._query("old rows of", query)] = -1
 
     def _add(self, query: exp.Expression, columns: Sequence[str]) -> None:
         """The query's rows come, its values as those of these columns of the table, the others NULL."""
@@ -159,42 +161,43 @@ class _Writing:
             told = f"{len(values)} value{'s' * (len(values) != 1)} for {len(columns)} column{'s' * (len(columns) != 1)}"
             raise self._source.error(values[0], f"{told} of {self._table.name}: {', '.join(columns)}")
         places = dict(zip(columns, values, strict=True)) if values else {}
-        rows = self._define(query, columns, is_hidden=True)
-        stored = exp.select(
-            *(self._stored(column, rows.schema, places.get(column.name, query)) for column in self._table.schema)
-        )
-        stored = stored.from_(exp.Table(this=exp.to_identifier(rows.name, quoted=True)))
-        self._signs[self._define(stored, self._names, {rows.name: rows.type}).name] = 1
 
-    def _stored(self, column: Column, rows: Schema, place: exp.Expression) -> exp.Expression:
-        """The value of a column of the table, of the rows that come; `place` is where it was written."""
-        found = rows.types.get(column.name)
-        if found is None and not column.nullable:
-            raise self._source.error(
-                place, f"column {column.name} of {self._table.name} is NOT NULL, and gets no value", "give it one"
-            )
-        value = exp.null() if found is None else exp.column(column.name, quoted=True)
-        if found is column.type:
-            return value
-        if found is not None and not _is_assignable(found, column.type):
-            raise self._source.error(
-                place,
-                f"column {column.name} of {self._table.name} is {written(column.type)}, and its value is "
-                f"{written(found)}",
-                f"convert it: CAST(… AS {written(column.type)})",
-            )
-        return exp.cast(value, exp.DataType.build(written(column.type), dialect="spark"))
+        def store(given: Mapping[str, Typed]) -> dict[str, Typed]:
+            return {c.name: self._stored(c, given.get(c.name), places.get(c.name, query)) for c in self._table.schema}
 
-    def _define(
-        self, query: exp.Expression, columns: Sequence[str], relations: Types | None = None, is_hidden: bool = False
-    ) -> View:
-        """The view of a query, one of those by which the effect is told."""
-        name = f"the rows {len(self._definitions) + 1}"
-        known = self._relations if relations is None else relations
-        circuit = view_circuit(query, known, name, self._source, columns)
-        view = View(name, circuit.type_of(circuit.sinks[name]), is_hidden)
+        name = self._fresh("new rows of")
+        self._define(name, stored_circuit(query, self._relations, name, self._source, columns, store))
+        self._signs[name] = 1
+
+    def _stored(self, column: Column, given: Typed | None, place: exp.Expression) -> Typed:
+        """The value of a column of the table, of one that was given; `place` is where it was written."""
+        name = f"column {column.name} of {self._table.name}"
+        if given is None and not column.nullable:
+            raise self._source.error(place, f"{name} is NOT NULL, and gets no value", "give it one")
+        if given is not None and given.type.type is column.type:
+            return given
+        target = written(column.type)
+        value = NULL if given is None else given
+        if not (value.is_null or _is_assignable(value.type.type, column.type)):
+            told = f"{name} is {target}, and its value is {written(value.type.type)}"
+            raise self._source.error(place, told, f"convert it: CAST(… AS {target})")
+        found = typed(exp.cast(exp.column("value"), target, dialect="spark"), lambda _: value, self._source)
+        if found.type.type is not column.type:
+            raise self._source.error(place, f"{name} is {column.type}, which no value of SQL is", "insert from Python")
+        return found
+
+    def _query(self, what: str, query: exp.Expression) -> str:
+        """The name of a view with all columns of the table; messages say `what` its rows are."""
+        name = self._fresh(what)
+        self._define(name, view_circuit(query, self._relations, name, self._source, self._names))
+        return name
+
+    def _fresh(self, what: str) -> str:
+        return f"{what} {self._table.name} ({len(self._definitions) + 1})"
+
+    def _define(self, name: str, circuit: Circuit) -> None:
+        view = View(name, circuit.type_of(circuit.sinks[name]))
         self._definitions.append(Definition((view,), circuit))
-        return view
 
 
 def _values(query: exp.Expression) -> list[exp.Expression]:

@@ -10,7 +10,7 @@ from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import ProgramError
-from deltic.sql.names import ambiguous, names_read, spelt
+from deltic.sql.names import names_read, spelt
 from deltic.sql.queries import view_circuit
 from deltic.sql.statements.recursion import declared_view, recursive_views
 from deltic.sql.statements.statements import CreateView, DeclareView
@@ -113,12 +113,9 @@ def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
 def lowered(view: CreateView, known: Types) -> Definition:
     """The definition of one view over relations that are known. Raises ProgramError."""
     tables = names_read(view.query)
-    for table in tables:
-        if len(found := spelt(table.name, known)) > 1:
-            raise ambiguous(table, found, view.source)
     read = {name: known[name] for table in tables for name in spelt(table.name, known)}
-    is_complete = all(spelt(table.name, read) for table in tables)
-    return _lowered(view, tuple(read.items())) if is_complete else _lower(view, known)
+    are_there = all(spelt(table.name, read) for table in tables)
+    return _lowered(view, tuple(read.items())) if are_there else _lower(view, known)
 
 
 @lru_cache(maxsize=4096)

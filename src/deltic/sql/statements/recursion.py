@@ -14,6 +14,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.sql.queries import view_circuit
+from deltic.sql.queries.recursion import FALLING, is_monotone
 from deltic.sql.statements.statements import CreateView, DeclareView
 from deltic.sql.types import written
 
@@ -41,6 +42,9 @@ def recursive_views(
     body = _Body(members)
     for view in views:
         body.add(view, _lowered(view, types))
+    if not body.is_monotone:
+        told = f"{', '.join(members)} {FALLING} in the recursion is not supported in a maintained view"
+        raise views[-1].source.error(views[-1].query, told, "put that into a view that reads it")
     return Definition(tuple(_view(view, types[view.name.name]) for view in views), body.circuit())
 
 
@@ -86,10 +90,14 @@ class _Body:
             else:
                 inside[number] = self._inside.add(operator, *map(within, node.inputs))
 
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the members have a least fixpoint, as more rows never mean fewer."""
+        return is_monotone(self._inside.build())
+
     def circuit(self) -> Circuit:
         """The whole: a sink for each member."""
-        body = self._inside.build()
-        fixpoint = self._outside.add(ops.Fixpoint(body), *self._imported)
+        fixpoint = self._outside.add(ops.Fixpoint(self._inside.build()), *self._imported)
         for name in self._members:
             self._outside.add(ops.Sink(name), self._outside.add(ops.Component(name), fixpoint))
         return self._outside.build()
