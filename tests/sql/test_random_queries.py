@@ -1,8 +1,8 @@
 """Views of random queries, maintained through random changes, equal DuckDB's answers in every epoch, and so do changes.
 
 What the generator is there to catch: NULL in keys of joins, under NOT IN and in groups; duplicates that joins multiply
-and set operations subtract; outer joins whose rows gain and lose their matches; correlated subqueries over bindings that
-come and go; groups that vanish, and the one group of an empty table; orders over ties that columns decide.
+and set operations subtract; outer joins whose rows gain and lose their matches; correlated subqueries over bindings
+that come and go; groups that vanish, and the one group of an empty table; orders over ties that columns decide.
 
 Run seeds with ``python -m tests.sql.test_random_queries FIRST LAST``.
 """

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from deltic.errors import Diagnostic, ProgramError
+
+_CALLED = re.compile(r"\w+\s*\(\s*$")
+_CLOSING = re.compile(r"\s*\)")
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class SourceText:
 
     def diagnostic(self, node: exp.Expression | None, message: str, hint: str = "") -> Diagnostic:
         """The finding about a node, with its place."""
-        span = None if node is None else span_of(node)
+        span = None if node is None else self._span(node)
         return Diagnostic(message, self.file, hint=hint) if span is None else self.at(*span, message, hint)
 
     def at(self, start: int, end: int, message: str, hint: str = "") -> Diagnostic:
@@ -35,14 +39,27 @@ class SourceText:
 
     def written(self, node: exp.Expression) -> str:
         """The node as it was written, or as sqlglot writes it where it has no place."""
-        span = span_of(node)
+        span = self._span(node)
         return node.sql(dialect="spark") if span is None else self.text[span[0] : span[1]]
+
+    def _span(self, node: exp.Expression) -> tuple[int, int] | None:
+        """The offsets of a node's first character and after its last, with its function's name and parentheses."""
+        span = span_of(node)
+        if span is None:
+            return None
+        start, end = span
+        if isinstance(node, exp.Func) and (called := _CALLED.search(self.text, 0, start)):
+            start = called.start()
+        for _ in range(self.text.count("(", start, end) - self.text.count(")", start, end)):
+            closing = _CLOSING.match(self.text, end)
+            end = closing.end() if closing else end
+        return start, end
 
 
 def span_of(node: exp.Expression) -> tuple[int, int] | None:
     """The offsets that the tokens of a node span, the second after the last; None where none is known.
 
-    Tokens that are no names, literals or functions have no place in the tree, so that parentheses may be missing.
+    Only names, literals and some functions have places in the tree.
     """
     metas = [n.meta for n in node.walk() if n._meta and "start" in n._meta]
     if not metas:
