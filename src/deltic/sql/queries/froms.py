@@ -15,6 +15,7 @@ from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.nodes import conjunction
+from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import bind
@@ -43,11 +44,12 @@ def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     """The rows of one relation in FROM; lateral ones see the rows to the left."""
     if node.args.get("sample"):
         raise scope.refuse(node, "TABLESAMPLE")
-    if node.args.get("pivots"):
-        raise scope.refuse(node, "PIVOT", "write an aggregate with FILTER (WHERE …) for each value")
     alias = node.args.get("alias")
     names = [c.name for c in alias.args.get("columns") or ()] if alias else []
     rows = _named(node, left, scope)
+    if pivots := node.args.get("pivots"):
+        rows = pivoted(rows, pivots, scope)
+        alias = alias or pivots[-1].args.get("alias")
     if alias and names and len(names) != len(rows.visible):
         message = f"{alias.name} names {len(names)} columns, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)

@@ -1,0 +1,84 @@
+"""PIVOT and UNPIVOT, as the queries that they are short for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from deltic.sql.queries.rows import Rows
+from deltic.sql.queries.scope import Scope
+
+_GIVEN = "\0given"
+
+
+def pivoted(rows: Rows, pivots: Sequence[exp.Pivot], scope: Scope) -> Rows:
+    """The rows after each pivot in turn."""
+    for pivot in pivots:
+        names = [a.name for a in rows.visible]
+        query = (_unpivot if pivot.args.get("unpivot") else _pivot)(pivot, names, scope)
+        inner = scope.bound(None).naming(_GIVEN, rows.called(""))
+        rows = inner.own(inner.lower(query, inner))
+    return rows
+
+
+def _given() -> exp.From:
+    return exp.From(this=exp.Table(this=exp.Identifier(this=_GIVEN, quoted=True)))
+
+
+def _pivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expression:
+    """A group for each of the columns that the pivot does not mention, a column for each of its values."""
+    mentioned = {c.name.lower() for c in pivot.find_all(exp.Column)}
+    kept = [exp.column(name, quoted=True) for name in names if name.lower() not in mentioned]
+    (field,) = pivot.args["fields"]
+    if not isinstance(field, exp.In) or not field.expressions:
+        raise scope.refuse(pivot, "PIVOT without a list of values", "list them: FOR column IN ('a', 'b')")
+    shown: list[exp.Expression] = [column.copy() for column in kept]
+    for value in field.expressions:
+        shown += [_pivoted(call, field.this, value, len(pivot.expressions) > 1) for call in pivot.expressions]
+    return exp.Select(expressions=shown, from_=_given(), group=exp.Group(expressions=kept) if kept else None)
+
+
+def _pivoted(call: exp.Expression, column: exp.Expression, value: exp.Expression, several: bool) -> exp.Expression:
+    """One aggregate of the rows with one value, under the name that Spark gives it."""
+    named = isinstance(value, exp.Alias | exp.PivotAlias)
+    plain = value.this if named else value
+    name = value.args["alias"].name if named else plain.name or plain.sql(dialect="spark")
+    inner = call.this if isinstance(call, exp.Alias) else call
+    if several:
+        name += f"_{call.alias or inner.sql(dialect='spark').lower()}"
+    columns = column.expressions if isinstance(column, exp.Tuple) else [column]
+    values = plain.expressions if isinstance(plain, exp.Tuple) else [plain]
+    pairs = zip(columns, values, strict=False)
+    tests = [exp.NullSafeEQ(this=c.copy(), expression=v.copy()) for c, v in pairs]
+    where = exp.Where(this=exp.and_(*tests))
+    chosen: exp.Expression = exp.Filter(this=inner.copy(), expression=where)
+    if isinstance(inner, exp.Count):  # which is NULL, as all others, where the group has no row of this value
+        rows = exp.Filter(this=exp.Count(this=exp.Star()), expression=where.copy())
+        chosen = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=chosen)
+    return exp.Alias(this=chosen, alias=exp.to_identifier(name, quoted=True))
+
+
+def _unpivot(pivot: exp.Pivot, names: Sequence[str], scope: Scope) -> exp.Expression:
+    """A row for each of the listed columns: its name and its value, unless that is NULL."""
+    (field,) = pivot.args["fields"]
+    if len(pivot.expressions) != 1 or not isinstance(field, exp.In):
+        raise scope.refuse(pivot, "UNPIVOT of several columns at once", "write a UNION ALL of SELECTs")
+    value, name = pivot.expressions[0].name, field.this.name
+    listed = [(e.this, e.args["alias"].name) if e.args.get("alias") else (e, e.name) for e in field.expressions]
+    taken = {column.name.lower() for column, _ in listed}
+    kept = [exp.column(n, quoted=True) for n in names if n.lower() not in taken]
+    parts: list[exp.Expression] = []
+    for column, label in listed:
+        shown = [*(c.copy() for c in kept), _alias(exp.Literal.string(label), name), _alias(column.copy(), value)]
+        there = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+        where = None if pivot.args.get("include_nulls") else exp.Where(this=there)
+        parts.append(exp.Select(expressions=shown, from_=_given(), where=where))
+    first, *others = parts
+    for other in others:
+        first = exp.Union(this=first, expression=other, distinct=False)
+    return first
+
+
+def _alias(value: exp.Expression, name: str) -> exp.Expression:
+    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
