@@ -48,6 +48,11 @@ def aggregate(keys: str, **columns: str) -> ops.Aggregate:
     return ops.Aggregate(tuple(keys), tuple(ops.AggregateCall(f, c, f) for f, c in columns.items()))
 
 
+def over(keys: str, order: str, *calls: ops.WindowCall) -> ops.Over:
+    """Window functions by these keys, in this order, each a letter."""
+    return ops.Over(tuple(keys), tuple(map(ops.Order, order)), calls)
+
+
 def of_themselves(window: ops.Window, rows: str) -> Circuit:
     """The window of these rows, the latest of which is the time."""
     builder = CircuitBuilder()
@@ -127,6 +132,11 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(ops.Top(("a",), (ops.Order("b", descending=True),), 2), "x"),
         circuit(ops.Top((), (ops.Order("b"),), 1, 1), "x"),
         circuit(ops.Top((), (), None, 2), "s"),
+    ],
+    ops.Over: [
+        circuit(over("a", "b", ops.WindowCall("row_number", (), "n"), ops.WindowCall("lag", ("b",), "l", (1,))), "x"),
+        circuit(over("", "b", ops.WindowCall("sum", ("a",), "t", (), ops.Frame(ops.Unit.ROWS, -1, 1))), "x"),
+        circuit(over("c", "", ops.WindowCall("count", (), "n", (), ops.Frame(ops.Unit.ROWS, None, None))), "y"),
     ],
     ops.Fixpoint: [closure()],
     ops.Component: [closure()],

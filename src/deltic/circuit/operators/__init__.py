@@ -6,10 +6,12 @@ from deltic.circuit.operators.cycles import BackEdge, Close
 from deltic.circuit.operators.distinct import Distinct
 from deltic.circuit.operators.fixpoint import Component, Feedback, Fixpoint, FixpointDelta, Import
 from deltic.circuit.operators.flat_map import FlatMap
+from deltic.circuit.operators.frames import Frame, Unit
 from deltic.circuit.operators.join import Antijoin, AntijoinDelta, Join, JoinDelta
 from deltic.circuit.operators.linear import Filter, Map, Negate, Plus
 from deltic.circuit.operators.nesting import Bracket, Call
 from deltic.circuit.operators.order import Order
+from deltic.circuit.operators.over import Over, OverDelta, WindowCall
 from deltic.circuit.operators.source import Constant, Sink, Source
 from deltic.circuit.operators.streams import Delay, Differentiate, DistinctDelta, Integrate
 from deltic.circuit.operators.top import Top, TopDelta
@@ -40,6 +42,7 @@ __all__ = [
     "Fixpoint",
     "FixpointDelta",
     "FlatMap",
+    "Frame",
     "Import",
     "Integrate",
     "Join",
@@ -48,11 +51,15 @@ __all__ = [
     "Negate",
     "Operator",
     "Order",
+    "Over",
+    "OverDelta",
     "Plus",
     "Sink",
     "Source",
     "Top",
     "TopDelta",
+    "Unit",
     "Window",
+    "WindowCall",
     "WindowDelta",
 ]

@@ -32,11 +32,11 @@ class AggregateCall:
 
     def __str__(self) -> str:
         columns = ", ".join(map(word, self.columns)) or "*"
-        constants = "".join(f"; {written}" for written in map(_written, self.parameters))
+        constants = "".join(f"; {written}" for written in map(show_parameter, self.parameters))
         return f"{self.function}({columns}{constants}) AS {word(self.name)}"
 
 
-def _written(parameter: Parameter) -> str:
+def show_parameter(parameter: Parameter) -> str:
     """A constant as the text of SQL has it."""
     if isinstance(parameter, str):
         return "'" + parameter.replace("'", "''") + "'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -154,6 +155,52 @@ def _top(kind: type[ops.Top]) -> Reader:
     return read
 
 
+_DISTANCE = r"UNBOUNDED (?:PRECEDING|FOLLOWING)|CURRENT ROW|[\d.E+]+ (?:PRECEDING|FOLLOWING)"
+_FRAME = rf"(?P<unit>ROWS|RANGE MONTHS|RANGE|GROUPS) BETWEEN (?P<start>{_DISTANCE}) AND (?P<end>{_DISTANCE})"
+_OVER = re.compile(rf"\[(?:{_PARTS}: )?(?P<calls>.*)\]", re.DOTALL)
+_WINDOW_CALL = re.compile(
+    rf"(?P<function>\w+)\((?P<columns>\*|{WRITTEN}(?:, {WRITTEN})*|)(?P<constants>(?:; (?:{_CONSTANT}))*)\)"
+    rf"(?: {_FRAME})?(?P<ignores> IGNORE NULLS)? AS (?P<name>{WRITTEN})"
+)
+
+
+def _over(kind: type[ops.Over]) -> Reader:
+    """The reader of ``[PARTITION BY column, … ORDER BY column ASC NULLS FIRST, …: function(column, …) AS name, …]``."""
+
+    def read(line: Line) -> ops.Over:
+        found = _OVER.fullmatch(line.argument("BRACKETS"))
+        assert found is not None
+        calls = [_WINDOW_CALL.fullmatch(part) or part for part in split(found["calls"])]
+        for part in calls:
+            if isinstance(part, str):
+                wanted = "function(column; constant) frame IGNORE NULLS AS name"
+                raise line.places.error(line.arguments or line.keyword, f"`{part}` is not {wanted}")
+        return kind(_keys(found), _order(found), tuple(_window_call(c) for c in calls if not isinstance(c, str)))
+
+    return read
+
+
+def _window_call(found: re.Match[str]) -> ops.WindowCall:
+    """A window function with what it reads and sees."""
+    columns = tuple(map(unquoted, split(found["columns"].removeprefix("*"))))
+    constants = tuple(map(_constant, re.findall(rf"; ({_CONSTANT})", found["constants"])))
+    frame = None
+    if found["unit"]:
+        frame = ops.Frame(ops.Unit(found["unit"]), _distance(found["start"]), _distance(found["end"]))
+    return ops.WindowCall(found["function"], columns, unquoted(found["name"]), constants, frame, bool(found["ignores"]))
+
+
+def _distance(text: str) -> int | Decimal | None:
+    """How far a frame goes."""
+    if text == "CURRENT ROW":
+        return 0
+    amount, direction = text.split()
+    if amount == "UNBOUNDED":
+        return None
+    distance = int(amount) if amount.isdecimal() else Decimal(amount)
+    return -distance if direction == "PRECEDING" else distance
+
+
 def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
     """The operators below this one that have no parameters."""
     for below in kind.__subclasses__():
@@ -175,6 +222,8 @@ READERS: dict[str, Reader] = {
     "aggregate_delta": _aggregate(ops.AggregateDelta),
     "top": _top(ops.Top),
     "top_delta": _top(ops.TopDelta),
+    "over": _over(ops.Over),
+    "over_delta": _over(ops.OverDelta),
     "filter": lambda line: ops.Filter(line.expression(line.argument("BRACKETS")[1:-1])),
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),

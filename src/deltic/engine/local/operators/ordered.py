@@ -7,7 +7,7 @@ else is interned by its labels. Where a column may be NULL, one bit before it te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -140,9 +140,10 @@ class Ordered:
         names = source.relation.schema.names
         self.source, self.visited = source, 0
         self.keys = [names.index(key) for key in keys]
-        told = {o.column: o for o in reversed((*order, *map(Order, names))) if o.column not in keys}
-        sequence = dict.fromkeys(name for name in (*(o.column for o in order), *names) if name in told)
-        self.columns = [_Column(source, names.index(name), told[name], interner) for name in sequence]
+        told = _first_of_each(o for o in order if o.column not in keys)
+        others = (Order(name) for name in names if name not in keys)
+        self._told = len(told)
+        self.columns = [_Column(source, names.index(o.column), o, interner) for o in _first_of_each((*told, *others))]
         domains = [source.domains[i] for i in self.keys]
         domains += [domain for column in self.columns for domain in column.domains()]
         role: tuple[int, ...] = (*self.keys, *(c.index for c in self.columns))
@@ -164,8 +165,17 @@ class Ordered:
     @property
     def mask(self) -> Raw:
         """The bits of the keys in each word of a row."""
+        return self._mask(len(self.keys))
+
+    @property
+    def peer_mask(self) -> Raw:
+        """The bits in which peers agree: those of the keys and of the columns that are ordered by."""
+        return self._mask(len(self.keys) + sum(1 + column.nullable for column in self.columns[: self._told]))
+
+    def _mask(self, places: int) -> Raw:
+        """The bits of the first places in each word of a row."""
         mask = np.zeros(self.rows.layout.words, np.uint64)
-        for place in self.rows.layout.places[: len(self.keys)]:
+        for place in self.rows.layout.places[:places]:
             mask[place.word] |= np.uint64((place.mask % (1 << 64)) << place.shift)
         return mask
 
@@ -231,3 +241,11 @@ class Ordered:
     def last(self, starts: Words) -> Words:
         """The greatest row that each part could have."""
         return starts | ~self.mask[:, None]
+
+
+def _first_of_each(orders: Iterable[Order]) -> list[Order]:
+    """The orders without those of columns that came before."""
+    found: dict[str, Order] = {}
+    for order in orders:
+        found.setdefault(order.column, order)
+    return list(found.values())

@@ -1,0 +1,198 @@
+"""Window functions: values that each row gets from the rows around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from deltic.circuit.accumulators import ACCUMULATORS, Parameter
+from deltic.circuit.operators.aggregate import show_parameter
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.frames import Frame, Unit
+from deltic.circuit.operators.order import Order, check_parts, show_parts
+from deltic.circuit.types import Column, EdgeType, Kind, Schema, Type, ZSetType
+from deltic.circuit.words import word
+
+RANKS = {
+    "row_number": Type.INT32,
+    "rank": Type.INT32,
+    "dense_rank": Type.INT32,
+    "ntile": Type.INT32,
+    "percent_rank": Type.FLOAT64,
+    "cume_dist": Type.FLOAT64,
+}
+SHIFTS = ("lag", "lead")
+PICKS = ("first_value", "last_value", "nth_value")
+NUMBERED = ("ntile", *SHIFTS, "nth_value")
+"""Functions that take a number: of buckets, of rows back or ahead, of the row in its frame."""
+_TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    """One window function: what it reads, the name of its result, its constants, and the frame that it sees.
+
+    `lag` and `lead` read a column and, where there is another, take the value of that where there is no such row.
+    Aggregates and the functions that pick a value have a `frame`, the others none. `ignores_nulls` lets rows whose
+    first column is NULL be passed over.
+    """
+
+    function: str
+    columns: tuple[str, ...]
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+    frame: Frame | None = None
+    ignores_nulls: bool = False
+
+    @property
+    def number(self) -> int:
+        """The number of a function that takes one, 0 for others."""
+        return int(self.parameters[0]) if self.function in NUMBERED else 0
+
+    @property
+    def picks(self) -> bool:
+        """Whether its results are values of its columns."""
+        if self.function in ACCUMULATORS:
+            return ACCUMULATORS[self.function].picks
+        return self.function in (*SHIFTS, *PICKS)
+
+    @property
+    def reach(self) -> tuple[int, int] | None:
+        """How many rows before and after a row decide about its value; None where that has no bound."""
+        if self.function in SHIFTS and not self.ignores_nulls:
+            back = self.number if self.function == "lag" else -self.number
+            return max(back, 0), max(-back, 0)
+        if self.frame is None or self.frame.unit is not Unit.ROWS:
+            return None
+        if not isinstance(self.frame.start, int) or not isinstance(self.frame.end, int):
+            return None
+        return max(-self.frame.start, 0), max(self.frame.end, 0)
+
+    @property
+    def why_unbounded(self) -> str:
+        """Why it reads whole partitions, for a reader."""
+        if self.function in RANKS:
+            return "it counts rows of the whole partition"
+        if self.frame is None:
+            return "it passes over any number of NULLs"
+        return f"its frame, {self.frame}, is not a number of rows"
+
+    def __str__(self) -> str:
+        columns = ", ".join(map(word, self.columns)) or "*" * (self.function in ACCUMULATORS)
+        constants = "".join(f"; {show_parameter(parameter)}" for parameter in self.parameters)
+        parts = [f"{self.function}({columns}{constants})"]
+        parts += [str(self.frame)] if self.frame else []
+        parts += ["IGNORE NULLS"] * self.ignores_nulls
+        return f"{' '.join(parts)} AS {word(self.name)}"
+
+
+@dataclass(frozen=True)
+class Over(Operator):
+    """Each row with the values of window functions, over the rows with the same values of `keys`, in `order`.
+
+    A row of weight w is w rows that follow each other, and what weighs less than nothing is not there. Rows that the
+    order does not tell apart are peers: they have the same rank. Where one has to be the first of them, all columns
+    decide, each ascending with NULL first, so that the result is determined.
+    """
+
+    keyword: ClassVar[str] = "over"
+    keys: tuple[str, ...]
+    order: tuple[Order, ...]
+    calls: tuple[WindowCall, ...]
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        (source,) = self.zsets(inputs, 1)
+        check_parts(self, self.keys, self.order, source)
+        columns = [*source.schema.columns, *(self._result(call, source) for call in self.calls)]
+        if len({column.name for column in columns}) != len(columns):
+            self.refuse("its columns must have distinct names", inputs)
+        return replace(source, schema=Schema(tuple(columns)))
+
+    def _result(self, call: WindowCall, source: ZSetType) -> Column:
+        """The column of a call, which is checked."""
+        for name in call.columns:
+            if name not in source.schema.names:
+                self.refuse(f"column {name} is not in its input", [source])
+        columns = [source.schema.columns[source.schema.index(name)] for name in call.columns]
+        self._check_number(call, source)
+        self._check_frame(call, source)
+        if call.function in RANKS:
+            self._expect(call, not columns and not call.ignores_nulls, "takes no columns", source)
+            return Column(call.name, RANKS[call.function])
+        if call.function in SHIFTS:
+            self._expect(call, len(columns) in (1, 2), "takes a column, and one for where there is no row", source)
+            self._expect(call, len({c.type for c in columns}) == 1, "takes columns of one type", source)
+            nullable = len(columns) == 1 or any(c.nullable for c in columns)
+            return Column(call.name, columns[0].type, nullable)
+        if call.function in PICKS:
+            self._expect(call, len(columns) == 1, "takes a column", source)
+            always = call.function != "nth_value" and call.frame is not None and call.frame.has_current_row
+            return Column(call.name, columns[0].type, columns[0].nullable or not always)
+        return self._aggregate(call, columns, source)
+
+    def _aggregate(self, call: WindowCall, columns: Sequence[Column], source: ZSetType) -> Column:
+        if call.function not in ACCUMULATORS:
+            there = ", ".join((*RANKS, *SHIFTS, *PICKS, *ACCUMULATORS))
+            self.refuse(f"there is no window function {call.function}; there are {there}", [source])
+        accumulator = ACCUMULATORS[call.function]
+        self._expect(call, not call.ignores_nulls, "passes over NULL in any case", source)
+        self._expect(call, bool(columns) or not accumulator.needs_column, "needs a column", source)
+        if columns and not accumulator.takes([column.type for column in columns]):
+            self.refuse(f"{call.function} of a {', a '.join(str(column.type) for column in columns)}", [source])
+        self._expect(call, accumulator.accepts(call.parameters, len(columns)), "does not take these constants", source)
+        column = accumulator.column(call.name, columns)
+        empty = call.frame is not None and not call.frame.has_current_row and not accumulator.counts
+        return replace(column, nullable=column.nullable or empty)
+
+    def _check_number(self, call: WindowCall, source: ZSetType) -> None:
+        if call.function in NUMBERED:
+            (number,) = call.parameters if len(call.parameters) == 1 else ("",)
+            self._expect(call, isinstance(number, int) and not isinstance(number, bool), "takes a number", source)
+            self._expect(call, call.function in SHIFTS or call.number > 0, "takes a number above zero", source)
+        elif call.function not in ACCUMULATORS:
+            self._expect(call, not call.parameters, "takes no constants", source)
+
+    def _check_frame(self, call: WindowCall, source: ZSetType) -> None:
+        frame, framed = call.frame, call.function not in (*RANKS, *SHIFTS)
+        self._expect(call, (frame is not None) == framed, f"takes {'a' if framed else 'no'} frame", source)
+        if frame is None:
+            return
+        self._expect(call, not frame.is_reversed, f"has a frame that ends before it starts, {frame}", source)
+        whole = isinstance(frame.start, int | None) and isinstance(frame.end, int | None)
+        if frame.unit in (Unit.ROWS, Unit.GROUPS, Unit.MONTHS):
+            self._expect(call, whole, f"has a frame that counts in parts, {frame}", source)
+        if frame.unit is Unit.GROUPS:
+            self._expect(call, bool(self.order), "has a frame of groups, for which there is no order", source)
+        if frame.unit in (Unit.RANGE, Unit.MONTHS) and frame.has_distances:
+            self._check_range(call, frame, source)
+
+    def _check_range(self, call: WindowCall, frame: Frame, source: ZSetType) -> None:
+        self._expect(call, len(self.order) == 1, "has a frame by values, for which one column is ordered by", source)
+        type_ = source.schema.types[self.order[0].column]
+        whole = isinstance(frame.start, int | None) and isinstance(frame.end, int | None)
+        fits = (type_.kind in _TIMES and whole) or (frame.unit is Unit.RANGE and type_.is_numeric)
+        self._expect(call, fits, f"has a frame {frame} in the values of a {type_}", source)
+
+    def _expect(self, call: WindowCall, fits: bool, reason: str, source: ZSetType) -> None:
+        if not fits:
+            self.refuse(f"{call.function} {reason}", [source])
+
+    def arguments(self) -> str:
+        parts = show_parts(self.keys, self.order)
+        return f"[{parts}{': ' if parts else ''}{', '.join(map(str, self.calls))}]"
+
+
+@dataclass(frozen=True)
+class OverDelta(Over):
+    """over(i + d) − over(i), computed on the partitions of d alone; its inputs are i and d."""
+
+    keyword: ClassVar[str] = "over_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        old, delta = self.zsets(inputs, 2)
+        if old.schema != delta.schema:
+            self.refuse("both inputs must have one schema", inputs)
+        type_ = super().output((delta,), depth)
+        assert isinstance(type_, ZSetType)
+        return replace(type_, is_set=False)

@@ -1,0 +1,202 @@
+"""The meaning of window functions: what each row sees of its partition, and what the function makes of it."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.operators.aggregate import Aggregate, AggregateCall
+from deltic.circuit.operators.frames import Frame, Unit
+from deltic.circuit.operators.over import Over, OverDelta, WindowCall
+from deltic.circuit.oracle.operators.aggregate import aggregate
+from deltic.circuit.oracle.pointwise import Inputs, Row, Rows, means
+from deltic.circuit.oracle.sequences import bag, peers, sequences
+from deltic.circuit.types import Schema, Type, ZSetType
+from deltic.circuit.values import in_order
+from deltic.circuit.values.numbers import EXACT
+
+
+class _Partition:
+    """The rows of one partition in their order, with the number of each row's group of peers."""
+
+    def __init__(self, rows: Sequence[Row], op: Over, schema: Schema) -> None:
+        self.rows, self.op, self.schema = rows, op, schema
+        self.peers = peers(rows, op.order, schema)
+
+    def values(self, call: WindowCall) -> list[Any]:
+        """The value of a call for each row."""
+        return [_FUNCTIONS.get(call.function, _aggregated)(self, call, i) for i in range(len(self.rows))]
+
+    def column(self, call: WindowCall, index: int = 0) -> list[Any]:
+        """The values of one of the columns that a call reads."""
+        position = self.schema.index(call.columns[index])
+        return [row[position] for row in self.rows]
+
+    def first_peer(self, i: int) -> int:
+        """The position of the first peer of row i."""
+        return self.peers.index(self.peers[i])
+
+    def last_peer(self, i: int) -> int:
+        """The position of its last peer."""
+        return self.first_peer(i) + self.peers.count(self.peers[i]) - 1
+
+    def frame(self, call: WindowCall, i: int) -> list[int]:
+        """The positions that row i sees."""
+        assert call.frame is not None
+        return [j for j in range(len(self.rows)) if self._sees(call.frame, i, j)]
+
+    def _sees(self, frame: Frame, i: int, j: int) -> bool:
+        if frame.unit in (Unit.ROWS, Unit.GROUPS):
+            away = j - i if frame.unit is Unit.ROWS else self.peers[j] - self.peers[i]
+            return (frame.start is None or away >= frame.start) and (frame.end is None or away <= frame.end)
+        after = frame.start is None or self._compared(frame.unit, i, j, frame.start) >= 0
+        return after and (frame.end is None or self._compared(frame.unit, i, j, frame.end) <= 0)
+
+    def _compared(self, unit: Unit, i: int, j: int, distance: int | Decimal) -> int:
+        """The sign of where row j is, seen from that distance from row i."""
+        if not distance:
+            return self.peers[j] - self.peers[i]
+        (order,) = self.op.order
+        position = self.schema.index(order.column)
+        here, there = self.rows[i][position], self.rows[j][position]
+        if here is None:
+            return self.peers[j] - self.peers[i]
+        if there is None:
+            return -1 if order.nulls_first else 1
+        sign = _compare(there, here, -distance if order.descending else distance, unit)
+        return -sign if order.descending else sign
+
+
+def _compare(value: Any, origin: Any, distance: int | Decimal, unit: Unit) -> int:
+    """The sign of the value less what lies at that distance from another; that may be beyond all values."""
+    try:
+        target = in_order(_moved(origin, distance, unit))
+    except (OverflowError, ValueError):
+        return -1 if distance > 0 else 1
+    return int(in_order(value) > target) - int(in_order(value) < target)
+
+
+def _moved(value: Any, distance: int | Decimal, unit: Unit) -> Any:
+    """The value at that distance; OverflowError or ValueError where there is none."""
+    if unit is Unit.MONTHS:
+        return _months_later(value, int(distance))
+    if isinstance(value, float):
+        return value + float(distance)
+    if isinstance(value, datetime):
+        return value + timedelta(microseconds=int(distance))
+    return value + timedelta(days=int(distance)) if isinstance(value, date) else EXACT.add(value, Decimal(distance))
+
+
+def _months_later(value: Any, months: int) -> Any:
+    """The same day that many months later, or the last one of a shorter month."""
+    year, month = divmod(value.year * 12 + value.month - 1 + months, 12)
+    return value.replace(year=year, month=month + 1, day=min(value.day, calendar.monthrange(year, month + 1)[1]))
+
+
+Function = Callable[[_Partition, WindowCall, int], Any]
+
+
+def _row_number(partition: _Partition, call: WindowCall, i: int) -> int:
+    return i + 1
+
+
+def _rank(partition: _Partition, call: WindowCall, i: int) -> int:
+    return partition.first_peer(i) + 1
+
+
+def _dense_rank(partition: _Partition, call: WindowCall, i: int) -> int:
+    return partition.peers[i] + 1
+
+
+def _percent_rank(partition: _Partition, call: WindowCall, i: int) -> float:
+    others = len(partition.rows) - 1
+    return partition.first_peer(i) / others if others else 0.0
+
+
+def _cume_dist(partition: _Partition, call: WindowCall, i: int) -> float:
+    return (partition.last_peer(i) + 1) / len(partition.rows)
+
+
+def _ntile(partition: _Partition, call: WindowCall, i: int) -> int:
+    """The bucket; the first ones have one row more where the buckets cannot be of one size."""
+    size, larger = divmod(len(partition.rows), call.number)
+    sizes = [size + (bucket < larger) for bucket in range(call.number)]
+    return next(bucket for bucket in range(call.number) if i < sum(sizes[: bucket + 1])) + 1
+
+
+def _shift(partition: _Partition, call: WindowCall, i: int) -> Any:
+    """The value so many rows back or ahead, NULLs passed over where they are ignored; else the default."""
+    away = -call.number if call.function == "lag" else call.number
+    values = partition.column(call)
+    found = _stepped(values, i, away) if call.ignores_nulls and away else i + away
+    if 0 <= found < len(values):
+        return values[found]
+    return partition.column(call, 1)[i] if len(call.columns) > 1 else None
+
+
+def _stepped(values: Sequence[Any], i: int, away: int) -> int:
+    """The position of the so-manieth value from position i that is not NULL, -1 for none."""
+    ahead = range(i + 1, len(values)) if away > 0 else range(i - 1, -1, -1)
+    there = [j for j in ahead if values[j] is not None]
+    return there[abs(away) - 1] if len(there) >= abs(away) else -1
+
+
+def _pick(partition: _Partition, call: WindowCall, i: int) -> Any:
+    """The first, last or so-manieth value of the frame; NULL where there is none."""
+    values = partition.column(call)
+    seen = [values[j] for j in partition.frame(call, i) if not (call.ignores_nulls and values[j] is None)]
+    position = {"first_value": 0, "last_value": len(seen) - 1}.get(call.function, call.number - 1)
+    return seen[position] if 0 <= position < len(seen) else None
+
+
+def _aggregated(partition: _Partition, call: WindowCall, i: int) -> Any:
+    """The aggregate of the frame; of no rows as of rows that have NULL alone."""
+    over = bag(partition.rows[j] for j in partition.frame(call, i))
+    first, *others = call.columns or ("",)
+    applied = AggregateCall(call.function, first, call.name, tuple(others), call.parameters)
+    for (value,), _ in aggregate(Aggregate((), (applied,)), over, partition.schema):
+        return value
+    accumulator = ACCUMULATORS[call.function]
+    types = [partition.schema.types[name] for name in call.columns] or [Type.INT64]
+    return accumulator.value({}, types, call.parameters) if accumulator.counts else None
+
+
+_FUNCTIONS: dict[str, Function] = {
+    "row_number": _row_number,
+    "rank": _rank,
+    "dense_rank": _dense_rank,
+    "percent_rank": _percent_rank,
+    "cume_dist": _cume_dist,
+    "ntile": _ntile,
+    "lag": _shift,
+    "lead": _shift,
+    "first_value": _pick,
+    "last_value": _pick,
+    "nth_value": _pick,
+}
+
+
+def over(op: Over, rows: Rows, schema: Schema) -> Rows:
+    """The rows with the values of all calls."""
+    return bag(row for rows_of in sequences(rows, op.keys, op.order, schema) for row in _widened(rows_of, op, schema))
+
+
+def _widened(rows: Sequence[Row], op: Over, schema: Schema) -> Iterator[Row]:
+    partition = _Partition(rows, op, schema)
+    values = [partition.values(call) for call in op.calls]
+    return ((*row, *(column[i] for column in values)) for i, row in enumerate(rows))
+
+
+@means(Over)
+def _over(op: Over, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    return over(op, inputs[0], types[0].schema)
+
+
+@means(OverDelta)
+def _over_delta(op: OverDelta, inputs: Inputs, types: Sequence[ZSetType]) -> Rows:
+    old, delta = inputs
+    return over(op, old + delta, types[0].schema) - over(op, old, types[0].schema)

@@ -1,0 +1,155 @@
+"""Window functions: each epoch computes the rows that see a changed one, as they were and as they are.
+
+Where every function sees a bounded number of rows, so many before and after each changed one are read, a *stretch*;
+else the whole partition is. What a row had and still has cancels: rows with other values alone are the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deltic.circuit.operators.over import WindowCall
+from deltic.engine.local.kernels.walk import ENDED, MET
+from deltic.engine.local.operators.functions import Seen, evaluate
+from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.ordered import Changed, Mask, Ordered, Positions
+from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.operators.sequences import Ordering, Rows
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.layout import Column, Raw
+from deltic.engine.local.storage.run import Run, Weights, Words
+from deltic.engine.local.storage.state import State
+from deltic.errors import EvaluationError
+from deltic.program.operators.over import Windows
+
+_ALL = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class _Stretches:
+    """Rows in order by the stretch in which they are, with what each weighed and weighs.
+
+    Whether a stretch starts and ends with its partition is told by `starts_whole` and `ends_whole`, one for each.
+    """
+
+    words: Words
+    numbers: Positions
+    before: Weights
+    after: Weights
+    starts_whole: Mask
+    ends_whole: Mask
+
+
+@kernel_of(Windows)
+class WindowFunctions(Kernel):
+    """The rows of one relation with the values of window functions, which the target holds."""
+
+    def __init__(self, windows: Windows, states: Mapping[str, State], target: State, environment: Environment) -> None:
+        self.operator = op = windows.operator
+        self.source, self.target = states[windows.source], target
+        self.visits, self.interner = environment.visits, environment.interner
+        self.ordered = Ordered(self.source, target, op.keys, op.order, environment.interner)
+        reaches = [call.reach for call in op.calls]
+        bounded = [reach for reach in reaches if reach is not None]
+        self.back, self.ahead = (max((reach[i] for reach in bounded), default=0) for i in (0, 1))
+        self.is_bounded = len(bounded) == len(reaches)
+
+    def change(self) -> Run | None:
+        """The change of the rows with their values; DomainOverflow where one of these has no place yet."""
+        delta = self.source.delta
+        assert delta is not None
+        visited = self.ordered.visited
+        changed = self.ordered.add(delta)
+        stretches = self._around(changed) if self.is_bounded else self._partitions(changed)
+        self.visits.rows += self.ordered.visited - visited
+        batch = Batch()
+        for weights, sign in ((stretches.before, -1), (stretches.after, 1)):
+            if weights.any():
+                words = self._computed(stretches, weights)
+                batch.add(words, np.full(words.shape[1], sign))
+        return batch.run()
+
+    def _partitions(self, changed: Changed) -> _Stretches:
+        """All rows of the partitions in which some changed."""
+        wanted = np.full(len(changed.first), _ALL)
+        walked = self.ordered.walk(changed.starts, wanted, forward=True)
+        whole = np.ones(len(changed.first), bool)
+        return _gathered(changed, changed.parts, [(walked.words, walked.weights, walked.origins)], whole, whole)
+
+    def _around(self, changed: Changed) -> _Stretches:
+        """The changed rows, the rows that see them, and those that these see; near ones in one stretch."""
+        wanted = changed.after + self.back + self.ahead
+        later = self.ordered.walk(changed.words, wanted, forward=True, meet=True)
+        earlier = self.ordered.walk(changed.words, wanted, forward=False, meet=True)
+        begins = np.concatenate([[True], later.ends[:-1] != MET])
+        numbers = np.cumsum(begins) - 1
+        last = np.append(np.flatnonzero(begins)[1:], len(numbers)) - 1
+        met = [(w.words, w.weights, numbers[w.origins]) for w in (earlier, later)]
+        return _gathered(changed, numbers, met, earlier.ends[begins] == ENDED, later.ends[last] == ENDED)
+
+    def _computed(self, stretches: _Stretches, weights: Weights) -> Words:
+        """The rows as the target has them, with the values that they have when they weigh so much."""
+        each = np.repeat(np.arange(len(weights)), weights)
+        begins = np.diff(stretches.numbers[each], prepend=-1) != 0
+        words = stretches.words[:, each] & self.ordered.peer_mask[:, None]
+        differs = np.ones(len(each), bool)
+        differs[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
+        rows = Rows.of(begins, begins | differs)
+        raw = [column[each] for column in self.ordered.decode(stretches.words)]
+        inside = self._inside(rows, stretches, each)
+        seen = self._seen(rows, raw, inside)
+        columns = [column[inside] for column in raw]
+        for call, domain in zip(self.operator.calls, self.target.domains[len(raw) :], strict=True):
+            values, nulls = self._values(call, seen)
+            columns.append(domain.place(values[inside], None if nulls is None else nulls[inside]))
+        return self.target.layout.pack(columns, int(inside.sum()))
+
+    def _values(self, call: WindowCall, seen: Seen) -> Column:
+        """The values of a call; EvaluationError, which names the view and the call, where one has to be and is not."""
+        try:
+            return evaluate(call, seen)
+        except EvaluationError as error:
+            raise EvaluationError(f"{self.target.relation.name}: {call}: {error}") from None
+
+    def _seen(self, rows: Rows, raw: Sequence[Raw], asked: Mask) -> Seen:
+        """The rows with their columns as values."""
+        schema = self.source.relation.schema
+        columns = {
+            name: (domain.decode(column), domain.nulls(column))
+            for name, domain, column in zip(schema.names, self.source.domains, raw, strict=True)
+        }
+        ordering = None
+        if len(self.operator.order) == 1:
+            (order,) = self.operator.order
+            ordering = Ordering(columns[order.column], schema.types[order.column], order.descending, self.interner)
+        return Seen(rows, columns, schema, ordering, asked, self.interner)
+
+    def _inside(self, rows: Rows, stretches: _Stretches, each: Positions) -> Mask:
+        """The rows all of whose frames are in their stretch: those that see a changed row are."""
+        numbers, at = stretches.numbers[each], rows.positions
+        found: Mask = stretches.starts_whole[numbers] | (at - rows.starts >= self.back)
+        found &= stretches.ends_whole[numbers] | (rows.ends - at > self.ahead)
+        return found
+
+
+def _gathered(
+    changed: Changed,
+    numbers: Positions,
+    met: list[tuple[Words, Weights, Positions]],
+    starts_whole: Mask,
+    ends_whole: Mask,
+) -> _Stretches:
+    """Changed rows, whose stretches have these numbers, and those that walks have met, each once."""
+    words = np.concatenate([changed.words, *(words for words, _, _ in met)], axis=1)
+    number = np.concatenate([numbers, *(numbers for _, _, numbers in met)])
+    before = np.concatenate([changed.before, *(weights for _, weights, _ in met)])
+    after = np.concatenate([changed.after, *(weights for _, weights, _ in met)])
+    order = np.lexsort((*words[::-1], number))  # stable: of the same row the changed one comes first
+    words, number = words[:, order], number[order]
+    first = np.ones(len(order), bool)
+    first[1:] = (number[1:] != number[:-1]) | (words[:, 1:] != words[:, :-1]).any(axis=0)
+    order = order[first]
+    return _Stretches(words[:, first], number[first], before[order], after[order], starts_whole, ends_whole)

@@ -1,0 +1,54 @@
+"""Rows with values of window functions are a relation of their own; changed rows are passed on to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Node
+from deltic.program.definitions import Definition
+from deltic.program.scope import Scope, relation_of
+
+
+@dataclass(frozen=True)
+class Windows(Definition):
+    """The rows of relation `source`, whose columns are `names`, with the values of the operator's calls."""
+
+    reads: ClassVar[tuple[str, ...]] = ("source",)
+    source: str
+    operator: ops.Over
+    names: tuple[str, ...]
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        yield from ((i, self.source, i) for i in range(len(self.names)))
+        for index, call in enumerate(self.operator.calls, len(self.names)):
+            if call.picks:
+                yield from ((index, self.source, self.names.index(name)) for name in call.columns)
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        key = ", ".join(self.operator.keys) or "nothing"
+        yield f"window functions of {self.source}, partitioned by {key}: keeps its rows in order"
+        for call in self.operator.calls:
+            yield f"{call}: {_reads(call)}"
+
+    def __str__(self) -> str:
+        return f"{self.operator.label} of {self.source}"
+
+
+def _reads(call: ops.WindowCall) -> str:
+    """Which rows a call looks at when some change, and why."""
+    if call.reach is None:
+        return f"reads the whole partition of a changed row, for {call.why_unbounded}"
+    back, ahead = call.reach
+    return f"reads {back + ahead} rows before and after a changed one, of which {ahead} and {back} can see it"
+
+
+@relation_of(ops.OverDelta)
+def over_delta(scope: Scope, op: ops.OverDelta, node: Node, number: int, wanted: str) -> str:
+    """The rows of the partitions that the second input changes."""
+    (_, change) = node.inputs
+    names = scope.circuit.type_of(change).schema.names
+    computed = ops.Over(op.keys, op.order, op.calls)
+    return scope.defined(wanted, number, Windows(scope.passed("rows", change), computed, names))
