@@ -71,6 +71,8 @@ class Shape:
     signed: bool = False
     """Changes of the bags may make weights negative; then only sets enter fixpoints."""
     aggregates: bool = True
+    ordered: bool = False
+    """Top-k and window functions."""
     fixpoints: int = 2
     """How deep fixpoints may stand inside one another."""
     rich: bool = False
@@ -146,6 +148,7 @@ def _grow(pool: _Pool, fixpoints: int) -> None:
     """Add one random operator with what it needs around it."""
     choices = [_add_map, _add_filter, _add_join, _add_join, _add_antijoin, _add_plus, _add_negate, _add_distinct]
     choices += [_add_aggregate] if pool.shape.aggregates else []
+    choices += [_add_top, _add_over] if pool.shape.ordered and not pool.builder.depth else []
     if fixpoints and pool.rng.random() < 0.25:
         _add_fixpoint(pool, fixpoints - 1)
     else:
@@ -268,6 +271,37 @@ def _add_aggregate(pool: _Pool) -> None:
         elif TYPES[name] is Type.INT64:
             calls.append(ops.AggregateCall("count", "", name))
     pool.put(ops.Aggregate(tuple(keys), tuple(calls)), source, positive=True)
+
+
+def random_parts(rng: random.Random, schema: Schema) -> tuple[tuple[str, ...], tuple[ops.Order, ...]]:
+    """Columns by which rows are partitioned, and an order of those that have one."""
+    keys = tuple(rng.sample(schema.names, rng.randint(0, min(2, len(schema)))))
+    names = [c.name for c in schema if c.type.is_ordered]
+    chosen = rng.sample(names, rng.randint(0, min(3, len(names))))
+    return keys, tuple(ops.Order(name, rng.random() < 0.5, rng.random() < 0.5) for name in chosen)
+
+
+def _add_top(pool: _Pool) -> None:
+    source, rng = pool.pick(), pool.rng
+    limit, offset = rng.choice((None, 0, 1, 1, 2, 3)), rng.choice((0, 0, 1, 2))
+    pool.put(ops.Top(*random_parts(rng, pool.schema(source)), limit, offset), source, positive=True)
+
+
+def _add_over(pool: _Pool) -> None:
+    """A window function whose result goes by the name of a column that is not there yet."""
+    source, rng = pool.pick(), pool.rng
+    free = [n for n in (TYPES if pool.shape.rich else NAMES) if n not in pool.schema(source).names]
+    if not free:
+        return
+    name = rng.choice(free)
+    same = [c.name for c in pool.schema(source) if c.type is TYPES[name]]
+    frame = ops.Frame(ops.Unit.ROWS, rng.choice((None, -1, 0)), rng.choice((None, 0, 1)))
+    choices = [ops.WindowCall("lag", (n,), name, (1,)) for n in same]
+    choices += [ops.WindowCall("last_value", (n,), name, (), frame) for n in same]
+    choices += [ops.WindowCall("count", (), name, (), frame)] if TYPES[name] is Type.INT64 else []
+    if choices:
+        over = ops.Over(*random_parts(rng, pool.schema(source)), (rng.choice(choices),))
+        pool.put(over, source, positive=True)
 
 
 def _add_fixpoint(pool: _Pool, fixpoints: int) -> None:

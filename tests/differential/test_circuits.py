@@ -79,6 +79,15 @@ def test_random_circuits_of_many_types_with_null(batch, record_property):
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH), replace(SHAPE, rich=True))
 
 
+@pytest.mark.parametrize("rich", [False, True], ids=["plain", "rich"])
+@pytest.mark.parametrize("batch", range(2))
+def test_random_circuits_with_orders(batch, rich, record_property):
+    """Top-k and window functions over joins, sums and fixpoints, and these over them."""
+    record_property("random circuits", PER_BATCH)
+    seeds = range(batch * PER_BATCH, (batch + 1) * PER_BATCH)
+    check_seeds(seeds, replace(SHAPE, ordered=True, rich=rich))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(100))
 def test_many_random_circuits(batch, record_property):

@@ -20,9 +20,9 @@ from deltic.circuit.operators.over import NUMBERED, PICKS, RANKS, SHIFTS
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Kind
 from deltic.errors import CircuitError
-from tests.differential.circuits import TYPES, random_epochs
+from tests.differential.circuits import random_epochs, random_parts
 from tests.differential.compare import ReferenceFailed, first_disagreement_on
-from tests.differential.test_top import random_parts
+from tests.differential.test_top import random_source
 
 BATCHES, PER_BATCH = 6, 20
 LOCAL = ("lag", "lead", "first_value", "last_value", "sum", "count", "min")
@@ -74,7 +74,8 @@ def random_call(rng, schema, order, name, bounded):
 
 
 def random_over(rng):
-    source, keys, order = random_parts(rng, TYPES)
+    source = random_source(rng)
+    keys, order = random_parts(rng, source.schema)
     bounded = rng.random() < 0.4
     calls = tuple(random_call(rng, source.schema, order, f"r{i}", bounded) for i in range(rng.randint(1, 3)))
     builder = CircuitBuilder()

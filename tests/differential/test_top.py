@@ -15,29 +15,23 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Schema
-from tests.differential.circuits import TYPES, random_epochs
+from tests.differential.circuits import TYPES, random_epochs, random_parts
 from tests.differential.compare import first_disagreement_on
 
 BATCHES, PER_BATCH = 4, 25
 
 
-def random_order(rng, schema):
-    """A random order by some of the columns that have one."""
-    names = [c.name for c in schema if c.type.is_ordered]
-    chosen = rng.sample(names, rng.randint(0, min(3, len(names))))
-    return tuple(ops.Order(name, rng.random() < 0.5, rng.random() < 0.5) for name in chosen)
-
-
-def random_parts(rng, types):
-    """A source of columns of these types with keys and an order."""
-    chosen = rng.sample(sorted(types), rng.randint(1, 4))
-    schema = Schema(tuple(Column(name, types[name], rng.random() < 0.5) for name in chosen))
-    keys = tuple(rng.sample(chosen, rng.randint(0, min(2, len(chosen)))))
-    return ops.Source("s", schema, is_set=rng.random() < 0.3), keys, random_order(rng, schema)
+def random_source(rng):
+    """A source of columns of any types."""
+    schema = Schema(
+        tuple(Column(n, TYPES[n], rng.random() < 0.5) for n in rng.sample(sorted(TYPES), rng.randint(1, 4)))
+    )
+    return ops.Source("s", schema, is_set=rng.random() < 0.3)
 
 
 def random_top(rng):
-    source, keys, order = random_parts(rng, TYPES)
+    source = random_source(rng)
+    keys, order = random_parts(rng, source.schema)
     limit = rng.choice((None, 0, 1, 1, 2, 3, 7))
     builder = CircuitBuilder()
     rows = builder.add(source)
