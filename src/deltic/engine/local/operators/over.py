@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltic.circuit.operators.over import WindowCall
+from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.kernels.walk import ENDED, MET
 from deltic.engine.local.operators.functions import Seen, evaluate
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.ordered import Changed, Mask, Ordered, Positions
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.sequences import Ordering, Rows
+from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.layout import Column, Raw
-from deltic.engine.local.storage.run import Run, Weights, Words
+from deltic.engine.local.storage.layout import Column, DomainOverflow, Raw
+from deltic.engine.local.storage.run import Run, Weights, Words, sort_order
 from deltic.engine.local.storage.state import State
 from deltic.errors import EvaluationError
 from deltic.program.operators.over import Windows
@@ -74,10 +76,19 @@ class WindowFunctions(Kernel):
 
     def _partitions(self, changed: Changed) -> _Stretches:
         """All rows of the partitions in which some changed."""
-        wanted = np.full(len(changed.first), _ALL)
+        wanted, whole = np.full(len(changed.first), _ALL), np.ones(len(changed.first), bool)
         walked = self.ordered.walk(changed.starts, wanted, forward=True)
-        whole = np.ones(len(changed.first), bool)
-        return _gathered(changed, changed.parts, [(walked.words, walked.weights, walked.origins)], whole, whole)
+        words, numbers, after = walked.words, walked.origins, walked.weights
+        gone = changed.after == 0
+        if gone.any():
+            words = np.concatenate([words, changed.words[:, gone]], axis=1)
+            order = sort_order(words)
+            words = np.ascontiguousarray(words[:, order])
+            numbers = np.concatenate([numbers, changed.parts[gone]])[order]
+            after = np.concatenate([after, changed.after[gone]])[order]
+        moved = changed.gained != 0
+        gained = Run(changed.words[:, moved], weights=changed.gained[moved])
+        return _Stretches(words, numbers, after - totals(words, descriptors((gained,))), after, whole, whole)
 
     def _around(self, changed: Changed) -> _Stretches:
         """The changed rows, the rows that see them, and those that these see; near ones in one stretch."""
@@ -101,11 +112,23 @@ class WindowFunctions(Kernel):
         raw = [column[each] for column in self.ordered.decode(stretches.words)]
         inside = self._inside(rows, stretches, each)
         seen = self._seen(rows, raw, inside)
-        columns = [column[inside] for column in raw]
-        for call, domain in zip(self.operator.calls, self.target.domains[len(raw) :], strict=True):
-            values, nulls = self._values(call, seen)
-            columns.append(domain.place(values[inside], None if nulls is None else nulls[inside]))
-        return self.target.layout.pack(columns, int(inside.sum()))
+        found = [self._values(call, seen) for call in self.operator.calls]
+        placed = self._placed([(v[inside], None if nulls is None else nulls[inside]) for v, nulls in found])
+        return self.target.layout.pack([*(column[inside] for column in raw), *placed], int(inside.sum()))
+
+    def _placed(self, columns: Sequence[Column]) -> list[Raw]:
+        """The offsets of the values of all calls; where some have no place, all their domains get room at once."""
+        placed, overflows = [], list[DomainOverflow]()
+        for (values, nulls), domain in zip(columns, self.target.domains[len(self.source.domains) :], strict=True):
+            try:
+                placed.append(domain.place(values, nulls))
+            except DomainOverflow as overflow:
+                overflows.append(overflow)
+        for overflow in overflows[1:]:
+            overflow.domain.extend(overflow.low, overflow.high)
+        if overflows:
+            raise overflows[0]
+        return placed
 
     def _values(self, call: WindowCall, seen: Seen) -> Column:
         """The values of a call; EvaluationError, which names the view and the call, where one has to be and is not."""
