@@ -124,8 +124,8 @@ class WindowFunctions(Kernel):
                 placed.append(domain.place(values, nulls))
             except DomainOverflow as overflow:
                 overflows.append(overflow)
-        for overflow in overflows[1:]:
-            overflow.domain.extend(overflow.low, overflow.high)
+        for other in overflows[1:]:
+            other.domain.extend(other.low, other.high)
         if overflows:
             raise overflows[0]
         return placed
