@@ -2,7 +2,8 @@
 
 Every part that could be a hidden relation is one, whatever it costs, and growth by one row is reason for another plan.
 Sizes decide which parts come first, so that plans change from epoch to epoch while views have rows: relations are built
-anew and the others keep their state, in the epoch that changes them. Each epoch is aborted once before it is applied.
+anew and the others keep their state, in the epoch that changes them; and epochs begin once more in the middle of
+recursions, where these have rows that make another plan. Each epoch is aborted once before it is applied.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.differential import test_circuits, test_datalog
 from tests.differential.circuits import Shape
 from tests.differential.compare import first_disagreement
 
-EAGERLY = Plans(costs=EAGER, growth=1.1, small=1, gain=float("inf"))
+EAGERLY = Plans(costs=EAGER, growth=1.1, small=1, gain=float("inf"), review=1, regret=float("-inf"))
 
 
 def eager(circuit: Circuit) -> LocalEngine:

@@ -85,6 +85,66 @@ def test_tables_that_grow_are_planned_anew_and_views_keep_their_rows():
     assert local.count("o") == 300
 
 
+OWNERS = """
+.decl e(x: number, y: number)
+.decl owner(x: number, w: number)
+.decl reaches(x: number, y: number)
+.decl o(x: number, w: number)
+.input e
+.input owner
+.output o
+reaches(x, y) :- e(x, y).
+reaches(x, z) :- reaches(x, y), e(y, z).
+o(x, w) :- reaches(x, y), reaches(y, z), owner(z, w)."""
+
+
+def chain(nodes):
+    rows = {"x": range(nodes), "y": range(1, nodes + 1), WEIGHT: [1] * nodes}
+    owned = {"x": range(0, nodes, 5), "w": [n % 3 for n in range(0, nodes, 5)], WEIGHT: [1] * len(range(0, nodes, 5))}
+    return {"e": pa.table(rows), "owner": pa.table(owned)}
+
+
+def owners(**plans):
+    return LocalEngine(lower(check([parse(OWNERS)])), plans=Plans(**plans))
+
+
+def test_a_plan_is_reviewed_once_recursions_have_rows():
+    whole, local = owners(review=1 << 40), owners(review=100_000)
+    before, result = whole.apply(chain(400)), local.apply(chain(400))
+    assert local.read("o").equals(whole.read("o"))
+    assert [d.relation for d in result.decisions] == ["o-z"]
+    assert "o-z(y, w) :- reaches(y, z), owner(z, w); expected: the work of" in local.explain("o")
+    assert before.decisions is None
+    assert result.rows_visited < before.rows_visited / 2
+    one = {"e": pa.table({"x": [200], "y": [201], WEIGHT: [-1]})}
+    visited = local.apply(one).rows_visited, whole.apply(one).rows_visited
+    assert local.read("o").equals(whole.read("o"))
+    assert visited[0] < visited[1] / 5
+
+
+def test_what_was_decided_in_a_review_stays_when_definitions_change():
+    local = owners(review=100_000)
+    local.apply(chain(400))
+    more = OWNERS + "\n.decl p(x: number)\n.output p\np(x) :- owner(x, _)."
+    local.extend(lower(check([parse(more)])))
+    assert "o" not in local.extension.built
+    assert "o-z" in local.explain("o")
+    assert local.apply({"owner": pa.table({"x": [3], "w": [7], WEIGHT: [1]})}).changes["o"].num_rows == 2
+
+
+def test_an_epoch_that_fails_after_a_review_leaves_the_old_plan():
+    local = owners(review=100_000)
+    local.apply({name: rows.slice(0, 10) for name, rows in chain(400).items()})
+    before = local.program, local.explain("o"), local.read("o", counted=True)
+    with local.prepare(chain(400), "normalize") as epoch:
+        assert epoch.result.decisions
+    assert local.read("o", counted=True) == before[2]
+    with pytest.raises(ChangeError):
+        local.apply(chain(400))
+    assert local.read("o", counted=True) == before[2]
+    assert local.apply(chain(400), "normalize").rows_visited
+
+
 class Failure(Exception):
     pass
 

@@ -59,6 +59,11 @@ class Decision:
     before: float | None = None
     after: float | None = None
 
+    @property
+    def definition(self) -> str:
+        """What the relation is, whatever it is called."""
+        return self.text.removeprefix(self.relation)
+
     def __str__(self) -> str:
         if self.before is None or self.after is None:
             return f"{self.text}; expected: fewer rows to visit, by a rule of thumb"

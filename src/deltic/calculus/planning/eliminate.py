@@ -12,7 +12,8 @@ a relation without columns: a test whether anything is there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from deltic.calculus.passes.delay_distinct import is_positive
@@ -31,15 +32,24 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.types import ZSetType
 
 
-def eliminate(circuit: Circuit, statistics: Statistics, costs: Costs = COSTS) -> tuple[Circuit, list[Decision]]:
-    """The circuit with hidden relations in which variables are eliminated early, where that pays, and which."""
+def eliminate(
+    circuit: Circuit, statistics: Statistics, costs: Costs = COSTS, present: Collection[Decision] = ()
+) -> tuple[Circuit, list[Decision]]:
+    """The circuit with hidden relations in which variables are eliminated early, where that pays, and which.
+
+    Those that the `present` plan has stay.
+    """
     tables = [statistics.rows(op.name) or 0.0 for op in circuit.operators if isinstance(op, ops.Source)]
-    rule = _Elimination(circuit, statistics, costs, [], max(tables, default=0.0) >= costs.large)
+    places = {decision.definition: place for place, decision in enumerate(present)}
+    rule = _Elimination(circuit, statistics, costs, [], places, max(tables, default=0.0) >= costs.large)
     return Rewriting(circuit, rule).sweep(()), rule.decisions
 
 
 class _Elimination:
-    """The rule for the nodes of one circuit; `sizes` and `labels` are those of what a body imports."""
+    """The rule for the nodes of one circuit; `sizes` and `labels` are those of what a body imports.
+
+    `present` has the places of the present plan's decisions among them, by what they define.
+    """
 
     def __init__(
         self,
@@ -47,12 +57,13 @@ class _Elimination:
         statistics: Statistics,
         costs: Costs,
         decisions: list[Decision],
+        present: Mapping[str, int],
         is_large: bool,
         sizes: Sequence[Size | None] = (),
         labels: Sequence[str] = (),
     ) -> None:
         self.circuit, self.statistics, self.costs, self.decisions = circuit, statistics, costs, decisions
-        self.is_large, self.imports, self.labels = is_large, sizes, labels
+        self.present, self.is_large, self.imports, self.labels = present, is_large, sizes, labels
         self.work = Work(Sizes(CircuitBuilder(), statistics), costs)
         self.views = views(circuit)
         self.as_sets = _read_as_sets(circuit)
@@ -89,8 +100,10 @@ class _Elimination:
         """The fixpoint with its body rewritten."""
         inputs = rewriting.new(*node.inputs)
         known = [self.work.sizes.of(number) for number in inputs]
-        labels = [self._label(rewriting, number) for number in inputs]
-        rule = _Elimination(fixpoint.body, self.statistics, self.costs, self.decisions, self.is_large, known, labels)
+        labels = [self._label(number) for number in inputs]
+        rule = _Elimination(
+            fixpoint.body, self.statistics, self.costs, self.decisions, self.present, self.is_large, known, labels
+        )
         body = Rewriting(fixpoint.body, rule).sweep(tuple(rewriting.builder.node(i).type for i in inputs))
         return rewriting.add(replace(fixpoint, body=body), *inputs)
 
@@ -116,8 +129,10 @@ class _Elimination:
         """The conjunction with hidden relations for the parts of it that pay."""
         while (chosen := self._choose(conjunction, live, as_set)) is not None:
             part, before, after = chosen
+            decision = self._decision(part, view, before, after)
+            self.decisions.append(decision)
             part = replace(part, inside=self._reduced(rewriting, part.inside, set(part.kept), as_set, view))
-            relation = self._kept(rewriting, part, as_set, view, before, after)
+            relation = self._kept(rewriting, part, as_set, decision)
             conjunction = replace(part.rest, atoms=(Atom(relation, part.kept), *part.rest.atoms))
         return conjunction
 
@@ -126,17 +141,20 @@ class _Elimination:
     def _choose(
         self, conjunction: Conjunction, live: set[str], as_set: bool
     ) -> tuple[Part, float | None, float | None] | None:
-        """The part that saves most, with the work before and after, where any does."""
-        found: list[tuple[float, Part, float | None, float | None]] = []
+        """The part that the present plan has, or that saves most, with the work before and after, where any does."""
+        found: list[tuple[float, int, Part, float | None, float | None]] = []
         for part in parts(conjunction, live):
             joined, after = self.work.of(conjunction), self.work.split(part)
             before = None if joined is None else joined[1]
-            if before is None or after is None:
+            place = self.present.get(self._definition(part))
+            if place is not None:
+                found.append((math.inf, -place, part, before, after))
+            elif before is None or after is None:
                 if self._seems_to_pay(conjunction, part, as_set):
-                    found.append((0.0, part, None, None))
+                    found.append((0.0, 0, part, None, None))
             elif after <= self.costs.ratio * before and before - after >= self.costs.least:
-                found.append((before - after, part, before, after))
-        return max(found, key=lambda each: each[0])[1:] if found else None
+                found.append((before - after, 0, part, before, after))
+        return max(found, key=lambda each: each[:2])[2:] if found else None
 
     def _seems_to_pay(self, conjunction: Conjunction, part: Part, as_set: bool) -> bool:
         """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow joins of longer ones.
@@ -156,25 +174,31 @@ class _Elimination:
 
     # What is made of them
 
-    def _kept(
-        self, rewriting: Rewriting, part: Part, as_set: bool, view: str, before: float | None, after: float | None
-    ) -> int:
-        """The node of the hidden relation of a part."""
+    def _decision(self, part: Part, view: str, before: float | None, after: float | None) -> Decision:
+        """The decision to make a relation of a part."""
+        gone = dict.fromkeys(v for atom in part.inside.atoms for v in atom.variables if v not in part.kept)
+        name = unused("-".join([view, *gone]), self.decisions)
+        return Decision("eliminate", name, name + self._definition(part), before, after)
+
+    def _definition(self, part: Part) -> str:
+        """What a reader is told of the relation of a part."""
+        atoms = (f"{self._label(atom.node)}({', '.join(atom.variables)})" for atom in part.inside.atoms)
+        return f"({', '.join(part.kept)}) :- {', '.join(atoms)}"
+
+    def _kept(self, rewriting: Rewriting, part: Part, as_set: bool, decision: Decision) -> int:
+        """The node of the hidden relation of a part; where it is there already, the decision is dropped."""
         made = build(rewriting.builder, part.inside, part.kept)
         if as_set and not is_set(rewriting.builder.type_of(made)):
             made = rewriting.add(ops.Distinct(), made)
-        if made not in self.made:
-            gone = dict.fromkeys(v for atom in part.inside.atoms for v in atom.variables if v not in part.kept)
-            name = unused("-".join([view, *gone]), self.decisions)
-            parts = [f"{self._label(rewriting, a.node)}({', '.join(a.variables)})" for a in part.inside.atoms]
-            self.made[made] = rewriting.add(Keep(name), made)
-            text = f"{name}({', '.join(part.kept)}) :- {', '.join(parts)}"
-            self.decisions.append(Decision("eliminate", name, text, before, after))
+        if made in self.made:
+            self.decisions.remove(decision)
+        else:
+            self.made[made] = rewriting.add(Keep(decision.relation), made)
         return self.made[made]
 
-    def _label(self, rewriting: Rewriting, number: int) -> str:
+    def _label(self, number: int) -> str:
         """What a reader calls a node of the new circuit."""
-        operator = rewriting.builder.node(number).operator
+        operator = self.work.sizes.builder.node(number).operator
         if isinstance(operator, ops.Import):
             return self.labels[operator.index]
         return getattr(operator, "name", f"%{number}")

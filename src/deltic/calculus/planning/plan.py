@@ -1,6 +1,9 @@
-"""From a circuit to the one that an engine runs, by what is known of its tables."""
+"""From a circuit to the one that an engine runs, by what is known of its relations."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
 
 from deltic.calculus.passes import optimize
 from deltic.calculus.planning.aggregate_early import aggregate_early
@@ -13,18 +16,29 @@ from deltic.circuit.inlining import inline
 
 
 def planned(
-    circuit: Circuit, statistics: Statistics, rewrites: Rewrites = ALL, costs: Costs = COSTS
+    circuit: Circuit,
+    statistics: Statistics,
+    rewrites: Rewrites = ALL,
+    costs: Costs = COSTS,
+    present: Collection[Decision] = (),
 ) -> tuple[Circuit, tuple[Decision, ...]]:
     """The circuit with what a plan adds to it, of the same sinks with the same values, and what was decided.
 
-    Where nothing is decided it is the circuit itself.
+    Where nothing is decided it is the circuit itself. Of the `present` decisions those to eliminate variables stay.
     """
-    found, decisions = optimize(inline(circuit)), list[Decision]()
+    found, decisions = _optimized(circuit), list[Decision]()
     if rewrites.share:
         found, made = share(found, statistics, costs)
         decisions += made
     if rewrites.eliminate:
-        for rewrite in (aggregate_early, eliminate):
-            found, made = rewrite(found, statistics, costs)
-            decisions += made
+        found, made = aggregate_early(found, statistics, costs)
+        decisions += made
+        found, made = eliminate(found, statistics, costs, present)
+        decisions += made
     return (found if decisions else circuit), tuple(decisions)
+
+
+@lru_cache(maxsize=4)
+def _optimized(circuit: Circuit) -> Circuit:
+    """The circuit before anything is decided; the same one is planned again and again."""
+    return optimize(inline(circuit))

@@ -20,7 +20,7 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 
-# A column of a relation: its name and the column's place.
+# A column of a relation: what statistics call it and the column's place.
 Origin = tuple[str, int]
 # A table with the variables of some of its columns.
 Table = tuple[str, Mapping[str, int]]
@@ -28,8 +28,13 @@ Table = tuple[str, Mapping[str, int]]
 _SELECTED = 1 / 3
 
 
+def recursive(name: str) -> str:
+    """What statistics call a recursive relation; a table, which may have its name, they call by that."""
+    return f"recursive {name}"
+
+
 class Statistics(Protocol):
-    """The contents of tables, and of views and recursive relations where they have been computed, by name."""
+    """The contents of tables, and of recursive relations as far as they have been computed."""
 
     def rows(self, relation: str) -> float | None:
         """How many rows it has; None where that is not known."""
@@ -83,8 +88,10 @@ class Sizes:
 
     def _of(self, number: int) -> Size | None:
         node = self.builder.node(number)
-        if isinstance(node.operator, ops.Source | ops.Component):
+        if isinstance(node.operator, ops.Source):
             return self._named(node.operator.name, number)
+        if isinstance(node.operator, ops.Component | ops.Feedback):
+            return self._named(recursive(node.operator.name), number)
         if isinstance(node.operator, ops.Import):
             return self.imports[node.operator.index]
         if isinstance(node.operator, ops.Constant):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from deltic.calculus.planning.statistics import recursive
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
@@ -24,7 +25,7 @@ from deltic.engine.local.critical_section import CriticalSection, exclusive
 from deltic.engine.local.evolution import difference, kept_relations
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.operators.query import Environment, Evaluation, value_of
+from deltic.engine.local.operators.query import Alarm, Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.plans import PLAN, Plans, Values, plain_values
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
@@ -53,6 +54,17 @@ from deltic.program.program import Program
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+
+# How many times as many rows an epoch visits before its plan is reviewed once more.
+_LATER = 16
+
+
+class _Revised(Exception):
+    """The epoch is to begin once more with these plans."""
+
+    def __init__(self, plans: Plans) -> None:
+        self.plans = plans
 
 
 class LocalEngine(Engine):
@@ -143,8 +155,7 @@ class LocalEngine(Engine):
         self._environment.visits.rows = 0
         with self._working():
             batches = self._encoded(changes)
-            engine = self._replanned(batches)
-            before, deltas = engine._run_epoch(batches, conflicts)
+            engine, before, deltas = self._planned_epoch(batches, conflicts)
         replanned = None
         if engine is not self:
             replanned = engine._plans.decisions
@@ -177,8 +188,10 @@ class LocalEngine(Engine):
         started = time.perf_counter()
         refuse_second(self._prepared)
         held = {table: self._held(table) for table in self.program.tables}
+        known = {**held, **self._plans.of_recursions(self._recursive())}
+        self._fit()
         other = copy(self)
-        other._plans = self._plans.extended(circuit, held, partial(self._columns, {}))
+        other._plans = self._plans.extended(circuit, known, partial(self._values, {}))
         program = program_of(other._plans.circuit, strict=self._refresh.strict)
         with self._working():
             kept = other._evolve(self, circuit, program)
@@ -239,20 +252,62 @@ class LocalEngine(Engine):
             for name, batch in changes.items()
         }
 
-    def _replanned(self, batches: Mapping[str, Encoded]) -> LocalEngine:
-        """What is to run the epoch of these batches: another engine where tables outgrow the plan and a new one pays.
+    # Plans
+
+    def _planned_epoch(
+        self, batches: Mapping[str, Encoded], conflicts: Conflicts
+    ) -> tuple[LocalEngine, Snapshot, Changes]:
+        """The epoch with a plan for it: what ran it, the state before, and the changes of the views."""
+        rows = {table: self._held(table) + len(weights) for table, (_, weights) in batches.items()}
+        if not self._plans.is_due(rows):
+            return self, *self._run_epoch(batches, conflicts)
+        engine, visited = self._replanned(rows, batches), 0
+        while True:
+            found = engine._reviewed_epoch(self._plans.review + _LATER * visited, batches, conflicts)
+            visited += engine._environment.visits.rows
+            if not isinstance(found, Plans):
+                engine._environment.visits.rows = visited
+                return engine, *found
+            engine = self._with(found)
+
+    def _reviewed_epoch(
+        self, review: int, batches: Mapping[str, Encoded], conflicts: Conflicts
+    ) -> tuple[Snapshot, Changes] | Plans:
+        """The epoch; or the plans with which it is to begin once more, found when it had visited so many rows."""
+        if self._plans.unknown:
+            self._environment.alarm = Alarm(review, self._review)
+        try:
+            return self._run_epoch(batches, conflicts)
+        except _Revised as revised:
+            return revised.plans
+        finally:
+            self._environment.alarm = Alarm()
+
+    def _review(self) -> None:
+        """Raise _Revised where what recursive relations have by now makes a plan pay that begins once more."""
+        visited = self._environment.visits.rows
+        self._environment.alarm.rows = _LATER * visited
+        plans = self._plans.revised(self.circuit, self._recursive(), partial(self._values, {}), visited)
+        if plans is not None:
+            raise _Revised(plans)
+
+    def _replanned(self, rows: Mapping[str, int], batches: Mapping[str, Encoded]) -> LocalEngine:
+        """What is to run the epoch in which tables get so many rows: another engine where a new plan pays."""
+        held = {table: self._held(table) for table in self.program.tables}
+        self._fit()
+        known = {**held, **rows, **self._plans.of_recursions(self._recursive())}
+        plans = self._plans.anew(self.circuit, known, partial(self._values, batches))
+        added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
+        if plans.circuit == self._plans.circuit or not plans.pays(self._plans, there, added):
+            self._plans = replace(self._plans, rows=plans.rows, numbers=plans.numbers, unknown=plans.unknown)
+            return self
+        return self._with(plans)
+
+    def _with(self, plans: Plans) -> LocalEngine:
+        """An engine with another plan.
 
         It has the views of this one, as they are, and shares no state with it that either would change.
         """
-        rows = {table: self._held(table) + len(weights) for table, (_, weights) in batches.items()}
-        if not self._plans.is_due(rows):
-            return self
-        held = {table: self._held(table) for table in self.program.tables}
-        plans = self._plans.anew(self.circuit, {**held, **rows}, partial(self._columns, batches))
-        added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
-        if plans.circuit == self._plans.circuit or not plans.pays(self._plans, there, added):
-            self._plans = replace(self._plans, rows=plans.rows)
-            return self
         other = copy(self)
         other._plans = plans
         program = program_of(plans.circuit, strict=self._refresh.strict)
@@ -272,12 +327,17 @@ class LocalEngine(Engine):
         self._components = self._strata.run(new)
         return Changes({})
 
-    def _columns(self, batches: Mapping[str, Encoded], table: str) -> list[Values]:
-        """The columns of a table with a batch for it, NULL as the least value."""
-        self._fit()
-        state = self.states[self.program.tables[table]]
+    def _recursive(self) -> dict[str, int]:
+        """How many rows the recursive relations have that have any, by what statistics call them."""
+        found = {recursive(name): len(self.states[name].contents) for name in sorted(self.program.recursive)}
+        return {name: rows for name, rows in found.items() if rows}
+
+    def _values(self, batches: Mapping[str, Encoded], name: str) -> list[Values]:
+        """The columns of a recursive relation, or of a table with a batch for it, NULL as the least value."""
+        names = {**{recursive(relation): relation for relation in self.program.recursive}, **self.program.tables}
+        state = self.states[names[name]]
         found = [state.layout.values(state.rows()[0])]
-        found += [batches[table][0]] if table in batches else []
+        found += [batches[name][0]] if name in batches else []
         return [np.concatenate([plain_values(*part) for part in parts]) for parts in zip(*found, strict=True)]
 
     def _run_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[Snapshot, Changes]:

@@ -1,9 +1,10 @@
-"""Plans by what tables hold: the numbers that planning asks for, and when it is worth while to plan anew."""
+"""Plans by what relations hold: the numbers that planning asks for, and when it is worth while to plan anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from deltic.engine.local.storage.state import State
 
 Values = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
-# The columns of a table by its name, NULL as some value.
+# The columns of a relation by what statistics call it, NULL as some value.
 Columns = Callable[[str], Sequence[Values]]
 
 # Rows of a sampled join, and how many times as many it may have at most.
@@ -25,11 +26,19 @@ _NOTHING = Circuit(())
 PLAN = "hidden relations that the plan keeps, as tables are large (off: rewrites without `eliminate` or `share`)"
 
 
+class Question(NamedTuple):
+    """What was asked about some relations."""
+
+    relations: frozenset[str]
+    asked: object
+
+
 @dataclass(frozen=True)
 class Plans:
     """The present plan of an engine: the circuit that it runs for the user's, and why.
 
-    `rows` are those of the tables for which it was made, `numbers` what was found out about them.
+    `rows` are those of the tables and recursive relations for which it was made, `numbers` what was found out of them,
+    and `unknown` the recursive relations of which more should have been known.
     """
 
     rewrites: Rewrites = ALL
@@ -37,31 +46,56 @@ class Plans:
     circuit: Circuit = _NOTHING
     rows: Mapping[str, int] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
-    numbers: Mapping[object, float] = field(default_factory=dict)
+    numbers: Mapping[Question, float] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
     growth: float = 4.0
     """How many times as large a table must be than it was for the plan to be made anew."""
     small: int = 100
     """Rows of a table up to which there is no need of a plan."""
     gain: float = 0.5
     """What a new plan may cost of what it replaces, when views have to be built anew for it."""
+    review: int = 1 << 22
+    """Rows that an epoch visits before a plan is reviewed that it made not knowing all; then sixteen times as many."""
+    regret: float = 0.5
+    """What a new plan must save, of the rows that an epoch has visited, for the epoch to begin once more with it."""
 
     def is_due(self, rows: Mapping[str, int]) -> bool:
         """Whether one of the tables has outgrown the plan."""
         return any(n >= self.small and n >= self.growth * self.rows.get(table, 0) for table, n in rows.items())
 
     def anew(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns) -> Plans:
-        """The plan of the user's circuit for tables of so many rows."""
+        """The plan of the user's circuit for tables, and recursive relations that it was made for, of so many rows."""
         return self._made(circuit, Measured(rows, columns, {}))
 
+    def revised(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns, visited: int) -> Plans | None:
+        """The plan in the middle of an epoch, with what else is decided as recursive relations have so many rows.
+
+        None where that does not save a good part of the rows that the epoch has visited.
+        """
+        lasting = {question: n for question, n in self.numbers.items() if not question.relations & rows.keys()}
+        found = self._made(circuit, Measured({**self.rows, **rows}, columns, lasting), self.decisions)
+        saved = sum(before - after for before, after in found._beyond(self))
+        pays = found.circuit != self.circuit and saved >= self.regret * visited
+        return found if pays and found._includes(self) else None
+
     def extended(self, circuit: Circuit, rows: Mapping[str, int], columns: Columns) -> Plans:
-        """The plan of another circuit, in which what both have is planned as it is."""
+        """The plan of another circuit, in which what both have is planned as it is.
+
+        `rows` are those of the tables and of the recursive relations that there are now.
+        """
         if not self.rows:
             return replace(self, circuit=circuit)
-        return self._made(circuit, Measured({**rows, **self.rows}, columns, dict(self.numbers)))
+        known = {name: self.rows.get(name, n) for name, n in rows.items()}
+        return self._made(circuit, Measured(known, columns, dict(self.numbers)), self.decisions)
 
-    def _made(self, circuit: Circuit, measured: Measured) -> Plans:
-        found, decisions = planned(circuit, measured, self.rewrites, self.costs)
-        return replace(self, circuit=found, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
+    def of_recursions(self, rows: Mapping[str, int]) -> dict[str, int]:
+        """The recursive relations that the plan was made for, of those that have so many rows."""
+        return {name: n for name, n in rows.items() if name in self.rows}
+
+    def _made(self, circuit: Circuit, measured: Measured, present: Sequence[Decision] = ()) -> Plans:
+        found, decisions = planned(circuit, measured, self.rewrites, self.costs, present)
+        made = replace(self, circuit=found, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
+        return replace(made, unknown=frozenset(measured.unknown))
 
     def lines(
         self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
@@ -84,35 +118,48 @@ class Plans:
         """
         if added >= (self.growth - 1) * held:
             return True
-        before = {decision.relation for decision in old.decisions}
-        new = [d for d in self.decisions if d.relation not in before]
-        known = [(d.before, d.after) for d in new if d.before is not None and d.after is not None]
-        return bool(known) and sum(after for _, after in known) <= self.gain * sum(before for before, _ in known)
+        new = self._beyond(old)
+        return bool(new) and sum(after for _, after in new) <= self.gain * sum(before for before, _ in new)
+
+    def _beyond(self, old: Plans) -> list[tuple[float, float]]:
+        """The work without and with what it decides and the old one does not, as far as it is known."""
+        made = {decision.definition for decision in old.decisions}
+        new = [d for d in self.decisions if d.definition not in made]
+        return [(d.before, d.after) for d in new if d.before is not None and d.after is not None]
+
+    def _includes(self, old: Plans) -> bool:
+        """Whether it decides all that the old one does."""
+        return {d.definition for d in old.decisions} <= {d.definition for d in self.decisions}
 
 
 class Measured:
-    """The statistics of tables, found out when they are asked for; `numbers` are those that were."""
+    """The statistics of relations, found out when they are asked for; `numbers` are those that were.
 
-    def __init__(self, sizes: Mapping[str, int], columns: Columns, numbers: dict[object, float]) -> None:
-        self.sizes, self.numbers = sizes, numbers
+    `unknown` are the relations whose number of rows was asked for in vain.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], columns: Columns, numbers: dict[Question, float]) -> None:
+        self.sizes, self.numbers, self.unknown = sizes, numbers, set[str]()
         self._columns = columns
         self._held: dict[str, Sequence[Values]] = {}
         self._degrees: dict[Origin, tuple[Values, Counts]] = {}
 
     def rows(self, relation: str) -> float | None:
-        """How many rows the table has; None for what is no table."""
+        """How many rows it has; None for what is neither a table nor a recursive relation that has rows."""
+        if relation not in self.sizes:
+            self.unknown.add(relation)
         return self.sizes.get(relation)
 
     def distinct(self, relation: str, columns: Sequence[int]) -> float:
         """How many different rows these columns have."""
-        key = (relation, tuple(columns))
+        key = Question(frozenset({relation}), tuple(columns))
         if key not in self.numbers:
             self.numbers[key] = self._distinct(relation, columns)
         return self.numbers[key]
 
     def meeting(self, one: Origin, other: Origin) -> float:
         """How many pairs of rows have equal values in these columns."""
-        key = (one, other)
+        key = Question(frozenset({one[0], other[0]}), (one, other))
         if key not in self.numbers:
             (values, counts), (others, other_counts) = self._degree(one), self._degree(other)
             _shared, at, other_at = np.intersect1d(values, others, assume_unique=True, return_indices=True)
@@ -121,7 +168,8 @@ class Measured:
 
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
         """How many different rows of these variables the join of tables has; None where the sample grows too large."""
-        key = (tuple((name, *sorted(columns.items())) for name, columns in tables), tuple(kept))
+        joined = tuple((name, *sorted(columns.items())) for name, columns in tables)
+        key = Question(frozenset(name for name, _ in tables), (joined, tuple(kept)))
         if key not in self.numbers:
             self.numbers[key] = self._sampled(list(tables), kept, max(1, int(rows) // _SAMPLE))
         return None if self.numbers[key] < 0 else self.numbers[key]
@@ -140,14 +188,14 @@ class Measured:
                 return -1.0
             found = joined
             tables.remove(near)
-        return float(part * len(np.unique(_mixed([found[v] for v in kept]))))
+        return float(part * _different(_mixed([found[v] for v in kept])))
 
     def _distinct(self, relation: str, columns: Sequence[int]) -> float:
         if not columns:
             return float(min(1, self.sizes[relation]))
         if len(columns) == 1:
             return float(len(self._degree((relation, columns[0]))[0]))
-        return float(len(np.unique(_mixed([self._table(relation)[index] for index in columns]))))
+        return float(_different(_mixed([self._table(relation)[index] for index in columns])))
 
     def _degree(self, origin: Origin) -> tuple[Values, Counts]:
         """The values of a column in ascending order, and how often each is there."""
@@ -187,6 +235,12 @@ def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
         mixed = (mixed ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     return mixed
+
+
+def _different(hashes: npt.NDArray[np.uint64]) -> int:
+    """How many different ones there are; sorts them."""
+    hashes.sort()
+    return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + min(1, len(hashes))
 
 
 def plain_values(values: Values, nulls: npt.NDArray[np.bool_] | None) -> Values:

@@ -54,7 +54,7 @@ class Strata:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
                 self._steps.append(_Defined(name, definition, states, kernel))
         self._states = states
-        self._section = environment.section
+        self._environment = environment
 
     @property
     def evaluations(self) -> Iterator[Evaluation]:
@@ -83,7 +83,7 @@ class Strata:
         for step in self._steps:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
-                self._section.check()
+                self._environment.check()
                 report = step.begin() if begins else step.run()
                 if begins:
                     for name in step.relations:

@@ -37,6 +37,14 @@ Version = Callable[[Arrangement], tuple[Run, ...]]
 
 
 @dataclass
+class Alarm:
+    """What is called, at a place where an epoch may be ended, once it has visited so many rows."""
+
+    rows: float = float("inf")
+    ring: Callable[[], None] = lambda: None
+
+
+@dataclass
 class Environment:
     """What the evaluation of all queries shares."""
 
@@ -47,6 +55,13 @@ class Environment:
     thresholds: Thresholds = DEFAULTS
     section: CriticalSection = field(default_factory=CriticalSection)
     faults: Faults = field(default_factory=Faults)
+    alarm: Alarm = field(default_factory=Alarm)
+
+    def check(self) -> None:
+        """Let signals that arrived be handled, and the alarm ring: either may raise something that ends the epoch."""
+        self.section.check()
+        if self.visits.rows >= self.alarm.rows:
+            self.alarm.ring()
 
 
 @dataclass

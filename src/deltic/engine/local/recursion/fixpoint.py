@@ -222,7 +222,7 @@ class _Epoch:
     def iterate(self, now: int) -> None:
         """Settle the rows of one iteration and push what changed through the rules."""
         self.check(now)
-        self.environment.section.check()
+        self.environment.check()
         deltas = {
             name: d for name, agenda in self.agendas.items() if (d := self._settle(name, agenda, now)) is not None
         }
