@@ -1,17 +1,29 @@
-"""Aggregates of SQL: which aggregates of circuits they consist of, and what expression over those they are."""
+"""Aggregates of SQL: which aggregates of circuits they consist of, and of which columns. The meaning is Spark's.
+
+Where Spark leaves the choice to the order of rows, it is made by values here, so that it depends on nothing else:
+`first` and `any_value` are the least value, `last` the greatest, arrays and texts are in ascending order unless told
+otherwise, and of several most frequent values `mode` is the least. Approximate functions are exact.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.sql.scalars import Typed
-from deltic.sql.text import SourceText
+from deltic.circuit.accumulators import ACCUMULATORS, Parameter
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.types import Kind, Type
+from deltic.errors import did_you_mean
+from deltic.sql.scalars import NULL, Typed, coerced
+from deltic.sql.scalars.coercion import as_signed
+from deltic.sql.scalars.operators import case
+from deltic.sql.text import SourceText, span_of
+from deltic.sql.types import written
 
-_FUNCTIONS: dict[type[exp.Expression], str] = {exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max"}
+Value = Callable[[exp.Expression], Typed]
 
 
 @dataclass(frozen=True)
@@ -20,30 +32,406 @@ class Call:
 
     function: str
     inputs: tuple[int, ...]
+    parameters: tuple[Parameter, ...] = ()
 
     def over(self, columns: Sequence[str], name: str) -> ops.AggregateCall:
         """The aggregate of these columns of the circuit."""
-        return ops.AggregateCall(self.function, columns[0] if columns else "", name)
+        first, *others = columns or [""]
+        return ops.AggregateCall(self.function, first, name, tuple(others), self.parameters)
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """The columns that are computed before grouping, what is aggregated of them, and the value of the results."""
+    """The columns that are computed before grouping, what is aggregated of them, and the value of the results.
+
+    Where it `is_distinct`, rows with the same values in these columns count once.
+    """
 
     inputs: tuple[Typed, ...]
     calls: tuple[Call, ...]
     result: Callable[[Sequence[Typed]], Typed]
+    is_distinct: bool = False
 
 
 def is_aggregate(node: exp.Expression) -> bool:
-    """Whether a node is an aggregate, or one with FILTER."""
-    return isinstance(node, exp.AggFunc | exp.Filter) and not isinstance(node, exp.Grouping | exp.GroupingId)
+    """Whether a node is an aggregate, or one with what stands behind it: FILTER, WITHIN GROUP, IGNORE NULLS."""
+    if isinstance(node, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        return True
+    if isinstance(node, exp.Any):
+        return node.arg_key != "expression" and not isinstance(node.this, exp.Query)
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in {**_ANONYMOUS, **_REFUSED}
+    return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
 
 
-def lowered(call: exp.Expression, value: Callable[[exp.Expression], Typed], source: SourceText) -> Lowered:
-    """An aggregate without DISTINCT and FILTER; `value` gives the values of its arguments. Raises ProgramError."""
-    function = _FUNCTIONS.get(type(call))
-    if function is None:
-        raise source.error(call, f"the aggregate {source.written(call)} is not supported in a maintained view")
-    inputs = () if isinstance(call.this, exp.Star) else (value(call.this),)
-    return Lowered(inputs, (Call(function, tuple(range(len(inputs)))),), lambda results: results[0])
+def lowered(call: exp.Expression, value: Value, source: SourceText) -> Lowered:
+    """An aggregate, with DISTINCT and FILTER; `value` gives the values of its arguments.
+
+    Raises ProgramError at the place of what is not supported, or of what the function does not take.
+    """
+    asked = _Asked.of(call, value, source)
+    rule = _RULES.get(asked.name)
+    if rule is None:
+        hint = _REFUSED.get(asked.name) or did_you_mean(asked.name, _RULES)
+        raise source.error(call, f"the aggregate {asked.name} is not supported in a maintained view", hint)
+    if asked.order and asked.name not in _ORDERED:
+        raise source.error(call, f"{asked.name} takes no order of rows")
+    found = rule(asked)
+    (function,) = (ACCUMULATORS[made.function] for made in found.calls)
+    if asked.is_distinct and not function.of_sets:
+        found = replace(found, is_distinct=True)
+    return _filtered(found, asked)
+
+
+def _filtered(found: Lowered, asked: _Asked) -> Lowered:
+    """The aggregate of the rows for which FILTER's condition is true: in the others its columns are NULL."""
+    if asked.condition is None:
+        return found
+    condition = asked.value(asked.condition)
+    if condition.type.type is not Type.BOOLEAN:
+        raise asked.source.error(asked.condition, f"FILTER takes a condition, not {written(condition.type.type)}")
+    inputs = found.inputs or (Typed(exp.Boolean(this=True), replace(condition.type, nullable=False)),)
+    (made,) = found.calls
+    calls = (replace(made, inputs=tuple(range(len(inputs)))),)
+    return replace(found, inputs=tuple(case([(condition, i)], None) for i in inputs), calls=calls)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A call: its name, its arguments, and what stands inside or behind it."""
+
+    call: exp.Expression
+    name: str
+    arguments: tuple[exp.Expression, ...]
+    value: Value
+    source: SourceText
+    is_distinct: bool = False
+    order: tuple[exp.Ordered, ...] = ()
+    condition: exp.Expression | None = None
+
+    @classmethod
+    def of(cls, node: exp.Expression, value: Value, source: SourceText) -> _Asked:
+        """What a node asks for, taken apart."""
+        if isinstance(node, exp.Filter):
+            return replace(cls.of(node.this, value, source), condition=node.expression.this)
+        if isinstance(node, exp.WithinGroup):
+            return replace(cls.of(node.this, value, source), order=tuple(node.expression.expressions))
+        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+            return cls.of(node.this, value, source)
+        if isinstance(node, exp.Anonymous):
+            name, arguments = _ANONYMOUS.get(node.name.lower(), node.name.lower()), list(node.expressions)
+        else:
+            name = _NAMES.get(type(node)) or node.sql_name().lower()  # type: ignore[attr-defined]
+            arguments = [a for key in node.arg_types for a in _listed(node.args.get(key))]
+        first = arguments[0] if arguments else None
+        order: list[exp.Ordered] = []
+        if isinstance(first, exp.Order):
+            order, first = first.expressions, first.this
+            arguments[0] = first
+        is_distinct = isinstance(first, exp.Distinct)
+        if isinstance(first, exp.Distinct):
+            arguments[:1] = first.expressions
+        return cls(node, name, tuple(arguments), value, source, is_distinct, tuple(order))
+
+    def error(self, message: str, hint: str = "") -> Exception:
+        """The error about the call."""
+        return self.source.error(self.call, message, hint)
+
+    def take(self, least: int, most: int) -> None:
+        """Raise ProgramError unless there are so many arguments."""
+        count = len(self.arguments)
+        if not least <= count <= most:
+            wanted = str(least) if least == most else f"{least} to {most}"
+            raise self.error(f"{self.name} takes {wanted} argument{'s' * (most != 1)}, not {count}")
+
+    def any(self, node: exp.Expression) -> Typed:
+        """The value of an argument of any type."""
+        found = self.value(node)
+        return coerced(NULL, Type.BOOLEAN) if found.is_null else found
+
+    def ordered(self, node: exp.Expression) -> Typed:
+        """The value of an argument of any type whose values have an order."""
+        found = self.any(node)
+        if not found.type.type.is_ordered:
+            raise self._mismatch(node, "values that have an order", found)
+        return found
+
+    def one_of(self, node: exp.Expression, what: str, fits: Callable[[Type], bool], otherwise: Type) -> Typed:
+        """The value of an argument of a type that `fits`; texts, and NULL as it is written, as of `otherwise`."""
+        found = self.value(node)
+        if found.is_null or (found.type.type is Type.STRING and otherwise.is_numeric):
+            return coerced(found, otherwise)
+        if not fits(found.type.type):
+            raise self._mismatch(node, what, found)
+        return coerced(found, as_signed(found.type.type))
+
+    def double(self, node: exp.Expression) -> Typed:
+        """The value of an argument as a DOUBLE."""
+        return coerced(self.number(node), Type.FLOAT64)
+
+    def number(self, node: exp.Expression) -> Typed:
+        """The value of an argument that is a number."""
+        return self.one_of(node, "a number", lambda type_: type_.is_numeric, Type.FLOAT64)
+
+    def condition_of(self, node: exp.Expression) -> Typed:
+        """The value of an argument that is a condition."""
+        return self.one_of(node, "a condition", lambda type_: type_ is Type.BOOLEAN, Type.BOOLEAN)
+
+    def constant(self, node: exp.Expression, target: Type, what: str) -> object:
+        """The value of an argument that is the same for all rows; None for NULL."""
+        found = self.value(node)
+        fits = found.is_null or found.type.type is target or (target.is_numeric and found.type.type.is_numeric)
+        if found.expression.find(exp.Column) or not fits:
+            raise self.source.error(node, f"{what} of {self.name} is a constant of type {written(target)}")
+        return None if found.is_null else evaluate(coerced(found, target).expression, {}, {})
+
+    def _mismatch(self, node: exp.Expression, what: str, found: Typed) -> Exception:
+        shown = f"{self.source.written(node)} is {written(found.type.type)}"
+        return self.source.error(node, f"{self.name} takes {what}, and {shown}")
+
+
+def _listed(value: object) -> list[exp.Expression]:
+    if isinstance(value, list):
+        return value
+    return [value] if isinstance(value, exp.Expression) else []
+
+
+def _one(function: str, *inputs: Typed, parameters: tuple[Parameter, ...] = ()) -> Lowered:
+    """One aggregate of the circuit over these columns, whose result is the value."""
+    call = Call(function, tuple(range(len(inputs))), parameters)
+    return Lowered(inputs, (call,), lambda results: results[0])
+
+
+Rule = Callable[[_Asked], Lowered]
+
+
+def _count(asked: _Asked) -> Lowered:
+    if len(asked.arguments) == 1 and isinstance(asked.arguments[0], exp.Star):
+        return _one("count")
+    asked.take(1, 1 << 10)
+    inputs = [asked.any(argument) for argument in asked.arguments]
+    return _one("count_distinct" if asked.is_distinct and len(inputs) == 1 and _has_order(inputs) else "count", *inputs)
+
+
+def _has_order(inputs: Sequence[Typed]) -> bool:
+    return all(typed.type.type.is_ordered for typed in inputs)
+
+
+def _count_if(asked: _Asked) -> Lowered:
+    asked.take(1, 1)
+    condition = asked.condition_of(asked.arguments[0])
+    return _one(
+        "count", case([(condition, Typed(exp.Boolean(this=True), replace(condition.type, nullable=False)))], None)
+    )
+
+
+def _approx_count_distinct(asked: _Asked) -> Lowered:
+    asked.take(1, 2)
+    return _one("count_distinct", asked.ordered(asked.arguments[0]))
+
+
+def _sum(asked: _Asked) -> Lowered:
+    asked.take(1, 1)
+    number = asked.number(asked.arguments[0])
+    return _one("sum", coerced(number, Type.FLOAT64)) if number.type.type.is_float else _one("checked_sum", number)
+
+
+def _avg(asked: _Asked) -> Lowered:
+    asked.take(1, 1)
+    number = asked.number(asked.arguments[0])
+    return _one("decimal_mean" if number.type.type.kind is Kind.DECIMAL else "mean", number)
+
+
+def _extreme(function: str) -> Rule:
+    """The least or the greatest value."""
+
+    def rule(asked: _Asked) -> Lowered:
+        asked.take(1, 2 if asked.name in ("first", "last", "any_value") else 1)
+        return _one(function, asked.ordered(asked.arguments[0]))
+
+    return rule
+
+
+def _of_condition(function: str) -> Rule:
+    """The least or the greatest truth value."""
+
+    def rule(asked: _Asked) -> Lowered:
+        asked.take(1, 1)
+        return _one(function, asked.condition_of(asked.arguments[0]))
+
+    return rule
+
+
+def _bits(asked: _Asked) -> Lowered:
+    asked.take(1, 1)
+    integer = asked.one_of(asked.arguments[0], "an integer", lambda type_: type_.is_integer, Type.INT64)
+    return _one(asked.name, integer)
+
+
+def _of_doubles(function: str, count: int) -> Rule:
+    """A function of so many columns of DOUBLE."""
+
+    def rule(asked: _Asked) -> Lowered:
+        asked.take(count, count)
+        return _one(function, *map(asked.double, asked.arguments))
+
+    return rule
+
+
+def _collect(asked: _Asked) -> Lowered:
+    asked.take(1, 1)
+    function = "collect_set" if asked.is_distinct else asked.name
+    return _one(function, asked.ordered(asked.arguments[0]))
+
+
+def _extreme_by(asked: _Asked) -> Lowered:
+    asked.take(2, 2)
+    return _one(asked.name, *map(asked.ordered, asked.arguments))
+
+
+def _string_agg(asked: _Asked) -> Lowered:
+    asked.take(1, 2)
+    text, *separators = asked.arguments
+    separator = asked.constant(separators[0], Type.STRING, "the delimiter") if separators else None
+    found = asked.value(text)
+    if found.type.type.is_composite or found.type.type is Type.BINARY:
+        raise asked._mismatch(text, "texts", found)
+    if asked.is_distinct and any(ordered.this != text for ordered in asked.order):
+        raise asked.error("with DISTINCT the order is that of the texts themselves", "order by the first argument")
+    orders = [asked.ordered(ordered.this) for ordered in asked.order]
+    parameters = (str(separator or ""), *map(_direction, asked.order))
+    return _one("string_agg", coerced(found, Type.STRING), *orders, parameters=parameters)
+
+
+def _direction(ordered: exp.Ordered) -> str:
+    direction = "DESC" if ordered.args.get("desc") else "ASC"
+    return f"{direction} NULLS {'FIRST' if ordered.args.get('nulls_first') else 'LAST'}"
+
+
+def _percentile(asked: _Asked) -> Lowered:
+    """`percentile(x, part)`."""
+    asked.take(2, 2)
+    column, part = asked.arguments
+    if _has_frequency(part, asked.source):
+        raise asked.error("percentile with a frequency is not supported", "repeat the rows, for example by explode")
+    return _one("percentile", asked.double(column), parameters=(_part(asked, part), False))
+
+
+def _has_frequency(part: exp.Expression, source: SourceText) -> bool:
+    """Whether a third argument, which is not in the tree, stands behind the second."""
+    span = span_of(part)
+    if span is None:
+        return False
+    depth = sum(1 for _ in part.find_all(exp.Paren))
+    rest = source.text[span[1] :].replace(")", "", depth) if depth else source.text[span[1] :]
+    return rest.lstrip().startswith(",")
+
+
+def _median(asked: _Asked) -> Lowered:
+    asked.take(1, 1)
+    return _one("percentile", asked.double(asked.arguments[0]), parameters=(0.5, False))
+
+
+def _within_group(function: str) -> Rule:
+    """`percentile_cont(part) WITHIN GROUP (ORDER BY x)`."""
+
+    def rule(asked: _Asked) -> Lowered:
+        asked.take(1, 1)
+        if len(asked.order) != 1:
+            raise asked.error(f"{asked.name} takes one column to order by", "WITHIN GROUP (ORDER BY column)")
+        (ordered,) = asked.order
+        parameters = _part(asked, asked.arguments[0]), bool(ordered.args.get("desc"))
+        return _one(function, asked.double(ordered.this), parameters=parameters)
+
+    return rule
+
+
+def _approx_percentile(asked: _Asked) -> Lowered:
+    asked.take(2, 3)
+    column, part = asked.arguments[:2]
+    return _one("percentile_disc", asked.number(column), parameters=(_part(asked, part), False))
+
+
+def _part(asked: _Asked, node: exp.Expression) -> float:
+    """The part of the way through all values that a percentile is at."""
+    if isinstance(node, exp.Array):
+        raise asked.source.error(node, "percentiles in an array are not supported", f"write one {asked.name} for each")
+    part = asked.constant(node, Type.FLOAT64, "the percentage")
+    if not isinstance(part, float) or not 0 <= part <= 1:
+        raise asked.source.error(
+            node, f"the percentage of {asked.name} is from 0 to 1, not {asked.source.written(node)}"
+        )
+    return part
+
+
+def _mode(asked: _Asked) -> Lowered:
+    if asked.order:
+        asked.take(0, 0)
+        (ordered, *others) = asked.order
+        if others:
+            raise asked.error("mode takes one column to order by", "WITHIN GROUP (ORDER BY column)")
+        return _one("mode", asked.ordered(ordered.this), parameters=(bool(ordered.args.get("desc")),))
+    asked.take(1, 2)
+    return _one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
+
+
+_NAMES: dict[type[exp.Expression], str] = {
+    exp.AnyValue: "any_value",
+    exp.Any: "bool_or",
+    exp.ApproxDistinct: "approx_count_distinct",
+    exp.ApproxQuantile: "approx_percentile",
+    exp.ArgMax: "max_by",
+    exp.ArgMin: "min_by",
+    exp.ArrayAgg: "collect_list",
+    exp.ArrayUniqueAgg: "collect_set",
+    exp.BitwiseAndAgg: "bit_and",
+    exp.BitwiseOrAgg: "bit_or",
+    exp.BitwiseXorAgg: "bit_xor",
+    exp.FirstValue: "first",
+    exp.GroupConcat: "string_agg",
+    exp.LastValue: "last",
+    exp.LogicalAnd: "bool_and",
+    exp.LogicalOr: "bool_or",
+    exp.Quantile: "percentile",
+    exp.Stddev: "stddev_samp",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+}
+"""Spark's name of a function, where sqlglot's is another."""
+_ANONYMOUS = {"every": "bool_and", "mean": "avg", "some": "bool_or", "std": "stddev_samp"}
+_ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
+_RULES: dict[str, Rule] = {
+    "count": _count,
+    "count_if": _count_if,
+    "approx_count_distinct": _approx_count_distinct,
+    "sum": _sum,
+    "avg": _avg,
+    **dict.fromkeys(("min", "first", "any_value"), _extreme("min")),
+    **dict.fromkeys(("max", "last"), _extreme("max")),
+    "bool_and": _of_condition("min"),
+    "bool_or": _of_condition("max"),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _bits),
+    **{name: _of_doubles(name, 1) for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")},
+    **{name: _of_doubles(name, 1) for name in ("skewness", "kurtosis")},
+    **{
+        name: _of_doubles(name, 2)
+        for name in ("covar_pop", "covar_samp", "corr", *(n for n in ACCUMULATORS if n.startswith("regr_")))
+    },
+    "regr_count": _of_doubles("count", 2),
+    **dict.fromkeys(("collect_list", "collect_set"), _collect),
+    **dict.fromkeys(("min_by", "max_by"), _extreme_by),
+    "string_agg": _string_agg,
+    "percentile": _percentile,
+    "median": _median,
+    "percentile_cont": _within_group("percentile"),
+    "percentile_disc": _within_group("percentile_disc"),
+    "approx_percentile": _approx_percentile,
+    "mode": _mode,
+}
+_REFUSED = {
+    "try_sum": "sum, which rejects a change by which it overflows, is maintained",
+    "try_avg": "avg, which rejects a change by which it overflows, is maintained",
+    "histogram_numeric": "count by intervals: GROUP BY floor(x / width)",
+    "count_min_sketch": "exact counts are maintained: GROUP BY",
+}
+"""Aggregates that are no others under another name, with what to write instead."""

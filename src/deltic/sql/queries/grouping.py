@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.expressions import column, literal, null
-from deltic.circuit.types import Column, Type
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.types import Column, Schema, Type
 from deltic.sql.aggregates import Lowered, is_aggregate, lowered
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.subqueries import prepared
@@ -38,6 +38,14 @@ def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
     else:
         for child in node.iter_expressions():
             yield from aggregates_of(child)
+
+
+def _is_window(node: exp.Expression) -> bool:
+    """Whether an aggregate is the function of a window, with what stands behind it or without."""
+    parent = node.parent
+    while isinstance(parent, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
 
 
 @dataclass
@@ -133,7 +141,7 @@ class Groups:
     def _rewrite(self, node: exp.Expression) -> None:
         if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and self._is_outer(node)):
             return
-        is_call = is_aggregate(node) and not isinstance(node.parent, exp.Window)
+        is_call = is_aggregate(node) and not _is_window(node)
         if is_call or isinstance(node, _GROUPING):
             node.replace(self._placeholder(node))
             return
@@ -227,8 +235,8 @@ class Groups:
 
     def _aggregated(self, keys: Sequence[str]) -> int:
         nodes = self.values.scope.nodes
-        plain = [call for call in self._calls.values() if not call.is_distinct]
-        distinct = [call for call in self._calls.values() if call.is_distinct]
+        plain = [call for call in self._calls.values() if not call.lowered.is_distinct]
+        distinct = [call for call in self._calls.values() if call.lowered.is_distinct]
         parts = [self._aggregate(self.values.rows.node, keys, plain)] if plain or not distinct else []
         for call in distinct:
             rows = nodes.distinct(nodes.keep(self.values.rows.node, list(dict.fromkeys([*keys, *call.inputs]))))
@@ -246,10 +254,12 @@ class Groups:
         nodes = self.values.scope.nodes
         missing = nodes.antijoin(self.values.scope.start, nodes.keep(node, list(keys)))
         results = [c for c in nodes.schema(node) if c.name not in keys]
-        functions = {made.name: made.function for call in self._calls.values() for made in call.circuit_calls()}
-        counts = {c.name: ACCUMULATORS[functions[c.name]].counts for c in results}
-        values = [literal(0, c.type) if counts[c.name] else null(c.type) for c in results]
-        return nodes.extend(missing, [replace(c, nullable=not counts[c.name]) for c in results], values)
+        functions = {
+            made.name: ACCUMULATORS[made.function] for call in self._calls.values() for made in call.circuit_calls()
+        }
+        nothing = [functions[c.name].value({}, (), ()) if functions[c.name].counts else None for c in results]
+        columns = tuple(replace(c, nullable=value is None) for c, value in zip(results, nothing, strict=True))
+        return nodes.join(missing, nodes.constant(Schema(columns), [tuple(nothing)]))
 
 
 @dataclass(frozen=True)
@@ -259,41 +269,14 @@ class _Call:
     lowered: Lowered
     inputs: Sequence[str]
     names: Sequence[str]
-    is_distinct: bool
 
     @classmethod
     def of(cls, node: exp.Expression, values: Values) -> _Call:
-        call, is_distinct = _plain(*_unfiltered(node))
-        found = lowered(call, lambda n: values.typed(prepared(n, values)), values.scope.source)
+        found = lowered(node, lambda n: values.typed(prepared(n, values)), values.scope.source)
         inputs = [values.column(value, "argument").name for value in found.inputs]
-        return cls(found, inputs, [values.scope.nodes.fresh("result") for _ in found.calls], is_distinct)
+        return cls(found, inputs, [values.scope.nodes.fresh("result") for _ in found.calls])
 
     def circuit_calls(self) -> list[ops.AggregateCall]:
         """The aggregates of the circuit that it consists of."""
         pairs = zip(self.lowered.calls, self.names, strict=True)
         return [call.over([self.inputs[i] for i in call.inputs], name) for call, name in pairs]
-
-
-def _unfiltered(node: exp.Expression) -> tuple[exp.Expression, exp.Expression | None]:
-    """An aggregate without FILTER, and the condition of that."""
-    if isinstance(node, exp.Filter):
-        return node.this, node.expression.this
-    return node, None
-
-
-def _plain(call: exp.Expression, condition: exp.Expression | None) -> tuple[exp.Expression, bool]:
-    """The aggregate without DISTINCT, of values that are NULL where the condition is not true; whether it had it."""
-    call = call.copy()
-    distinct = call.this if isinstance(call.this, exp.Distinct) else None
-    if distinct is not None:
-        first, *others = distinct.expressions
-        call.set("this", first)
-        if others:
-            call.set("expressions", others)
-    if condition is not None:
-        arguments = [call.this, *call.expressions] if not isinstance(call.this, exp.Star) else []
-        for argument in arguments:
-            argument.replace(exp.If(this=condition.copy(), true=argument.copy()))
-        if not arguments:
-            call.set("this", exp.If(this=condition.copy(), true=exp.Boolean(this=True)))
-    return call, distinct is not None

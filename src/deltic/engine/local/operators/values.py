@@ -155,7 +155,7 @@ class Values:
         """The entries of the groups of these rows: which group, the offset of the value, and the weight, of each."""
         mask, runs = last_column(self.store), self.store.runs
         probe[-1] &= ~mask
-        ranges = group_ranges(probe, mask, descriptors(runs)).reshape(len(runs), -1, 2)
+        ranges = group_ranges(probe, mask, descriptors(runs)).reshape(len(runs), probe.shape[1], 2)
         groups, values, weights = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
         for run, (first, end) in zip(runs, ranges.transpose(0, 2, 1), strict=True):
             lengths = end - first
