@@ -77,7 +77,7 @@ def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3
 
 
 def _change(rng: random.Random, columns: Sequence[Column], present: Bag) -> Bag:
-    change = Bag(_row(rng, columns) for _ in range(rng.randint(0, 6)))
+    change = Bag(_row(rng, columns) for _ in range(rng.randint(0, 6) if present else 10))
     rows = sorted(present.elements(), key=repr)
     change.subtract(rng.sample(rows, min(len(rows), rng.randint(0, 4))))
     return Bag({row: weight for row, weight in change.items() if weight})

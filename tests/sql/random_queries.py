@@ -145,7 +145,7 @@ class QueryMaker:
         if not pairs:
             return f"{self._comparison(left)} AND {self._comparison(right)}"
         parts = []
-        for (a, x), (b, y) in self.rng.choices(pairs, k=self.rng.choice([1, 1, 2])):
+        for (a, x), (b, y) in self.rng.choices(pairs, k=self.rng.choice([1, 1, 1, 2])):
             operator = self.rng.choice(["=", "=", "=", "<=>", "<", ">="])
             parts.append(f"{a}.{x.name} {operator} {b}.{y.name}")
         if self.rng.random() < 0.2:
@@ -153,7 +153,7 @@ class QueryMaker:
         return " AND ".join(parts)
 
     def _where(self, scope: Scope, size: int, outer: Scope) -> str:
-        parts = [self._condition(scope, size, outer) for _ in range(self.rng.choice([0, 1, 1, 2]))]
+        parts = [self._condition(scope, size, outer) for _ in range(self.rng.choice([0, 0, 1, 1, 1, 2]))]
         if outer and (linked := self._link(scope, outer)):
             parts.append(linked)
         return f" WHERE {' AND '.join(parts)}" if parts else ""
@@ -173,15 +173,15 @@ class QueryMaker:
         if choice < 0.12:
             joined = self.rng.choice([" OR ", " AND "]).join(self._condition(scope, 0, []) for _ in range(2))
             return f"({joined})" if self.rng.random() < 0.7 else f"NOT ({joined})"
-        if size and choice < 0.24:
+        if size and choice < 0.26:
             body = self._query(size - 1, scope + outer, ["INT"])[0]
             return f"{self.rng.choice(['', 'NOT '])}EXISTS ({body})"
-        if size and choice < 0.36:
+        if size and choice < 0.44:
             alias, column = self._column(scope)
             body = self._query(size - 1, scope + outer, [column.type])[0]
             membership = f"{alias}.{column.name} {self.rng.choice(['', 'NOT '])}IN ({body})"
             return membership if self.rng.random() < 0.7 else f"({membership} OR {self._comparison(scope)})"
-        if size and choice < 0.46:
+        if size and choice < 0.56:
             value = self._scalar_subquery("BIGINT", scope + outer, size)
             numbers = [f"{a}.{c.name}" for a, c in scope if c.type in ("INT", "BIGINT")] or ["1"]
             return f"{self.rng.choice(numbers)} {self.rng.choice(['<', '>=', '='])} {value}"
@@ -197,7 +197,7 @@ class QueryMaker:
             return f"{value} {self.rng.choice(['', 'NOT '])}IN ({options})"
         others = [f"{a}.{c.name}" for a, c in scope if c.type == column.type and c is not column]
         right = self.rng.choice([*others, self._literal(column.type)])
-        operators = ["=", "<>", "<=>"] if column.type == "BOOLEAN" else ["=", "<>", "<", "<=", ">", ">=", "<=>"]
+        operators = ["=", "<>", "<=>"] if column.type == "BOOLEAN" else ["=", "<>", "<>", "<", "<=", ">", ">=", "<=>"]
         return f"{value} {self.rng.choice(operators)} {right}"
 
     # Values

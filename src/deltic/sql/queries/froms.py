@@ -1,7 +1,6 @@
 """FROM: relations and their joins.
 
-Every FROM begins with the bindings of a correlated subquery, one row without columns where there are none, so that each
-row has the values of the bindings beside its own.
+In a correlated subquery every FROM begins with the bindings, so that each row has their values beside its own.
 """
 
 from __future__ import annotations
@@ -27,17 +26,22 @@ _KINDS = {"": "INNER", "OUTER": "OUTER", "INNER": "INNER", "CROSS": "CROSS", "SE
 
 def lower_from(select: exp.Select, scope: Scope) -> Rows:
     """The rows of FROM, its joins and its lateral views."""
-    start = Rows(scope.start, ())
     source = select.args.get("from_")
     if source is None:
-        return start
-    rows = _join(start, _item(source.this, start, scope), "INNER", None, scope)
+        return Rows(scope.start, ())
+    rows = _first(source.this, scope)
     for join in select.args.get("joins") or ():
         rows = _joined(rows, join, scope)
     for lateral in select.args.get("laterals") or ():
         rows = lateral_view(lateral, rows, scope)
     _check_aliases(rows, select, scope)
     return rows
+
+
+def _first(node: exp.Expression, scope: Scope) -> Rows:
+    """The rows of the first relation, with the bindings if there are any."""
+    rows = _item(node, Rows(scope.start, ()), scope)
+    return rows if scope.bindings is None else rows.over(scope.nodes.join(scope.start, rows.node))
 
 
 def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:

@@ -88,7 +88,7 @@ class Scope:
 
     @property
     def start(self) -> int:
-        """The rows with which every FROM begins: the bindings, or one row without columns."""
+        """The bindings, or one row without columns."""
         return self.nodes.unit() if self.bindings is None else self.bindings.node
 
     @property
