@@ -6,13 +6,14 @@ Everyday ones have a definition for single values too, in `everyday`: the same, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from deltic.circuit.everyday import FLOAT_TEXT, integer_text
-from deltic.circuit.expressions import cast_type, operands_of
+from deltic.circuit.expressions import cast, cast_type, operands_of, show, type_of
+from deltic.circuit.spark import function_of, is_call
 from deltic.circuit.types import Kind, Type
 
 if TYPE_CHECKING:
@@ -46,13 +47,47 @@ def evaluate_function(node: exp.Expression, operands: Sequence[pa.ChunkedArray |
     for operand, name in zip(operands_of(call), names, strict=True):
         operand.replace(exp.column(name))
     sql = _sql(call, table.schema.types)
+    return _queried(sql, table).cast(result.arrow)
+
+
+def evaluate_call(
+    node: exp.Expression, operands: Sequence[pa.ChunkedArray | pa.Array], types: Sequence[Type], result: Type
+) -> pa.Array:
+    """The values of calls of Spark's functions within one another, with NULLs among those of the operands.
+
+    The calls read the operands, of these types, as the columns a0, a1, ….
+    """
+    import pyarrow as pa
+
+    names = [f"a{i}" for i in range(len(operands))]
+    sql, _ = _call_sql(node, dict(zip(names, types, strict=True)))
+    rows = len(operands[0]) if operands else 1
+    found = _queried(sql, pa.table({**dict(zip(names, operands, strict=True)), "row": pa.array(range(rows))}))
+    return found.cast(result.arrow)
+
+
+def _call_sql(node: exp.Expression, types: Mapping[str, Type]) -> tuple[str, Type]:
+    """DuckDB's SQL of calls, and the type of their value."""
+    if not is_call(node):
+        type_ = type_of(node, types)
+        return show(cast(node.copy(), type_) if type_.is_integer else node), type_
+    operands = [_call_sql(operand, types) for operand in operands_of(node)]
+    function = function_of(node)
+    of = [type_ for _, type_ in operands]
+    return f"({function.sql([text for text, _ in operands], of)})", function.type(node, of)
+
+
+def _queried(sql: str, table: pa.Table) -> pa.Array:
+    """The values of an expression over the columns of a table."""
+    import pyarrow as pa
+
     connection = _connection()
     connection.register("operands", table)
     try:
         found: pa.Table = connection.sql(f"SELECT {sql} AS r FROM operands").to_arrow_table()
     finally:
         connection.unregister("operands")
-    column = found.column("r").cast(result.arrow)
+    column = found.column("r")
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

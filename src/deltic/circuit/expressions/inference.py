@@ -28,6 +28,7 @@ from deltic.circuit.expressions.trees import (
     Checked,
     operands_of,
 )
+from deltic.circuit.spark import function_of, is_call
 from deltic.circuit.types import Kind, Type, ValueType
 from deltic.circuit.types.value import MAX_PRECISION
 from deltic.errors import UnsupportedError
@@ -125,6 +126,10 @@ def _interval(node: exp.Interval, operands: Sequence[Type]) -> Type | None:
     return INTERVAL_UNITS.get(node.text("unit"))
 
 
+def _call(node: exp.Anonymous, operands: Sequence[Type]) -> Type | None:
+    return function_of(node).type(node, operands) if is_call(node) else None
+
+
 def _integers(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
     return _one_type(node, operands) if operands[0].is_integer else None
 
@@ -186,6 +191,7 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.TryCast: _cast,
     exp.Cast: _cast,
     exp.Interval: _interval,
+    exp.Anonymous: _call,
     Checked: _one_type,
     exp.Paren: _one_type,
     exp.Coalesce: _one_type,
@@ -208,6 +214,8 @@ def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
     """Whether a node over such operands may be NULL."""
     if isinstance(node, (exp.Is, *EQUALITIES)):
         return False
+    if is_call(node):
+        return function_of(node).may_be_null([operand.nullable for operand in operands])
     if isinstance(node, exp.Coalesce):
         return all(operand.nullable for operand in operands)
     if isinstance(node, exp.Case):

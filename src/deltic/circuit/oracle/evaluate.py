@@ -8,17 +8,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlglot import exp
 
 from deltic.circuit.conversions import converter
 from deltic.circuit.everyday import everyday
-from deltic.circuit.expressions import Checked, columns_of, is_function, operands_of, type_of
+from deltic.circuit.expressions import Checked, column, columns_of, is_function, is_literal, operands_of, type_of
 from deltic.circuit.expressions.checks import undefined
-from deltic.circuit.functions import evaluate_function
+from deltic.circuit.functions import evaluate_call, evaluate_function
 from deltic.circuit.oracle.arithmetic import calculate, fitting, negate
+from deltic.circuit.spark import function_of, is_call
 from deltic.circuit.types import Type
 from deltic.circuit.values import from_arrow, in_order, to_arrow
 from deltic.circuit.values.numbers import convert_number, wrap
@@ -68,6 +69,8 @@ def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
         return _case(parts, 2 * len(expression.args["ifs"]))
     if type(expression) in _WITH_NULLS:
         return _applied(_WITH_NULLS[type(expression)], parts)
+    if is_call(expression):
+        return _call(expression, types, parts)
     if not operands:
         return lambda row: None
     operation = _operation(expression, [type_of(operand, types) for operand in operands], type_of(expression, types))
@@ -160,6 +163,31 @@ def _operation(expression: exp.Expression, types: list[Type], result: Type) -> C
     if is_function(expression):
         return _function(expression, types, result)
     return lambda a, b: calculate(kind, a, b, (types[0], types[1]), result)
+
+
+def _call(expression: exp.Expression, types: Mapping[str, Type], parts: list[Meaning]) -> Meaning:
+    """A function of Spark by its definition, or by DuckDB where it has none."""
+    function, operands = function_of(expression), operands_of(expression)
+    of, result = [type_of(operand, types) for operand in operands], type_of(expression, types)
+    if function.python is not None:
+        return _strict(function.python, parts) if function.strict else _applied(function.python, parts)
+    return _applied(partial(_called, with_arguments(expression), tuple(of), result), parts)
+
+
+def with_arguments(expression: exp.Expression) -> exp.Expression:
+    """The node over columns a0, a1, … in place of its operands; literals stay where they are."""
+    node = expression.copy()
+    for i, operand in enumerate(operands_of(node)):
+        if not is_literal(operand):
+            operand.replace(column(f"a{i}"))
+    return node
+
+
+@lru_cache(maxsize=1 << 16)
+def _called(call: exp.Expression, types: tuple[Type, ...], result: Type, *values: Any) -> Any:
+    """The value of a call of these operands; kept, because a query to DuckDB costs a millisecond."""
+    arrays = [to_arrow([v], t) for v, t in zip(values, types, strict=True)]
+    return from_arrow(evaluate_call(call, arrays, types, result), result)[0]
 
 
 def _function(expression: exp.Expression, types: list[Type], result: Type) -> Callable[..., Any]:

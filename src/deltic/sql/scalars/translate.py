@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from sqlglot import exp
 
 from deltic.circuit.types import Type
 from deltic.errors import ProgramError
-from deltic.sql.scalars import conditions, literals, operators
+from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.lookup import Unknown
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import SourceText
@@ -47,9 +49,10 @@ class _Translation:
         rule = _RULES.get(type(node))
         if rule is None:
             raise self.unsupported(node)
-        parts: list[Typed] = []
         try:
             return rule(self, node)
+        except Unknown as unknown:
+            raise self.source.error(node, unknown.message, unknown.hint) from None
         except Mismatch as mismatch:
             parts = [self.of(operand) for operand in _operands(node)]
             raise self.mismatch(node, parts, mismatch.hint) from None
@@ -59,9 +62,10 @@ class _Translation:
         return [self.of(node) for node in nodes]
 
     def unsupported(self, node: exp.Expression) -> ProgramError:
-        name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
-        what = f"the function {name.lower()}" if isinstance(node, exp.Func) else self.source.written(node)
-        return self.source.error(node, f"{what} is not supported here")
+        written = self.source.written(node)
+        name = written.partition("(")[0].strip().lower()
+        is_named = isinstance(node, exp.Func) and name.isidentifier()
+        return self.source.error(node, f"{f'the function {name}' if is_named else written} is not supported here")
 
     def mismatch(self, node: exp.Expression, parts: Sequence[Typed], hint: str) -> ProgramError:
         types = ", ".join("NULL" if part.is_null else written(part.type.type) for part in parts)
@@ -86,6 +90,78 @@ class _Translation:
     def interval(self, node: exp.Expression) -> Typed:
         assert isinstance(node, exp.Interval)
         return literals.interval(node, self.source)
+
+    # Functions
+
+    def called(self, node: exp.Expression) -> Typed:
+        if node.name.lower() in ("struct", "named_struct") and node.expressions:
+            return self._struct(node)
+        name, arguments = node.name.lower(), node.expressions
+        if name in _OF_UNITS and len(arguments) == 3 and isinstance(arguments[0], exp.Column):
+            return functions.times.of_unit(name, arguments[0].name, *self.all(arguments[1:]))
+        return functions.called(name, self.all(arguments))
+
+    def array(self, node: exp.Expression) -> Typed:
+        return functions.called("array", self.all(node.expressions))
+
+    def _struct(self, node: exp.Expression) -> Typed:
+        """A struct whose fields have names, are columns, or are called col1, col2, …."""
+        if node.name.lower() == "named_struct":
+            return functions.called("named_struct", self.all(node.expressions))
+        values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
+        names = [
+            part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else f"col{i}"
+            for i, part in enumerate(node.expressions, 1)
+        ]
+        return functions.collections.struct(names, values)
+
+    def by_class(self, node: exp.Expression) -> Typed:
+        name, arguments = _SYNTAX[type(node)]
+        given = [node.args.get(argument) for argument in arguments]
+        return functions.called(name, self.all([argument for argument in given if argument is not None]))
+
+    def refused(self, node: exp.Expression) -> Typed:
+        return functions.called(_NOW[type(node)], [])
+
+    def trim(self, node: exp.Expression) -> Typed:
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.text("position").upper(), "btrim")
+        text, letters = self.of(node.this), node.args.get("expression")
+        if letters is None:
+            return functions.called("trim" if name == "btrim" else name, [text])
+        own = self.of(letters)
+        return functions.called(name, [text, own] if name == "btrim" else [own, text])
+
+    def extract(self, node: exp.Expression) -> Typed:
+        return functions.times.extract(node.this.name, self.of(node.expression))
+
+    def like(self, node: exp.Expression) -> Typed:
+        escape = "\\"
+        inner = node
+        if isinstance(node, exp.Escape):
+            inner, escape = node.this, node.expression.name
+        name = "ilike" if isinstance(inner, exp.ILike) else "like"
+        text = self.of(inner.this)
+        patterns = inner.expression
+        if isinstance(patterns, exp.Any | exp.All):
+            listed = self.all(patterns.this.expressions or [patterns.this])
+            found = [functions.texts.like(name, text, pattern, escape) for pattern in listed]
+            combine = exp.Or if isinstance(patterns, exp.Any) else exp.And
+            whole = reduce(lambda a, b: operators.logic(combine, [a, b]), found)
+        else:
+            whole = functions.texts.like(name, text, self.of(patterns), escape)
+        return operators.logic(exp.Not, [whole]) if inner.args.get("negate") else whole
+
+    def item(self, node: exp.Expression) -> Typed:
+        values = self.of(node.this)
+        index = node.expressions[0]
+        if node.args.get("offset") == 1:
+            return functions.called(
+                "try_element_at" if node.args.get("safe") else "element_at", [values, self.of(index)]
+            )
+        return functions.collections.item(values, self.of(index))
+
+    def field(self, node: exp.Expression) -> Typed:
+        return functions.collections.field(self.of(node.this), node.expression.name)
 
     # Operators
 
@@ -179,8 +255,25 @@ class _Translation:
         raise self.unsupported(node)
 
 
+_OF_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff")
+_NOW: dict[type[exp.Expression], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentUser: "current_user",
+}
+# What has a syntax of its own, by its name as a function.
+_SYNTAX: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
+    exp.Substring: ("substring", ("this", "start", "length")),
+    exp.StrPosition: ("locate", ("substr", "this", "position")),
+    exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
+    exp.RegexpLike: ("rlike", ("this", "expression")),
+}
+
+
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    return [child for child in node.iter_expressions() if not isinstance(child, exp.DataType | exp.Var)]
+    return [
+        child for child in node.iter_expressions() if not isinstance(child, exp.DataType | exp.Var | exp.Identifier)
+    ]
 
 
 _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Typed]] = {
@@ -203,6 +296,15 @@ _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Type
     exp.In: _Translation.among,
     exp.Between: _Translation.between,
     exp.Is: _Translation.is_,
+    exp.Anonymous: _Translation.called,
+    exp.Array: _Translation.array,
+    exp.Trim: _Translation.trim,
+    exp.Extract: _Translation.extract,
+    exp.Bracket: _Translation.item,
+    exp.Dot: _Translation.field,
+    **dict.fromkeys((exp.Like, exp.ILike, exp.Escape), _Translation.like),
+    **dict.fromkeys(_SYNTAX, _Translation.by_class),
+    **dict.fromkeys(_NOW, _Translation.refused),
     **dict.fromkeys(_ARITHMETIC, _Translation.arithmetic),
     **dict.fromkeys(_TRIED, _Translation.tried),
     **dict.fromkeys(_COMPARISONS, _Translation.comparison),

@@ -24,12 +24,14 @@ from deltic.circuit.expressions import (
     is_checked,
     is_conversion,
     is_function,
+    is_literal,
     operands_of,
     type_of,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
-from deltic.circuit.functions import evaluate_function
-from deltic.circuit.oracle.evaluate import meaning
+from deltic.circuit.functions import evaluate_call, evaluate_function
+from deltic.circuit.oracle.evaluate import meaning, with_arguments
+from deltic.circuit.spark import function_of, is_call
 from deltic.circuit.types import Kind, Type
 from deltic.circuit.values import from_arrow, to_arrow
 from deltic.engine.local.operators import numbers
@@ -99,13 +101,15 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
     if isinstance(expression, exp.Column):
         (values, nulls), type_ = columns.values[expression.name], columns.types[expression.name]
-        return _where_defined(nulls, [values], lambda there: (natural(there, type_, columns.interner), None))
+        return _natural(values, nulls, type_, columns.interner)
     if isinstance(expression, exp.Literal | exp.Boolean):
         return _constant(expression, columns), None
     if isinstance(expression, exp.Interval):
         return np.full(columns.count, int(expression.this.this), np.int64), None
     if type(expression) in _LAZY and any(map(is_checked, operands_of(expression)[1:])):
         return _LAZY[type(expression)](expression, columns)
+    if is_call(expression):
+        return _called(expression, columns)
     operands = operands_of(expression)
     results = [evaluate(operand, columns) for operand in operands]
     if isinstance(expression, Checked):
@@ -315,6 +319,66 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], 
     exp.Case: _case,
 }
 
+# Functions of Spark.
+
+
+def _called(expression: exp.Expression, columns: Columns) -> Result:
+    """The calls that DuckDB computes within one another as one query; the others row by row."""
+    if not _is_by_duckdb(expression):
+        return _one_by_one(expression, columns)
+    arguments: list[exp.Expression] = []
+    call = _with_arguments(expression, arguments)
+    operands = [_arrow(argument, columns) for argument in arguments]
+    types = [type_of(argument, columns.types) for argument in arguments]
+    result = type_of(expression, columns.types)
+    if not operands:
+        operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
+    found = evaluate_call(call, operands, types, result)
+    return _natural(*encode(found, result, columns.interner), result, columns.interner)
+
+
+def _is_by_duckdb(expression: exp.Expression) -> bool:
+    """Whether DuckDB computes the function for all operands."""
+    return is_call(expression) and not function_of(expression).python
+
+
+def _with_arguments(node: exp.Expression, arguments: list[exp.Expression]) -> exp.Expression:
+    """The calls with columns a0, a1, … for what is no such call and no literal, which `arguments` gets."""
+    copy = node.copy()
+    for operand, new in zip(operands_of(node), operands_of(copy), strict=True):
+        if _is_by_duckdb(operand) and function_of(node).reads_once:
+            new.replace(_with_arguments(operand, arguments))
+        elif not is_literal(operand):
+            if operand not in arguments:
+                arguments.append(operand)
+            new.replace(column(f"a{arguments.index(operand)}"))
+    return copy
+
+
+def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
+    """A function by its definition, for each row."""
+    operands = operands_of(expression)
+    types = {f"a{i}": type_of(operand, columns.types) for i, operand in enumerate(operands)}
+    mean = meaning(with_arguments(expression), types)
+    named = zip(types.items(), (_arrow(operand, columns) for operand in operands), strict=True)
+    values = [from_arrow(array, type_) for (_, type_), array in named]
+    rows = zip(*values, strict=True) if values else iter([()] * columns.count)
+    result = type_of(expression, columns.types)
+    found = to_arrow([mean(dict(zip(types, row, strict=True))) for row in rows], result)
+    return _natural(*encode(found, result, columns.interner), result, columns.interner)
+
+
+def _arrow(expression: exp.Expression, columns: Columns) -> Any:
+    """The values of an expression as an Arrow column, with NULLs."""
+    array, nulls = evaluate(expression, columns)
+    type_ = type_of(expression, columns.types)
+    return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
+
+
+def _natural(values: Array, nulls: Nulls, type_: Type, interner: Interner) -> Result:
+    return _where_defined(nulls, [values], lambda there: (natural(there, type_, interner), None))
+
+
 # Nodes that are NULL where an operand is, for rows where none is.
 
 
@@ -415,5 +479,4 @@ def _row_by_row(node: _Node, arrays: list[Array], interner: Interner) -> Result:
 
 
 def _of_arrow(found: Any, node: _Node, interner: Interner) -> Result:
-    values, nulls = encode(found, node.result, interner)
-    return _where_defined(nulls, [values], lambda there: (natural(there, node.result, interner), None))
+    return _natural(*encode(found, node.result, interner), node.result, interner)

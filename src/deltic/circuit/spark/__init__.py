@@ -1,0 +1,10 @@
+"""Functions with Spark's meaning, outside of the closed core: DuckDB computes them, or Python where DuckDB differs.
+
+In circuits a function is called by its name in Spark behind `spark_`. It takes values of exactly the types that its
+row says; SQL brings its arguments to them.
+"""
+
+from deltic.circuit.spark import collections, numbers, texts, times
+from deltic.circuit.spark.function import FUNCTIONS, Function, call, function_of, is_call
+
+__all__ = ["FUNCTIONS", "Function", "call", "collections", "function_of", "is_call", "numbers", "texts", "times"]

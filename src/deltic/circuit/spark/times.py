@@ -1,0 +1,250 @@
+"""Functions of dates and times, in UTC."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+
+from deltic.circuit.spark.function import FUNCTIONS, Function
+from deltic.circuit.types import Type
+
+TEXT, INT, LONG, DOUBLE = Type.STRING, Type.INT32, Type.INT64, Type.FLOAT64
+DATE, TIMESTAMP = Type.DATE, Type.TIMESTAMP
+_SPANS = {
+    "WEEK": timedelta(weeks=1),
+    "DAY": timedelta(days=1),
+    "HOUR": timedelta(hours=1),
+    "MINUTE": timedelta(minutes=1),
+    "SECOND": timedelta(seconds=1),
+    "MILLISECOND": timedelta(milliseconds=1),
+    "MICROSECOND": timedelta(microseconds=1),
+}
+_IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+UNITS = (*_IN_MONTHS, *_SPANS)
+"""The units by which times are moved, and in which they are apart."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July")
+_MONTHS += ("August", "September", "October", "November", "December")  # type: ignore[assignment]
+_SHORT_DAYS = {day[:n].upper(): i for i, day in enumerate(_DAYS) for n in (2, 3, len(day))}
+
+PATTERN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
+"""The parts of a pattern of a time: quoted texts, letters that are alike, other characters."""
+
+_WRITTEN: dict[str, Callable[[datetime], str]] = {
+    "yyyy": lambda t: f"{t.year:04}",
+    "y": lambda t: str(t.year),
+    "yy": lambda t: f"{t.year % 100:02}",
+    "M": lambda t: str(t.month),
+    "MM": lambda t: f"{t.month:02}",
+    "MMM": lambda t: _MONTHS[t.month - 1][:3],
+    "MMMM": lambda t: _MONTHS[t.month - 1],
+    "d": lambda t: str(t.day),
+    "dd": lambda t: f"{t.day:02}",
+    "D": lambda t: str(t.timetuple().tm_yday),
+    "DDD": lambda t: f"{t.timetuple().tm_yday:03}",
+    "E": lambda t: _DAYS[t.weekday()][:3],
+    "EE": lambda t: _DAYS[t.weekday()][:3],
+    "EEE": lambda t: _DAYS[t.weekday()][:3],
+    "EEEE": lambda t: _DAYS[t.weekday()],
+    "H": lambda t: str(t.hour),
+    "HH": lambda t: f"{t.hour:02}",
+    "h": lambda t: str(t.hour % 12 or 12),
+    "hh": lambda t: f"{t.hour % 12 or 12:02}",
+    "m": lambda t: str(t.minute),
+    "mm": lambda t: f"{t.minute:02}",
+    "s": lambda t: str(t.second),
+    "ss": lambda t: f"{t.second:02}",
+    "S": lambda t: f"{t.microsecond:06}"[:1],
+    "SS": lambda t: f"{t.microsecond:06}"[:2],
+    "SSS": lambda t: f"{t.microsecond:06}"[:3],
+    "SSSSSS": lambda t: f"{t.microsecond:06}",
+    "a": lambda t: "AM" if t.hour < 12 else "PM",
+    "Q": lambda t: str((t.month + 2) // 3),
+    "q": lambda t: str((t.month + 2) // 3),
+}
+_READ = {
+    "yyyy": r"(?P<year>\d{4})",
+    "y": r"(?P<year>\d+)",
+    "M": r"(?P<month>\d{1,2})",
+    "MM": r"(?P<month>\d{2})",
+    "d": r"(?P<day>\d{1,2})",
+    "dd": r"(?P<day>\d{2})",
+    "H": r"(?P<hour>\d{1,2})",
+    "HH": r"(?P<hour>\d{2})",
+    "m": r"(?P<minute>\d{1,2})",
+    "mm": r"(?P<minute>\d{2})",
+    "s": r"(?P<second>\d{1,2})",
+    "ss": r"(?P<second>\d{2})",
+    "S": r"(?P<fraction>\d)",
+    "SS": r"(?P<fraction>\d{2})",
+    "SSS": r"(?P<fraction>\d{3})",
+    "SSSSSS": r"(?P<fraction>\d{6})",
+}
+READABLE, WRITABLE = frozenset(_READ), frozenset(_WRITTEN)
+"""The letters of patterns by which times are read, and those by which they are written."""
+
+
+@cache
+def parts_of(pattern: str) -> tuple[tuple[str, bool], ...]:
+    """The parts of a pattern of a time, and whether they are letters."""
+    found = PATTERN.finditer(pattern)
+    return tuple(
+        (m[2], True) if m[2] else ((m[1] or "'").replace("''", "'") if m[4] is None else m[4], False) for m in found
+    )
+
+
+def _format(time: datetime, pattern: str) -> str:
+    return "".join(_WRITTEN[part](time) if letters else part for part, letters in parts_of(pattern))
+
+
+@cache
+def _reader(pattern: str) -> re.Pattern[str]:
+    return re.compile(
+        "".join(_READ[part] if letters else re.escape(part) for part, letters in parts_of(pattern)), re.ASCII
+    )
+
+
+def _read(text: str, pattern: str) -> datetime | None:
+    """The instant that a text says, whose fields the pattern names; 1970-01-01 where it names none."""
+    found = _reader(pattern).fullmatch(text)
+    if found is None:
+        return None
+    fields = found.groupdict()
+    day = (int(fields.get("year") or 1970), int(fields.get("month") or 1), int(fields.get("day") or 1))
+    clock = (int(fields.get("hour") or 0), int(fields.get("minute") or 0), int(fields.get("second") or 0))
+    try:
+        return datetime(*day, *clock, int((fields.get("fraction") or "").ljust(6, "0")), UTC)
+    except ValueError:
+        return None
+
+
+def _months_between(later: datetime, earlier: datetime, rounded: bool) -> float:
+    """Whole months between the same days of months, or their last ones; else by months of 31 days."""
+    months = (later.year - earlier.year) * 12 + later.month - earlier.month
+    if later.day == earlier.day or (_is_last(later) and _is_last(earlier)):
+        return float(months)
+    seconds = (later.day - earlier.day) * 86400 + _clock(later) - _clock(earlier)
+    found = months + seconds / (31 * 86400)
+    return float(Decimal(found).quantize(Decimal("1e-8"), ROUND_HALF_UP)) if rounded else found
+
+
+def _is_last(time: datetime) -> bool:
+    return time.day == monthrange(time.year, time.month)[1]
+
+
+def _clock(time: datetime) -> int:
+    return time.hour * 3600 + time.minute * 60 + time.second
+
+
+def _next_day(day: date, name: str) -> date | None:
+    wanted = _SHORT_DAYS.get(name.strip().upper())
+    return None if wanted is None else _later(day, (wanted - day.weekday() - 1) % 7 + 1)
+
+
+def _later(day: date, days: int) -> date | None:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _instant(microseconds: int) -> datetime | None:
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+
+
+def _make_date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: Decimal) -> datetime | None:
+    """Second 60 without a fraction is the next minute's first."""
+    try:
+        whole = 0 if second == 60 else second
+        time = datetime(year, month, day, hour, minute, int(whole), int(whole % 1 * 1_000_000), UTC)
+        return time + timedelta(minutes=second == 60)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _shifted(unit: str, count: int, time: datetime) -> datetime | None:
+    """The time some units later."""
+    try:
+        if unit in _SPANS:
+            return time + count * _SPANS[unit]
+        year, month = divmod(12 * time.year + time.month - 1 + count * _IN_MONTHS[unit], 12)
+        return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _units_between(unit: str, start: datetime, end: datetime) -> int:
+    """How many whole units lead from one time to another."""
+    if unit in _SPANS:
+        count = abs(end - start) // _SPANS[unit]
+        return count if end >= start else -count
+    if end < start:
+        return -_units_between(unit, end, start)
+    months = 12 * (end.year - start.year) + end.month - start.month
+    rest = (end.day, end.timetz()) < (start.day, start.timetz())
+    return (months - rest) // _IN_MONTHS[unit]
+
+
+def _part(name: str, argument: str = "{0}") -> Function:
+    return Function(INT, f"CAST({name}({argument}) AS INTEGER)", (DATE,))
+
+
+def _dated(sql: str) -> str:
+    """A date of the years 1 to 9999."""
+    return f"CASE WHEN {sql} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {sql} END"
+
+
+_WALL = "CAST({0} AS TIMESTAMP)"
+
+FUNCTIONS |= {
+    "year": _part("year"),
+    "month": _part("month"),
+    "day": _part("day"),
+    "quarter": _part("quarter"),
+    "weekofyear": _part("week"),
+    "yearofweek": _part("isoyear"),
+    "dayofyear": _part("dayofyear"),
+    "dayofweek": Function(INT, "CAST(dayofweek({0}) + 1 AS INTEGER)", (DATE,)),
+    "dayofweek_iso": _part("isodow"),
+    "weekday": Function(INT, "CAST(isodow({0}) - 1 AS INTEGER)", (DATE,)),
+    "dayname": Function(TEXT, "left(dayname({0}), 3)", (DATE,)),
+    "monthname": Function(TEXT, "left(monthname({0}), 3)", (DATE,)),
+    "hour": Function(INT, f"CAST(hour({_WALL}) AS INTEGER)", (TIMESTAMP,)),
+    "minute": Function(INT, f"CAST(minute({_WALL}) AS INTEGER)", (TIMESTAMP,)),
+    "second": Function(INT, f"CAST(second({_WALL}) AS INTEGER)", (TIMESTAMP,)),
+    "seconds": Function(Type.decimal(8, 6), f"CAST((microsecond({_WALL})) / 1000000.0 AS DECIMAL(8, 6))", (TIMESTAMP,)),
+    "date_trunc": Function(TIMESTAMP, "CAST(date_trunc({0}, CAST({1} AS TIMESTAMP)) AS TIMESTAMPTZ)"),
+    "trunc": Function(DATE, "CAST(date_trunc({1}, {0}) AS DATE)"),
+    "last_day": Function(DATE, "last_day({0})", (DATE,)),
+    "add_months": Function(DATE, _dated("CAST({0} + to_months({1}) AS DATE)"), (DATE, INT), partial=True),
+    "next_day": Function(DATE, "", (DATE, TEXT), python=_next_day, partial=True),
+    "months_between": Function(DOUBLE, "", (TIMESTAMP, TIMESTAMP, Type.BOOLEAN), (True,), python=_months_between),
+    "date_format": Function(TEXT, "", python=_format),
+    "read_time": Function(TIMESTAMP, "", python=_read, partial=True),
+    "shifted": Function(TIMESTAMP, python=_shifted, partial=True),
+    "units_between": Function(LONG, python=_units_between),
+    "unix_micros": Function(LONG, "epoch_us({0})", (TIMESTAMP,)),
+    "unix_millis": Function(LONG, "epoch_us({0}) // 1000 - CAST(epoch_us({0}) % 1000 < 0 AS INTEGER)", (TIMESTAMP,)),
+    "timestamp_micros": Function(TIMESTAMP, "", (LONG,), python=_instant, partial=True),
+    "timestamp_millis": Function(TIMESTAMP, "", (LONG,), python=lambda n: _instant(1000 * n), partial=True),
+    "make_date": Function(DATE, takes=(INT, INT, INT), python=_make_date, partial=True),
+    "make_timestamp": Function(
+        TIMESTAMP, "", (INT, INT, INT, INT, INT, Type.decimal(16, 6)), python=_make_timestamp, partial=True
+    ),
+}

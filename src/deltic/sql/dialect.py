@@ -1,0 +1,36 @@
+"""The dialect that SQL is parsed in: sqlglot's Spark, with scalar functions as they are written.
+
+sqlglot makes other functions of many of Spark's, for the sake of other dialects. Here each keeps its name and its
+arguments; aggregates, window functions and generators are parsed as sqlglot does it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+
+from deltic.sql.scalars.functions.lookup import known
+from deltic.sql.scalars.functions.refused import REFUSED
+
+_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
+"""Functions with a syntax of their own."""
+
+_SCALAR = {name.upper() for name in (*known(), *REFUSED, "struct", "named_struct")} - {"ARRAY"}
+
+
+class Deltic(Spark):
+    """Spark's SQL with scalar functions by their own names."""
+
+    class Parser(SparkParser):
+        """The parser."""
+
+        FUNCTIONS: ClassVar[dict[str, Any]] = {
+            name: build for name, build in SparkParser.FUNCTIONS.items() if name not in _SCALAR
+        }
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parse
+            for name, parse in SparkParser.FUNCTION_PARSERS.items()
+            if name not in _SCALAR or name in _SYNTAX
+        }

@@ -1,0 +1,43 @@
+"""From a function's name and arguments to what it is in circuits."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+from deltic.circuit.spark import FUNCTIONS
+from deltic.errors import did_you_mean
+from deltic.sql.scalars.functions.refused import REFUSED
+from deltic.sql.scalars.functions.rules import RULES, plain
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.typed import Typed
+
+
+class Unknown(Exception):
+    """A function that there is not, or that is refused; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        self.message, self.hint = message, hint
+        super().__init__(message)
+
+
+def called(name: str, arguments: Sequence[Typed]) -> Typed:
+    """The value of a function; Unknown where there is none of that name, Mismatch where it does not take these."""
+    found = name.lower()
+    if found in RULES:
+        rule = RULES[found]
+        try:
+            inspect.signature(rule).bind(*arguments)
+        except TypeError:
+            raise Mismatch(f"{found} does not take {len(arguments)} arguments") from None
+        return rule(*arguments)
+    if found in FUNCTIONS and FUNCTIONS[found].takes:
+        return plain(found, arguments)
+    if found in REFUSED:
+        raise Unknown(f"the function {found} is not supported in a view", REFUSED[found])
+    raise Unknown(f"there is no function {found}", did_you_mean(found, known()))
+
+
+def known() -> list[str]:
+    """The names of all functions."""
+    return sorted({*RULES, *(name for name, function in FUNCTIONS.items() if function.takes)})

@@ -1,0 +1,152 @@
+"""Rules of functions of numbers."""
+
+from __future__ import annotations
+
+import math
+
+from sqlglot import exp
+
+from deltic.circuit.types import Kind, Type
+from deltic.sql.scalars import operators
+from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced
+from deltic.sql.scalars.functions.rules import apply, literal_of, plain, rule
+from deltic.sql.scalars.operators import Mismatch, case
+from deltic.sql.scalars.typed import Typed, applied, constant
+
+DOUBLE, INT, LONG = Type.FLOAT64, Type.INT32, Type.INT64
+
+rule("pow")(lambda base, exponent: plain("power", [base, exponent]))
+rule("ceiling")(lambda *arguments: _toward("ceil", *arguments))
+rule("ceil")(lambda *arguments: _toward("ceil", *arguments))
+rule("floor")(lambda *arguments: _toward("floor", *arguments))
+rule("positive")(lambda value: applied(exp.Paren, _number(value)))
+rule("negative")(operators.negated)
+rule("mod")(lambda a, b: operators.arithmetic(exp.Mod, a, b))
+rule("div")(lambda a, b: operators.arithmetic(exp.IntDiv, a, b))
+rule("pi")(lambda: constant(math.pi, DOUBLE))
+rule("e")(lambda: constant(math.e, DOUBLE))
+rule("sign")(lambda value: plain("signum", [value]))
+rule("bit_get")(lambda value, place: plain("getbit", [value, place]))
+rule("shiftleft")(lambda value, count: operators.bitwise(exp.BitwiseLeftShift, value, count))
+rule("shiftright")(lambda value, count: operators.bitwise(exp.BitwiseRightShift, value, count))
+
+
+def _number(value: Typed) -> Typed:
+    type_ = as_signed(value.type.type)
+    if value.is_null:
+        return coerced(value, INT)
+    if not (type_.is_numeric or type_ is Type.STRING):
+        raise Mismatch("a number is taken here")
+    return coerced(value, DOUBLE if type_ is Type.STRING else type_)
+
+
+@rule("abs")
+def absolute(value: Typed) -> Typed:
+    """The number or interval without its sign."""
+    if value.type.type in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL):
+        zero = operators.arithmetic(exp.Sub, value, value)
+        return case([(operators.comparison(exp.LT, value, zero), operators.negated(value))], value)
+    number = _number(value)
+    zero = constant(0, INT)
+    if number.type.type.is_float:
+        bare = operators.arithmetic(exp.Sub, coerced(constant(0, INT), number.type.type), number)
+        return case([(operators.comparison(exp.LTE, number, zero), bare)], number)
+    return case([(operators.comparison(exp.LT, number, zero), operators.negated(number))], number)
+
+
+def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
+    """The next integer up or down: a BIGINT, or a decimal without digits behind the point."""
+    number = _number(value)
+    type_ = number.type.type
+    if places is not None:
+        return _decimal_toward(name, number, int(literal_of(places, f"the places of {name}", INT)))
+    if type_.is_integer:
+        return coerced(number, LONG)
+    if type_.kind is Kind.DECIMAL:
+        return _decimal_toward(name, number, 0)
+    return coerced(apply(name, coerced(number, DOUBLE)), LONG)
+
+
+def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
+    """A decimal of fewer places; that is the nearest one, moved by half of the last place that is left."""
+    if value.type.type.is_float or places < 0:
+        raise Mismatch(f"{name} to places takes a decimal, and places from 0 on; cast to DECIMAL")
+    decimal = coerced(value, as_decimal(as_signed(value.type.type)))
+    type_ = decimal.type.type
+    if places >= type_.scale:
+        return decimal
+    target = bounded_decimal(type_.precision - type_.scale + 1 + places, places)
+    nearest = coerced(decimal, bounded_decimal(type_.precision + 1, places))
+    kind, order = (exp.Add, exp.LT) if name == "ceil" else (exp.Sub, exp.GT)
+    one = coerced(constant(1, INT), Type.decimal(1))
+    for _ in range(places):
+        one = operators.arithmetic(exp.Mul, one, _tenth())
+    moved = coerced(operators.arithmetic(kind, nearest, one), target)
+    return case([(operators.comparison(order, nearest, decimal), moved)], coerced(nearest, target))
+
+
+def _tenth() -> Typed:
+    return coerced(constant("0.1", Type.STRING), Type.decimal(1, 1))
+
+
+@rule("round")
+def round_(value: Typed, places: Typed | None = None) -> Typed:
+    """The nearest number of so many places, the one further from zero of two."""
+    return _rounded("round", value, 0 if places is None else int(literal_of(places, "the places of round", INT)))
+
+
+@rule("bround")
+def bround(value: Typed, places: Typed | None = None) -> Typed:
+    """The nearest number of so many places, the even one of two."""
+    number = _number(value)
+    if not number.type.type.is_float:
+        raise Mismatch("bround takes a DOUBLE here; cast to it, or use round")
+    return _rounded("bround", number, 0 if places is None else int(literal_of(places, "the places of bround", INT)))
+
+
+def _rounded(name: str, value: Typed, places: int) -> Typed:
+    number = _number(value)
+    type_ = number.type.type
+    if type_.is_float:
+        return coerced(apply(name, coerced(number, DOUBLE), constant(places, INT)), type_)
+    if type_.is_integer:
+        return number if places >= 0 else _to_tens(number, -places)
+    whole = type_.precision - type_.scale
+    if places < 0:
+        raise Mismatch("round to places before the point takes integers and DOUBLEs; cast to one of them")
+    scale = min(places, type_.scale)
+    return coerced(number, bounded_decimal(whole + scale + (scale < type_.scale), scale))
+
+
+def _to_tens(number: Typed, places: int) -> Typed:
+    """The nearest multiple of a power of ten."""
+    type_ = number.type.type
+    if places >= len(str(type_.range[1])):
+        return coerced(constant(0, INT), type_)
+    size = constant(10**places, Type.INT64)
+    wide = coerced(coerced(number, Type.INT64), Type.decimal(20))
+    tens = operators.arithmetic(exp.Div, wide, coerced(size, Type.decimal(places + 1)))
+    nearest = coerced(coerced(tens, Type.decimal(20)), Type.INT64)
+    return coerced(operators.arithmetic(exp.Mul, nearest, size), type_)
+
+
+@rule("pmod")
+def pmod(value: Typed, divisor: Typed) -> Typed:
+    """The remainder that is not negative, as far as the divisor is not."""
+    rest = operators.arithmetic(exp.Mod, value, divisor)
+    again = operators.arithmetic(exp.Mod, operators.arithmetic(exp.Add, rest, divisor), divisor)
+    return case([(operators.comparison(exp.LT, rest, constant(0, INT)), coerced(again, rest.type.type))], rest)
+
+
+@rule("log")
+def log(first: Typed, value: Typed | None = None) -> Typed:
+    """The natural logarithm, or that to a base; NULL where there is none."""
+    return plain("ln", [first]) if value is None else plain("log", [first, value])
+
+
+@rule("bit_count")
+def bit_count(value: Typed) -> Typed:
+    """How many bits are set."""
+    if value.type.type is Type.BOOLEAN:
+        return coerced(value, INT)
+    return plain("bit_count", [value])

@@ -1,0 +1,96 @@
+"""The functions that have a rule of their own, and what rules are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deltic.circuit.expressions import is_literal
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.spark import FUNCTIONS, call
+from deltic.circuit.types import Type
+from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.typed import Typed, constant, defined, of_node
+from deltic.sql.types import written
+
+Rule = Callable[..., Typed]
+
+RULES: dict[str, Rule] = {}
+"""Functions of arguments by their names in Spark; a TypeError says that their number is wrong."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Enter a rule under the names of its function."""
+
+    def enter(found: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, found))
+        return found
+
+    return enter
+
+
+def apply(name: str, *arguments: Typed) -> Typed:
+    """A call of a function in the table over arguments of the types that it takes, an error where it is undefined."""
+    found = _called(name, *arguments)
+    return folded(defined(found, *arguments) if FUNCTIONS[name].partial else found)
+
+
+def attempt(name: str, *arguments: Typed) -> Typed:
+    """A call of a function in the table over arguments of the types that it takes, NULL where it is undefined."""
+    return folded(_called(name, *arguments))
+
+
+def must(name: str, *arguments: Typed) -> Typed:
+    """A call of a function in the table, an error where it is NULL although no argument is."""
+    return folded(defined(_called(name, *arguments), *arguments))
+
+
+def _called(name: str, *arguments: Typed) -> Typed:
+    return of_node(call(name, *(argument.expression for argument in arguments)), *arguments)
+
+
+def plain(name: str, arguments: Sequence[Typed]) -> Typed:
+    """A call of a plain function, its arguments brought to the types that it takes."""
+    return apply(name, *brought(name, arguments))
+
+
+def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
+    """The arguments, and the defaults behind them, brought to the types that a plain function takes."""
+    function = FUNCTIONS[name]
+    takes, missing = function.takes, len(function.takes) - len(arguments)
+    if not 0 <= missing <= len(function.defaults):
+        least = len(takes) - len(function.defaults)
+        wanted = str(len(takes)) if least == len(takes) else f"{least} to {len(takes)}"
+        raise Mismatch(f"{name} takes {wanted} arguments")
+    defaults = function.defaults[len(function.defaults) - missing :]
+    filled = [constant(value, type_) for value, type_ in zip(defaults, takes[len(arguments) :], strict=True)]
+    return [to(argument, type_) for argument, type_ in zip([*arguments, *filled], takes, strict=True)]
+
+
+def to(argument: Typed, target: Type) -> Typed:
+    """An argument as a function takes it: numbers as others, texts as anything, anything that is written as texts."""
+    source = argument.type.type
+    accepted = argument.is_null or source is target or Type.STRING in (source, target)
+    accepted |= source.is_numeric and target.is_numeric and not (target.is_integer and not source.is_integer)
+    accepted |= source.is_float and target is Type.FLOAT64
+    accepted |= {source, target} <= {Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ}
+    accepted &= not (source.is_composite and target is Type.STRING)
+    if not accepted or not can_coerce(argument, target):
+        raise Mismatch(f"{written(target)} is taken here")
+    return coerced(argument, target)
+
+
+def literal_of(argument: Typed, what: str, target: Type = Type.STRING) -> str:
+    """The value of an argument that must be a literal, as text."""
+    if argument.is_null or not is_literal(argument.expression):
+        raise Mismatch(f"{what} must be a literal")
+    return str(evaluate(coerced(argument, target).expression, {}, {}))
+
+
+def same_type(arguments: Sequence[Typed]) -> Type:
+    """The type that arguments have in common."""
+    found = type_in_common(arguments)
+    if found is None:
+        raise Mismatch("the arguments have no type in common; cast them to one")
+    return found

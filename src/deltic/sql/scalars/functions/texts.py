@@ -1,0 +1,214 @@
+"""Rules of functions of texts."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from deltic.circuit.types import Kind, Type
+from deltic.sql.scalars import conditions, operators
+from deltic.sql.scalars.coercion import coerced
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, plain, rule, to
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.typed import Typed, constant
+
+TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
+_TEXTS = Type.array(TEXT.or_null)
+_ELSEWHERE = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9kGZzRXhH]|[*+?}]\+|\(\?[a-z]*[xud]|&&|\\[Qp]|\[\[")
+"""What Java's regular expressions have and RE2's do not, or see differently."""
+
+for _alias, _name in {
+    "ucase": "upper",
+    "lcase": "lower",
+    "substr": "substring",
+    "sha": "sha1",
+    "char": "chr",
+}.items():
+    rule(_alias)(lambda *arguments, name=_name: plain(name, arguments))
+
+
+@rule("length", "char_length", "character_length", "len")
+def length(value: Typed) -> Typed:
+    """How many letters a text has, or how many bytes."""
+    return plain("byte_length" if value.type.type is BYTES else "length", [value])
+
+
+@rule("octet_length")
+def octet_length(value: Typed) -> Typed:
+    """How many bytes there are."""
+    return plain("byte_length" if value.type.type is BYTES else "octet_length", [value])
+
+
+@rule("trim")
+def trim(text: Typed) -> Typed:
+    """Without blanks at both ends."""
+    return plain("btrim", [text])
+
+
+@rule("ltrim")
+def ltrim(first: Typed, *rest: Typed) -> Typed:
+    """Without blanks at the beginning, or without the letters that come first here."""
+    return plain("ltrim", [rest[0], first] if rest else [first, constant(" ", TEXT)])
+
+
+@rule("rtrim")
+def rtrim(first: Typed, *rest: Typed) -> Typed:
+    """Without blanks at the end, or without the letters that come first here."""
+    return plain("rtrim", [rest[0], first] if rest else [first, constant(" ", TEXT)])
+
+
+@rule("concat")
+def concat(*parts: Typed) -> Typed:
+    """Texts or arrays, one after the other."""
+    if any(part.type.type.kind is Kind.ARRAY for part in parts):
+        return RULES["array_concat"](*parts)
+    return operators.joined(parts) if parts else constant("", TEXT)
+
+
+@rule("concat_ws")
+def concat_ws(separator: Typed, *parts: Typed) -> Typed:
+    """The texts that are not NULL, and those in arrays, with a separator between them."""
+    own = [coerced(p, _TEXTS) if p.type.type.kind is Kind.ARRAY else to(p, TEXT) for p in parts]
+    return attempt("concat_ws", to(separator, TEXT), *own)
+
+
+@rule("locate", "position")
+def locate(part: Typed, text: Typed, *start: Typed) -> Typed:
+    """Where one text stands in another."""
+    return plain("locate", [part, text, *start]) if start else plain("instr", [text, part])
+
+
+def pattern_of(argument: Typed, name: str) -> Typed:
+    """A regular expression that Java and DuckDB see alike."""
+    text = literal_of(argument, f"the pattern of {name}")
+    if _ELSEWHERE.search(text):
+        raise Mismatch("the pattern has look-around, back references or classes that DuckDB's engine RE2 does not have")
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise Mismatch(f"the pattern is no regular expression: {error}") from None
+    return constant(text, TEXT)
+
+
+def _group(pattern: Typed, group: Typed | None) -> Typed:
+    """The number of a group that the pattern has; the first where none is asked for."""
+    number = 1 if group is None else int(literal_of(group, "the number of the group", INT))
+    if not 0 <= number <= re.compile(pattern.expression.name).groups:
+        raise Mismatch(f"the pattern has no group {number}")
+    return constant(number, INT)
+
+
+@rule("rlike", "regexp", "regexp_like")
+def rlike(text: Typed, pattern: Typed) -> Typed:
+    """Whether the pattern is somewhere in the text."""
+    return apply("rlike", to(text, TEXT), pattern_of(pattern, "rlike"))
+
+
+@rule("regexp_extract")
+def regexp_extract(text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
+    """What a group of the pattern holds where it first matches; an empty text where it does not."""
+    known = pattern_of(pattern, "regexp_extract")
+    return apply("regexp_extract", to(text, TEXT), known, _group(known, group))
+
+
+@rule("regexp_extract_all")
+def regexp_extract_all(text: Typed, pattern: Typed, group: Typed | None = None) -> Typed:
+    """What a group of the pattern holds wherever it matches."""
+    known = pattern_of(pattern, "regexp_extract_all")
+    return apply("regexp_extract_all", to(text, TEXT), known, _group(known, group))
+
+
+@rule("regexp_count")
+def regexp_count(text: Typed, pattern: Typed) -> Typed:
+    """How often the pattern matches."""
+    return apply("regexp_count", to(text, TEXT), pattern_of(pattern, "regexp_count"))
+
+
+@rule("regexp_substr")
+def regexp_substr(text: Typed, pattern: Typed) -> Typed:
+    """What the pattern matches first; NULL where it does not."""
+    known = pattern_of(pattern, "regexp_substr")
+    found = apply("regexp_extract", to(text, TEXT), known, constant(0, INT))
+    return conditions.chosen([apply("rlike", to(text, TEXT), known)], [found], None)
+
+
+@rule("regexp_replace")
+def regexp_replace(text: Typed, pattern: Typed, replacement: Typed) -> Typed:
+    """Every match replaced; $1 in the replacement is what the first group holds."""
+    written = literal_of(replacement, "the replacement of regexp_replace")
+    if "\\" in written:
+        raise Mismatch("the replacement of regexp_replace must have no backslash")
+    own = constant(re.sub(r"\$([0-9])", r"\\\1", written), TEXT)
+    return apply("regexp_replace", to(text, TEXT), pattern_of(pattern, "regexp_replace"), own)
+
+
+@rule("split")
+def split(text: Typed, pattern: Typed) -> Typed:
+    """The parts between the matches of a pattern."""
+    known = pattern_of(pattern, "split")
+    if re.compile(known.expression.name).fullmatch("") and known.expression.name:
+        raise Mismatch("the pattern of split must not match the empty text")
+    return apply("split", to(text, TEXT), known)
+
+
+def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
+    """Whether the whole text is like a pattern with % for any letters and _ for one."""
+    if len(escape) != 1:
+        raise Mismatch("the ESCAPE of LIKE is one letter")
+    if not pattern.is_null and isinstance(pattern.expression, exp.Literal):
+        plain_text = pattern.expression.name.replace(escape * 2, "")
+        if re.search(re.escape(escape) + r"(?![%_])", plain_text):
+            raise Mismatch(f"in the pattern of LIKE %, _ or {escape} stand behind {escape}")
+    return apply(name, to(text, TEXT), to(pattern, TEXT), constant(escape, TEXT))
+
+
+@rule("hex")
+def hex_(value: Typed) -> Typed:
+    """The hexadecimal digits of a number, or of the bytes of a text."""
+    return plain("hex" if value.type.type.is_numeric else "hex_text", [value])
+
+
+@rule("elt")
+def elt(number: Typed, *texts: Typed) -> Typed:
+    """One of the texts by its number; it must be there."""
+    array = RULES["array"](*(to(text, TEXT) for text in texts))
+    return RULES["element_at"](array, number)
+
+
+@rule("format_string", "printf")
+def format_string(pattern: Typed, *values: Typed) -> Typed:
+    """A text in which %s and %d stand for values, as texts."""
+    written = literal_of(pattern, "the pattern of format_string")
+    pieces = re.split(r"(%%|%s|%d)", written)
+    holes = [piece for piece in pieces if piece in ("%s", "%d")]
+    if any("%" in piece for piece in pieces[::2]) or len(holes) != len(values):
+        raise Mismatch("format_string knows %s, %d and %% here, one for each value; use round, lpad and || for others")
+    left = iter(values)
+    shown = [piece.replace("%%", "%") for piece in pieces if piece]
+    return operators.joined([_shown(next(left), p) if p in holes else constant(p, TEXT) for p in shown])
+
+
+def _shown(value: Typed, hole: str) -> Typed:
+    if hole == "%d" and not (value.is_null or value.type.type.is_integer):
+        raise Mismatch("%d stands for an integer")
+    return conditions.coalesced([coerced(value, TEXT), constant("null", TEXT)])
+
+
+@rule("encode")
+def encode(text: Typed, charset: Typed) -> Typed:
+    """The bytes of a text in UTF-8."""
+    _utf8(charset)
+    return coerced(to(text, TEXT), BYTES)
+
+
+@rule("decode_bytes")
+def decode_bytes(value: Typed, charset: Typed) -> Typed:
+    """The text of bytes in UTF-8."""
+    _utf8(charset)
+    return coerced(value, TEXT)
+
+
+def _utf8(charset: Typed) -> None:
+    if literal_of(charset, "the charset").lower().replace("-", "") not in ("utf8", "usascii"):
+        raise Mismatch("the charset is 'UTF-8'")

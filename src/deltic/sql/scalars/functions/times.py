@@ -1,0 +1,178 @@
+"""Rules of functions of dates and times. The session's time zone is UTC."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from deltic.circuit.spark.times import READABLE, UNITS, WRITABLE, parts_of
+from deltic.circuit.types import Type
+from deltic.sql.scalars import operators
+from deltic.sql.scalars.coercion import coerced, converted
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, plain, rule, to
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.typed import Typed, attempted, constant
+
+TEXT, INT, LONG = Type.STRING, Type.INT32, Type.INT64
+DATE, TIMESTAMP = Type.DATE, Type.TIMESTAMP
+_ISO = "yyyy-MM-dd HH:mm:ss"
+_TRUNCATED = {
+    **dict.fromkeys(("year", "yyyy", "yy"), "year"),
+    **dict.fromkeys(("month", "mon", "mm"), "month"),
+    **{unit: unit for unit in ("quarter", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")},
+    "dd": "day",
+}
+_OF_DATES = ("year", "quarter", "month", "week")
+_FIELDS = {
+    **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
+    **dict.fromkeys(("yearofweek",), "yearofweek"),
+    **dict.fromkeys(("quarter", "qtr"), "quarter"),
+    **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
+    **dict.fromkeys(("week", "w", "weeks"), "weekofyear"),
+    **dict.fromkeys(("day", "d", "days"), "day"),
+    **dict.fromkeys(("dayofweek", "dow"), "dayofweek"),
+    **dict.fromkeys(("dayofweek_iso", "dow_iso"), "dayofweek_iso"),
+    **dict.fromkeys(("doy",), "dayofyear"),
+    **dict.fromkeys(("hour", "h", "hours", "hr", "hrs"), "hour"),
+    **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
+    **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "seconds"),
+}
+
+rule("dayofmonth")(lambda value: plain("day", [value]))
+rule("date_part", "datepart")(lambda field, value: extract(literal_of(field, "the field"), value))
+rule("to_unix_timestamp")(lambda *arguments: RULES["unix_timestamp"](*arguments))
+
+
+def extract(field: str, value: Typed) -> Typed:
+    """A field of a date or time."""
+    name = _FIELDS.get(field.lower())
+    if name is None or value.type.type in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL):
+        raise Mismatch(f"the fields of a date or time are {', '.join(sorted(set(_FIELDS.values())))}")
+    return plain(name, [value])
+
+
+def of_unit(name: str, unit: str, first: Typed, second: Typed) -> Typed:
+    """DATEADD(unit, count, time), DATEDIFF(unit, start, end) and those called TIMESTAMPADD, TIMESTAMPDIFF."""
+    if unit.upper() not in UNITS:
+        raise Mismatch(f"the units are {', '.join(UNITS)}")
+    own = constant(unit.upper(), TEXT)
+    if name in ("dateadd", "date_add", "timestampadd"):
+        return apply("shifted", own, to(first, INT), to(second, TIMESTAMP))
+    return apply("units_between", own, to(first, TIMESTAMP), to(second, TIMESTAMP))
+
+
+@rule("timestampadd", "timestampdiff")
+def timestamp_add(count: Typed, time: Typed) -> Typed:
+    """These have a unit, see `of_unit`."""
+    raise Mismatch("the first argument is a unit, such as DAY")
+
+
+@rule("date_add", "dateadd")
+def date_add(day: Typed, days: Typed) -> Typed:
+    """The date some days later."""
+    return operators.arithmetic(exp.Add, to(day, DATE), to(days, INT))
+
+
+@rule("date_sub")
+def date_sub(day: Typed, days: Typed) -> Typed:
+    """The date some days earlier."""
+    return operators.arithmetic(exp.Sub, to(day, DATE), to(days, INT))
+
+
+@rule("datediff", "date_diff")
+def datediff(end: Typed, start: Typed) -> Typed:
+    """The days from the second date to the first."""
+    return attempted(exp.Sub, to(end, DATE), to(start, DATE))
+
+
+@rule("unix_date")
+def unix_date(day: Typed) -> Typed:
+    """The days since 1970-01-01."""
+    return datediff(day, coerced(constant("1970-01-01", TEXT), DATE))
+
+
+@rule("date_from_unix_date")
+def date_from_unix_date(days: Typed) -> Typed:
+    """The date some days after 1970-01-01."""
+    return date_add(coerced(constant("1970-01-01", TEXT), DATE), days)
+
+
+@rule("date_trunc")
+def date_trunc(unit: Typed, time: Typed) -> Typed:
+    """The time with which its year, month, day, … begins."""
+    name = literal_of(unit, "the unit of date_trunc").lower()
+    if name not in _TRUNCATED:
+        raise Mismatch(f"the units of date_trunc are {', '.join(dict.fromkeys(_TRUNCATED.values()))}")
+    return apply("date_trunc", constant(_TRUNCATED[name], TEXT), to(time, TIMESTAMP))
+
+
+@rule("trunc")
+def trunc(day: Typed, unit: Typed) -> Typed:
+    """The date with which its year, quarter, month or week begins."""
+    name = _TRUNCATED.get(literal_of(unit, "the unit of trunc").lower())
+    if name not in _OF_DATES:
+        raise Mismatch(f"the units of trunc are {', '.join(_OF_DATES)}")
+    return apply("trunc", to(day, DATE), constant(name, TEXT))
+
+
+def _pattern(argument: Typed, known: frozenset[str]) -> Typed:
+    """The pattern of a time, of letters that are known."""
+    text = literal_of(argument, "the pattern of a time")
+    unknown = [part for part, letters in parts_of(text) if letters and part not in known]
+    if unknown or text.count("'") % 2:
+        what = f"{unknown[0]!r} is none" if unknown else "a quotation has no end"
+        raise Mismatch(f"{what}; the letters of such a pattern are {', '.join(sorted(known))}")
+    return constant(text, TEXT)
+
+
+def _read(text: Typed, pattern: Typed, safe: bool) -> Typed:
+    return (attempt if safe else apply)("read_time", to(text, TEXT), _pattern(pattern, READABLE))
+
+
+def _to_time(target: Type, safe: bool, value: Typed, pattern: Typed | None = None) -> Typed:
+    """A value as a date or an instant; a text by a pattern, if there is one."""
+    if pattern is not None and value.type.type is TEXT:
+        value = _read(value, pattern, safe)
+    checked = to(value, target)
+    return converted(value, target) if safe else checked
+
+
+rule("to_date")(partial(_to_time, DATE, False))
+rule("try_to_date")(partial(_to_time, DATE, True))
+rule("to_timestamp")(partial(_to_time, TIMESTAMP, False))
+rule("try_to_timestamp")(partial(_to_time, TIMESTAMP, True))
+
+
+@rule("date_format")
+def date_format(time: Typed, pattern: Typed) -> Typed:
+    """A time as text."""
+    return apply("date_format", to(time, TIMESTAMP), _pattern(pattern, WRITABLE))
+
+
+@rule("unix_timestamp")
+def unix_timestamp(time: Typed, pattern: Typed | None = None) -> Typed:
+    """The seconds since 1970; a text is read by the pattern, as yyyy-MM-dd HH:mm:ss without one."""
+    if time.type.type is TEXT:
+        time = _read(time, pattern or constant(_ISO, TEXT), safe=False)
+    return coerced(to(time, TIMESTAMP), LONG)
+
+
+@rule("from_unixtime")
+def from_unixtime(seconds: Typed, pattern: Typed | None = None) -> Typed:
+    """The text of an instant some seconds after 1970 began."""
+    return date_format(coerced(to(seconds, LONG), TIMESTAMP), pattern or constant(_ISO, TEXT))
+
+
+@rule("unix_seconds")
+def unix_seconds(time: Typed) -> Typed:
+    """The seconds since 1970."""
+    return coerced(to(time, TIMESTAMP), LONG)
+
+
+@rule("timestamp_seconds")
+def timestamp_seconds(seconds: Typed) -> Typed:
+    """The instant some seconds after 1970 began."""
+    if not seconds.type.type.is_numeric:
+        raise Mismatch("a number of seconds is taken here")
+    return coerced(seconds, TIMESTAMP)

@@ -1,0 +1,312 @@
+"""SQL's expressions over columns: by vectors as in the reference, row by row, and back from the text of circuits.
+
+Catches a kernel or a query to DuckDB that sees a value otherwise than the reference, NULL where the type says that
+there is none, an error that is raised on one side only, a lazy branch that is computed, and text that is read as
+another tree.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+import sqlglot
+
+from deltic.circuit.expressions import column, show
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.reading.scalars import parse_expression
+from deltic.circuit.spark import FUNCTIONS, call
+from deltic.circuit.types import Schema, Type
+from deltic.errors import EvaluationError
+from deltic.sql.dialect import Deltic
+from deltic.sql.scalars import Typed, typed
+from deltic.sql.text import SourceText
+from tests.engine.local.operators.test_scalar import check, columns_with
+
+VALUES = {
+    ("a", Type.INT32): [0, 1, -1, 7, 2**31 - 1, -(2**31)],
+    ("b", Type.INT32): [0, 1, -1, 3, 2**31 - 1, -(2**31)],
+    ("l", Type.INT64): [0, 1, -1, 2**63 - 1, -(2**63), 10**10],
+    ("d", Type.FLOAT64): [0.0, -1.5, 3.25, 1e300, float("inf"), float("nan")],
+    ("p", Type.decimal(10, 2)): [Decimal("0.00"), Decimal("1.55"), Decimal("-99999999.99")],
+    ("s", Type.STRING): ["", "a", "12", " 7 ", "1.5", "2020-01-01", "é-ß"],
+    ("t", Type.BOOLEAN): [True, False],
+    ("x", Type.DATE): [date(2020, 1, 31), date(1, 1, 1), date(9999, 12, 31)],
+    ("z", Type.TIMESTAMP): [datetime(2020, 1, 31, 10, 11, 12, 345678, UTC), datetime(9999, 12, 31, tzinfo=UTC)],
+    ("y", Type.INT8): [-128, 127, 0, 1],
+}
+SCHEMA = Schema.of(**{name: type_.or_null for name, type_ in VALUES})
+EXPRESSIONS = [
+    line
+    for line in """
+a+b
+a-b
+a*b
+a/b
+a div b
+l div a
+l div l
+a%b
+-a
+-y
+a+l
+l*l
+l-l
+l+l
+a+d
+d/a
+d%a
+p+p
+p*p
+p/p
+p%p
+p div p
+p+a
+p-1
+1-p
+a+1
+cast(l as int)
+cast(a as tinyint)
+try_cast(l as int)
+cast(d as int)
+try_cast(d as bigint)
+cast(s as int)
+try_cast(s as int)
+try_cast(s as double)
+try_cast(s as date)
+cast(p as int)
+try_cast(p as decimal(5,1))
+cast(a as string)
+cast(d as string)
+cast(p as string)
+cast(x as string)
+cast(z as string)
+case when b<>0 then a/b end
+b<>0 and a/b>1
+a/b>1 and b<>0
+b=0 or a/b>1
+coalesce(try_cast(s as int), a+b)
+coalesce(a,b/b)
+x+1
+x-1
+x+a
+x+interval 1 month
+x + interval 1 day
+z+interval 1 hour
+z-z
+x-x
+z-x
+a in (1,2,b)
+s in ('a','b')
+a between b and l
+a between 0 and 7
+a <=> b
+a is distinct from b
+a is null
+t is true
+t is not true
+nullif(a,b)
+nvl2(a,b,l)
+if(t,a,l)
+case a when 1 then 'x' when b then s else 'z' end
+s || a
+a=d
+p=d
+p<a
+s=a
+x>'2020-01-01'
+x=z
+t and a>b
+t or a>b
+not t
+a&b
+a | b
+a^l
+~a
+a<<b
+l>>a
+try_add(a,b)
+try_divide(a,b)
+try_multiply(l,l)
+try_subtract(l,a)
+cast(t as int)
+cast(a as boolean)
+cast(z as bigint)
+cast(z as double)
+cast(a as timestamp)
+cast(d as decimal(5,2))
+try_cast(d as decimal(5,2))
+cast(z as date)
+cast(x as timestamp)
+y+y
+y*y
+y-y
+cast(y as double)
+a+null
+null=a
+null and t
+p<=>null
+upper(s)
+lower(s)
+length(s)
+substring(s,a,b)
+substring(s,2)
+left(s,a)
+right(s,b)
+trim(s)
+concat(s,'x',a)
+concat_ws('-',s,null,a)
+replace(s,'1','z')
+split(s,'-')
+split(s,'-')[0]
+split_part(s,'-',2)
+instr(s,'2')
+locate('0',s,2)
+lpad(s,8,'*')
+rpad(s,3)
+repeat(s,2)
+reverse(s)
+initcap(s)
+ascii(s)
+s like '%0%'
+s not like 'a_'
+s rlike '^[0-9]+$'
+regexp_extract(s,'([0-9]+)',1)
+regexp_replace(s,'[0-9]','#')
+startswith(s,'2')
+contains(s,'0')
+md5(s)
+sha2(s,256)
+hex(s)
+hex(a)
+abs(y)
+abs(d)
+abs(p)
+ceil(p)
+floor(p)
+round(p,1)
+round(d,1)
+round(a,-1)
+sqrt(d)
+ln(d)
+log10(d)
+power(d,2)
+exp(d)
+greatest(a,b,y)
+least(a,null,l)
+pmod(a,b)
+mod(a,b)
+sin(d)
+year(x)
+month(z)
+dayofweek(x)
+weekofyear(x)
+hour(z)
+quarter(x)
+extract(second from z)
+date_trunc('month',z)
+trunc(x,'year')
+date_add(x,y)
+datediff(x,date '2020-01-01')
+last_day(x)
+add_months(x,1)
+months_between(z,x)
+date_format(z,'yyyy-MM-dd HH:mm:ss')
+unix_timestamp(z)
+from_unixtime(y)
+array(a,b)
+size(array(a,b))
+array(a,b)[0]
+element_at(array(a,b),y)
+array_contains(array(a,b),1)
+sort_array(array(a,b,y))
+array_distinct(array(a,b))
+array_max(array(a,b))
+map('k',a)['k']
+named_struct('q',a,'r',s).r
+array_join(array(s,s),'+')
+upper(trim(concat(s,' q')))
+length(replace(lower(s),'a','bb'))
+coalesce(s,'none')
+isnan(d)
+nanvl(d,0D)
+typeof(s)
+try_element_at(array(a,b),3)
+make_date(y,1,1)
+to_date(s)
+try_to_date(s)
+try_cast(s as date)
+decode(a,1,'one',7,'seven','other')
+nvl2(s,a,b)
+if(a>b,s,'z')
+format_string('%s-%d',s,a)
+cast(array(a,b) as string)
+array(a,b)=array(b,a)
+crc32(s)
+bin(l)
+factorial(y)
+bit_count(l)
+timestampdiff(day,z,z)
+dateadd(hour,y,z)
+hypot(d,d)
+sign(d)
+negative(a)
+isnull(s)
+equal_null(a,b)
+""".splitlines()
+    if line
+]
+
+
+def translated(expression: str) -> Typed:
+    text = f"SELECT {expression}"
+    tree = sqlglot.parse_one(text, dialect=Deltic).expressions[0]
+    return typed(tree, lambda c: Typed(column(c.name), SCHEMA.value_types[c.name]), SourceText(text))
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_columns_agree_with_rows(expression: str) -> None:
+    found = translated(expression)
+    rng = random.Random(expression)
+    rows = [tuple(rng.choice([*values, None]) for values in VALUES.values()) for _ in range(60)]
+    defined = []
+    for row in rows:
+        try:
+            value = evaluate(found.expression, dict(zip(SCHEMA.names, row, strict=True)), SCHEMA.types)
+        except EvaluationError:
+            with pytest.raises(EvaluationError):
+                check(found.expression, [row], columns_with([row], SCHEMA))
+        else:
+            assert value is not None or found.type.nullable
+            defined.append(row)
+    check(found.expression, defined, columns_with(defined, SCHEMA))
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions_are_read_from_their_text(expression: str) -> None:
+    text = show(translated(expression).expression)
+    assert show(parse_expression(text, SCHEMA.names)) == text
+
+
+SAMPLES = {
+    Type.STRING: "héllo a",
+    Type.INT32: 2,
+    Type.INT64: 3,
+    Type.FLOAT64: 0.5,
+    Type.BINARY: b"ab",
+    Type.DATE: date(2020, 2, 29),
+    Type.TIMESTAMP: datetime(2020, 2, 29, 10, 11, 12, tzinfo=UTC),
+    Type.BOOLEAN: True,
+    Type.decimal(16, 6): Decimal("1.500000"),
+}
+PLAIN = [name for name, f in FUNCTIONS.items() if f.takes and f.strict and name not in ("like", "ilike")]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_strict_functions_are_null_where_an_operand_is(name: str) -> None:
+    types = {f"a{i}": type_ for i, type_ in enumerate(FUNCTIONS[name].takes)}
+    row = {operand: SAMPLES[type_] for operand, type_ in types.items()}
+    for operand in types:
+        assert evaluate(call(name, *map(column, types)), {**row, operand: None}, types) is None
