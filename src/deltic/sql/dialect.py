@@ -14,23 +14,23 @@ from sqlglot.parsers.spark import SparkParser
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import REFUSED
 
-_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
+_SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 """Functions with a syntax of their own."""
 
-_SCALAR = {name.upper() for name in (*known(), *REFUSED, "struct", "named_struct")} - {"ARRAY"}
+# A bracket behind ARRAY would be taken for a constructor's.
+_SCALAR = {name.upper() for name in (*known(), *REFUSED, "struct")} - {"ARRAY"}
+
+
+class DelticParser(SparkParser):
+    """Spark's parser, for which scalar functions are names and arguments."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX
+    }
 
 
 class Deltic(Spark):
-    """Spark's SQL with scalar functions by their own names."""
+    """Spark's dialect with this parser."""
 
-    class Parser(SparkParser):
-        """The parser."""
-
-        FUNCTIONS: ClassVar[dict[str, Any]] = {
-            name: build for name, build in SparkParser.FUNCTIONS.items() if name not in _SCALAR
-        }
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: parse
-            for name, parse in SparkParser.FUNCTION_PARSERS.items()
-            if name not in _SCALAR or name in _SYNTAX
-        }
+    Parser = DelticParser

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NoReturn
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from deltic.errors import ProgramError, did_you_mean
+from deltic.sql.dialect import DelticParser
 from deltic.sql.text import SourceText
 
 Tokens = Sequence[Token]
@@ -134,7 +134,7 @@ class _Unexpected(ParseError):
         self.message, self.token = message, token
 
 
-class _Parser(SparkParser):
+class _Parser(DelticParser):
     """Spark's, which tells the token that it met, and passes over nothing that it does not know."""
 
     def raise_error(self, message: str, token: Any = None) -> NoReturn:

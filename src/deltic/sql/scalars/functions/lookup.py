@@ -12,6 +12,9 @@ from deltic.sql.scalars.functions.rules import RULES, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
+_INTERNAL = {"byte_length", "hex_text", "seconds"}
+"""Functions that others are made of."""
+
 
 class Unknown(Exception):
     """A function that there is not, or that is refused; `hint` says what to do."""
@@ -31,7 +34,7 @@ def called(name: str, arguments: Sequence[Typed]) -> Typed:
         except TypeError:
             raise Mismatch(f"{found} does not take {len(arguments)} arguments") from None
         return rule(*arguments)
-    if found in FUNCTIONS and FUNCTIONS[found].takes:
+    if found in known():
         return plain(found, arguments)
     if found in REFUSED:
         raise Unknown(f"the function {found} is not supported in a view", REFUSED[found])
@@ -40,4 +43,5 @@ def called(name: str, arguments: Sequence[Typed]) -> Typed:
 
 def known() -> list[str]:
     """The names of all functions."""
-    return sorted({*RULES, *(name for name, function in FUNCTIONS.items() if function.takes)})
+    plain_ones = (name for name, function in FUNCTIONS.items() if function.takes and name not in _INTERNAL)
+    return sorted({*RULES, *plain_ones} - {"decode_bytes"})

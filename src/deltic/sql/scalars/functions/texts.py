@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from sqlglot import exp
 
@@ -161,6 +162,15 @@ def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:
         if re.search(re.escape(escape) + r"(?![%_])", plain_text):
             raise Mismatch(f"in the pattern of LIKE %, _ or {escape} stand behind {escape}")
     return apply(name, to(text, TEXT), to(pattern, TEXT), constant(escape, TEXT))
+
+
+def _like_function(name: str, text: Typed, pattern: Typed, escape: Typed | None = None) -> Typed:
+    """LIKE or ILIKE as a function."""
+    return like(name, text, pattern, "\\" if escape is None else literal_of(escape, "the ESCAPE of LIKE"))
+
+
+rule("like")(partial(_like_function, "like"))
+rule("ilike")(partial(_like_function, "ilike"))
 
 
 @rule("hex")
