@@ -57,6 +57,30 @@ def test_explain(workshop, view):
     assert ("adult" in result.out) == (not view)
 
 
+EXISTENTIAL = """
+.decl i(x: number)
+.decl n(x: number)
+.decl o(x: number)
+.input i, n
+.output o
+o(x) :- i(x), n(a), n(b).
+"""
+
+
+def test_explain_the_plan_for_facts(workshop):
+    workshop.write("pairs.dl", EXISTENTIAL)
+    for table in "in":
+        workshop.write(f"rows/{table}.facts", "".join(f"{n}\n" for n in range(200)))
+    assert "expected" not in command("explain", "pairs.dl", "o").out
+    found = command("explain", "pairs.dl", "o", "--facts", "rows")
+    assert found.status == 0
+    assert "() :- n(x'); expected: the work of" in found.out
+    assert "so far: " in found.out
+    missing = command("explain", "pairs.dl", "o", "--facts", "changes")
+    assert missing.status == 1
+    assert "i.facts" in missing.err
+
+
 DRAWINGS = {"dot": "digraph deltic {\n", "mermaid": "flowchart TD\n", "svg": "<svg "}
 
 

@@ -190,11 +190,20 @@ def explain(
     full: Annotated[
         bool, typer.Option("--full", help="As text: also the circuits, why they are right, and all plans.")
     ] = False,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="Where rows are: compute the views first, and show the plan for them.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view, output_format, full))
+    raise typer.Exit(explain_command(program, view, output_format, full, facts))
 
 
 @app.command()

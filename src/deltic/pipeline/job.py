@@ -48,7 +48,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     """
     with watch.step(f"compiling {settings.program}"):
         load_program(settings.program, pipeline)
-        files = sql_interface(pipeline.catalog) if is_sql(settings.program) else interface(pipeline.checked)
+        files = _interface(settings.program, pipeline)
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
@@ -84,6 +84,19 @@ def load_program(program: Path, pipeline: Pipeline) -> None:
                 "rows come from files; `deltic sql FILE` runs all kinds of statements",
             )
     pipeline.sql(text, str(program))
+
+
+def load_facts(program: Path, facts: Path, pipeline: Pipeline, reader: Reader) -> None:
+    """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
+    tables = Loader(reader, None).load(_facts(_interface(program, pipeline), facts))
+    with pipeline.transaction("normalize") as change:
+        for table, rows in tables.items():
+            change.insert(table, rows)
+
+
+def _interface(program: Path, pipeline: Pipeline) -> Interface:
+    """What a program reads and writes."""
+    return sql_interface(pipeline.catalog) if is_sql(program) else interface(pipeline.checked)
 
 
 def is_sql(program: Path) -> bool:

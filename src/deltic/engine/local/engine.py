@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-# How many times as many rows an epoch visits before its plan is reviewed once more.
+# How many times as many rows an epoch visits before a plan is reviewed with which it began once more.
 _LATER = 16
 
 
@@ -284,9 +284,12 @@ class LocalEngine(Engine):
             self._environment.alarm = Alarm()
 
     def _review(self) -> None:
-        """Raise _Revised where what recursive relations have by now makes a plan pay that begins once more."""
+        """Raise _Revised where what recursive relations have by now makes a plan pay that begins once more.
+
+        Once in each try, for the relations are sorted to count their values.
+        """
         visited = self._environment.visits.rows
-        self._environment.alarm.rows = _LATER * visited
+        self._environment.alarm = Alarm()
         plans = self._plans.revised(self.circuit, self._recursive(), partial(self._values, {}), visited)
         if plans is not None:
             raise _Revised(plans)

@@ -55,7 +55,7 @@ class Plans:
     gain: float = 0.5
     """What a new plan may cost of what it replaces, when views have to be built anew for it."""
     review: int = 1 << 22
-    """Rows that an epoch visits before a plan is reviewed that it made not knowing all; then sixteen times as many."""
+    """Rows that an epoch visits before a plan is reviewed that was made not knowing all."""
     regret: float = 0.5
     """What a new plan must save, of the rows that an epoch has visited, for the epoch to begin once more with it."""
 
