@@ -229,3 +229,22 @@ def test_a_declared_view_that_does_not_fit(pipeline):
         "CREATE VIEW r AS SELECT who FROM follows WHERE who = 'ada' UNION SELECT whom FROM follows, r WHERE who = x"
     )
     assert sorted(pipeline["r"]) == [("ada",), ("bob",), ("cyd",)]
+
+
+@pytest.mark.parametrize("clause", ["REFRESH POLICY INCREMENTAL {}", "{} REFRESH POLICY INCREMENTAL STRICT"])
+def test_refresh_policies_that_are_kept_to(pipeline, clause):
+    text = clause.format("AS SELECT who FROM follows")
+    pipeline.sql(f"CREATE VIEW v {text}")
+    assert pipeline.catalog.views["v"].text == f"CREATE VIEW v {text}"
+
+
+@pytest.mark.parametrize("policy", ["FULL", "INCREMENTAL"])
+def test_refresh_policies_of_recursive_views(pipeline, policy):
+    recursion = (
+        "WITH RECURSIVE r AS (SELECT who FROM follows UNION SELECT whom FROM follows, r WHERE follows.who = r.who)"
+    )
+    told = refused(pipeline, f"CREATE VIEW v REFRESH POLICY {policy} AS {recursion} SELECT who FROM r")
+    assert f'choose it for all recursive views: Pipeline(refresh="{policy.lower()}")' in told
+    assert "not recursive, is not supported" in refused(
+        pipeline, "CREATE VIEW v REFRESH POLICY FULL AS SELECT who FROM follows"
+    )

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from deltic.catalog import Table
-from deltic.circuit.types import Column, Schema
+from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CatalogError
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.reading import data_type, divided, query, token_error
+from deltic.sql.statements.reading import data_type, divided, is_type, query, token_error
 from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Drop, Refresh
 from deltic.sql.types import type_of
 
@@ -41,12 +41,11 @@ def parse_create(cursor: Cursor) -> CreateTable | CreateView:
     replaces = cursor.take("OR", "REPLACE")
     for other in ("TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL"):
         if cursor.sees(other):
-            cursor.refuse(f"CREATE {other} is not supported", "leave the word out")
+            raise token_error(cursor.source, cursor.rest[0], f"CREATE {other} is not supported", "leave the word out")
     materialized = cursor.take("MATERIALIZED")
     if cursor.sees("RECURSIVE"):
-        cursor.refuse(
-            "CREATE RECURSIVE VIEW is not supported", "use WITH RECURSIVE, or DECLARE RECURSIVE VIEW before CREATE VIEW"
-        )
+        remedy = "use WITH RECURSIVE, or DECLARE RECURSIVE VIEW before CREATE VIEW"
+        raise token_error(cursor.source, cursor.rest[0], "CREATE RECURSIVE VIEW is not supported", remedy)
     if cursor.take("VIEW"):
         return _view(cursor, replaces)
     if materialized or not cursor.take("TABLE"):
@@ -186,11 +185,7 @@ def _column(cursor: Cursor) -> tuple[exp.Identifier, Column, bool]:
     """One column, and whether it is the key by itself."""
     _refuse_constraint(cursor)
     name = cursor.name("the name of a column")
-    width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().split()[:1] in _AFTER_TYPE), len(cursor.rest))
-    if not width:
-        cursor.refuse(f"expected the type of {name.name}")
-    type_ = type_of(data_type(cursor.rest[:width], cursor.source), cursor.source)
-    cursor.position += width
+    type_ = _type(cursor, name)
     nullable, is_key = True, False
     while not cursor.at_end:
         if cursor.take("NOT", "NULL"):
@@ -203,6 +198,17 @@ def _column(cursor: Cursor) -> tuple[exp.Identifier, Column, bool]:
             _refuse_constraint(cursor)
             cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY or COMMENT")
     return name, Column(name.name, type_, nullable), is_key
+
+
+def _type(cursor: Cursor, name: exp.Identifier) -> Type:
+    """Go behind the longest type that comes next."""
+    width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().split()[:1] in _AFTER_TYPE), len(cursor.rest))
+    if not width:
+        cursor.refuse(f"expected the type of {name.name}")
+    found = next((n for n in range(width, 0, -1) if is_type(cursor.rest[:n], cursor.source)), 1)
+    type_ = type_of(data_type(cursor.rest[:found], cursor.source), cursor.source)
+    cursor.position += found
+    return type_
 
 
 _AFTER_TYPE = [[word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", *_CONSTRAINTS)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.reading import query
+from deltic.sql.statements.reading import query, token_error
 from deltic.sql.statements.statements import Describe, Explain, Select, Show
 
 _RELATION = "the name of a table or view"
@@ -20,7 +20,8 @@ def parse_explain(cursor: Cursor) -> Explain:
     extended = cursor.take("EXTENDED")
     for other in ("CODEGEN", "COST", "FORMATTED", "ANALYZE"):
         if cursor.sees(other):
-            cursor.refuse(f"EXPLAIN {other} is not supported", "write EXPLAIN, or EXPLAIN EXTENDED for the circuits")
+            remedy = "write EXPLAIN, or EXPLAIN EXTENDED for the circuits"
+            raise token_error(cursor.source, cursor.rest[0], f"EXPLAIN {other} is not supported", remedy)
     cursor.take("VIEW")
     if len(cursor.rest) == 1:
         name = cursor.name("the name of a view, or a query")

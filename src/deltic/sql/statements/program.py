@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import ProgramError
 from deltic.sql.names import names_read, spelt
@@ -73,6 +75,8 @@ class SqlProgram:
         for names in components({name: _reads(view, views) for name, view in views.items()}):
             group, forward = [views[name] for name in names], {n: declared[n].schema for n in names if n in declared}
             definition = _define(group, forward, known)
+            for view in group:
+                _check_refresh(view, definition.circuit)
             known |= {view.name: view.type for view in definition.views}
             definitions.append(definition)
         return Part(FRONT, self.tables, definitions, [*self.undefined, *views])
@@ -100,6 +104,21 @@ def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: 
         return lowered(views[0], known)
     by_name = {view.name.name: view for view in views}
     return recursive_views([by_name[name] for (name,) in order] + [by_name[name] for name in declared], declared, known)
+
+
+def _check_refresh(view: CreateView, circuit: Circuit) -> None:
+    """Raises ProgramError for a refresh policy that would not be kept to.
+
+    Views without recursion are always updated by their changes, whatever the policy; recursive ones have that of the
+    pipeline.
+    """
+    told = f"REFRESH POLICY {view.refresh.upper()} of {view.name.name}"
+    if view.refresh != "auto" and any(isinstance(operator, ops.Fixpoint) for operator in circuit.operators):
+        remedy = f'choose it for all recursive views: Pipeline(refresh="{view.refresh}"), or --refresh of `deltic run`'
+        raise view.source.error(view.name, f"{told}, which is recursive, is not supported", remedy)
+    if view.refresh == "full":
+        remedy = "leave it out: an update costs no more than what it touches"
+        raise view.source.error(view.name, f"{told}, which is not recursive, is not supported", remedy)
 
 
 def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:

@@ -77,15 +77,26 @@ def query(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
     """The type that tokens name; raises ProgramError where they name none."""
+    found = _data_type(tokens, source)
+    if found is None:
+        start, end = tokens[0].start, tokens[-1].end + 1
+        hint = did_you_mean(tokens[0].text.upper(), _TYPES.split(", ")) or f"the types are {_TYPES}"
+        raise ProgramError([source.at(start, end, f"there is no type {source.text[start:end]}", hint)])
+    return found
+
+
+def is_type(tokens: Tokens, source: SourceText) -> bool:
+    """Whether tokens name a type."""
+    return _data_type(tokens, source) is not None
+
+
+def _data_type(tokens: Tokens, source: SourceText) -> exp.DataType | None:
     try:
         (found,) = _Parser(dialect=Spark()).parse_into(exp.DataType, list(tokens), source.text)
     except (ParseError, RecursionError):
-        found = None
+        return None
     if not isinstance(found, exp.DataType):
-        written = source.text[tokens[0].start : tokens[-1].end + 1]
-        hint = did_you_mean(tokens[0].text.upper(), _TYPES.split(", ")) or f"the types are {_TYPES}"
-        span = tokens[0].start, tokens[-1].end + 1
-        raise ProgramError([source.at(*span, f"there is no type {written}", hint)])
+        return None
     found.meta.update(start=tokens[0].start, end=tokens[-1].end)
     return found
 

@@ -1,0 +1,48 @@
+"""What is said about texts that are wrong, as users read it. Catches carets in wrong places, and sqlglot's words."""
+
+from __future__ import annotations
+
+import pytest
+
+import deltic
+from deltic import DelticError
+
+TEXTS = {
+    "quotes": "SELECT 'abc",
+    "comment": "SELECT 1, /* and so on",
+    "misspelt": "SELEC 1",
+    "other-statement": "ALTER TABLE t ADD COLUMN y INT",
+    "too-early": "SELECT id\nFROM t\nWHERE",
+    "misplaced": "SELECT id nam e FROM t",
+    "parenthesis": "CREATE TABLE q (a INT b INT)",
+    "type": "CREATE TABLE q (a INTT)",
+    "default": "CREATE TABLE q (a INT DEFAULT 3)",
+    "check": "CREATE TABLE q (a INT, CHECK (a > 1))",
+    "foreign-key": "CREATE TABLE q (a INT, FOREIGN KEY (a) REFERENCES t (id))",
+    "using": "CREATE TABLE q (a INT) USING parquet",
+    "created-as": "CREATE TABLE q AS SELECT 1",
+    "temporary": "CREATE TEMPORARY VIEW q AS SELECT 1",
+    "replaced-table": "CREATE OR REPLACE TABLE t (a INT)",
+    "schema": "CREATE VIEW db.v AS SELECT 1",
+    "policy": "CREATE VIEW q REFRESH POLICY OFTEN AS SELECT 1",
+    "show": "SHOW DATABASES",
+    "explain": "EXPLAIN COST SELECT 1",
+    "unknown-table": "DELETE FROM tt",
+    "unknown-column": "UPDATE t SET nam = 'x'",
+    "stored": "INSERT INTO t\nVALUES ('x', 'y')",
+    "too-few": "INSERT INTO t VALUES (1)",
+    "kind": "DROP VIEW t",
+    "taken": "CREATE VIEW T AS SELECT 1 AS x",
+    "second-statement": "SELECT 1 AS one;\nSELECT * FROM nothing;",
+}
+
+
+def test_messages(golden):
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE t (id INT PRIMARY KEY, name STRING)")
+    told = []
+    for name, text in TEXTS.items():
+        with pytest.raises(DelticError) as raised:
+            pipeline.sql(text, "a.sql")
+        told.append(f"── {name}\n{raised.value}\n")
+    golden("sql/statements.txt", "\n".join(told))
