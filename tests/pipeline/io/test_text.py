@@ -96,5 +96,5 @@ def test_what_is_not_unsigned(text):
 
 
 def test_types_without_a_form_in_text_are_refused():
-    with pytest.raises(UnsupportedError, match="column day: a column of type date"):
-        check_types(Layout(Schema.of(day=Type.DATE)))
+    with pytest.raises(UnsupportedError, match=r"column tags: a column of type array\(string\)"):
+        check_types(Layout(Schema.of(tags=Type.array(Type.STRING))))

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
 
-from deltic.circuit.types import Type
+from deltic.circuit.types import Column, Type
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.parsed import arrow_schema, table_of
-from deltic.pipeline.io.text import PATTERNS, SPECIAL
+from deltic.pipeline.io.text import BLANKS, SPECIAL, pattern_of
 
 # Arrow's reader wants a delimiter of one byte; a longer one is replaced by this one, which text does not hold.
 _STAND_IN = b"\x1f"
@@ -56,22 +56,53 @@ def _with_signs_apart(data: bytes, delimiter: bytes) -> bytes:
 
 def _read(data: bytes, delimiter: bytes, layout: Layout) -> pa.Table | None:
     """The rows of lines whose signs, if any, stand apart."""
-    types = [column.type for column in layout.schema]
+    types = [column.type if column.type in _ARROWS else Type.STRING for column in layout.schema]
     signs = [Type.STRING] if layout.signed else []
     columns = _columns(data, delimiter, layout, [*signs, *types])
-    if columns is None or any(column.null_count for column in columns):
+    if columns is None:
         return None
     values = columns[len(signs) :]
     if _is_doubtful(data, types, values):
         texts = _columns(data, delimiter, layout, [Type.STRING] * len(columns))
         if texts is None or not all(map(_agrees, texts[len(signs) :], values, types)):
             return None
+    try:
+        values = [_typed(found, column) for found, column in zip(values, layout.schema, strict=True)]
+    except pa.ArrowInvalid:
+        return None
+    if any(found.null_count and not c.nullable for found, c in zip(values, layout.schema, strict=True)):
+        return None
     if layout.signed:
         weights = _weights(columns[0])
         if weights is None:
             return None
         values = [*values, weights]
     return table_of(values, arrow_schema(layout.schema, layout.signed), len(columns[0]))
+
+
+_ARROWS = (Type.STRING, Type.INT64, Type.UINT64, Type.FLOAT64)
+"""The types that Arrow's reader reads as they are read here; the others it reads as texts, which are converted."""
+
+
+def _typed(found: Any, column: Column) -> Any:
+    """The values of a column, of texts where Arrow's reader has read those. Raises ArrowInvalid for doubtful ones."""
+    if column.type in _ARROWS and not (column.nullable and column.type is Type.STRING):
+        return found
+    if column.nullable:
+        found = pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
+    if column.type is Type.STRING:
+        return found
+    if pc.all(pc.match_substring_regex(found, f"^(?:{pattern_of(column.type)})$")).as_py() is False:
+        raise pa.ArrowInvalid("a field does not look like one of its type")
+    texts = pc.utf8_trim(found, BLANKS)
+    if column.type is Type.BOOLEAN:
+        return pc.equal(pc.utf8_lower(texts), "true")
+    if column.type is Type.FLOAT32:
+        values = texts.cast(pa.float64()).cast(pa.float32(), safe=False)
+        if pc.all(pc.is_finite(values)).as_py() is False:
+            raise pa.ArrowInvalid("a number may be out of range")
+        return values
+    return texts.cast(column.type.arrow)
 
 
 def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type]) -> list[Any] | None:
@@ -102,7 +133,7 @@ def _agrees(texts: Any, values: Any, type_: Type) -> bool:
     """Whether all texts of a column are values of its type."""
     if type_ is Type.STRING:
         return True
-    is_value = pc.match_substring_regex(texts, f"^(?:{PATTERNS[type_]})$")
+    is_value = pc.match_substring_regex(texts, f"^(?:{pattern_of(type_)})$")
     if type_ is Type.FLOAT64:
         fits = pc.or_(pc.is_finite(values), pc.match_substring_regex(texts, f"^(?:{SPECIAL})$"))
         is_value = pc.and_(is_value, fits)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.engine.protocol import WEIGHT
+from deltic.errors import UnsupportedError
 from deltic.pipeline.io.objects import OP
 
 
@@ -64,6 +65,9 @@ def _op(weights: Any) -> Any:
 
 
 def _text(values: Any, delimiter: str, rfc4180: bool) -> Any:
+    if pa.types.is_nested(values.type):
+        remedy = "--format json and --format parquet keep it"
+        raise UnsupportedError(f"a column of type {values.type} is not written as delimited text; {remedy}")
     texts = values.cast(pa.string())
     if not (rfc4180 and pa.types.is_string(values.type)):
         return texts
@@ -75,6 +79,10 @@ def _text(values: Any, delimiter: str, rfc4180: bool) -> Any:
 
 
 def _json(values: Any) -> Any:
+    if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
+        return pa.array(
+            [json.dumps(value, ensure_ascii=False, default=str) for value in values.to_pylist()], pa.string()
+        )
     if pa.types.is_string(values.type):
         return _map_distinct(values, lambda text: json.dumps(text, ensure_ascii=False))
     if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values)).as_py():

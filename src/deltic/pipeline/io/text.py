@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deltic.circuit.types import Type
+from deltic.circuit.types import Column, Kind, Type
+from deltic.circuit.values.numbers import round_float
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.values import problem
 
 # Patterns that mean the same to Python and RE2 (Arrow); blanks around a number are let pass.
 BLANKS = " \t"
@@ -20,7 +24,17 @@ UNSIGNED = r"[ \t]*[+]?[0-9]+[ \t]*"
 SPECIAL = r"[ \t]*[+-]?(?:[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])[ \t]*"
 DECIMAL = r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*"
 FLOAT = f"(?:{SPECIAL}|{DECIMAL})"
-PATTERNS = {Type.INT64: INTEGER, Type.UINT64: UNSIGNED, Type.FLOAT64: FLOAT}
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = r"[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+_PATTERNS = {
+    Kind.FLOAT32: FLOAT,
+    Kind.FLOAT64: FLOAT,
+    Kind.DECIMAL: DECIMAL,
+    Kind.BOOLEAN: r"[ \t]*(?i:true|false)[ \t]*",
+    Kind.DATE: f"[ \\t]*{_DATE}[ \\t]*",
+    Kind.TIMESTAMP_NTZ: f"[ \\t]*{_DATE}(?:{_CLOCK})?[ \\t]*",
+    Kind.TIMESTAMP: f"[ \\t]*{_DATE}(?:{_CLOCK}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?[ \\t]*",
+}
 
 _LONGEST_SHOWN = 40
 
@@ -34,6 +48,13 @@ class Field:
     end: int
 
 
+def pattern_of(type_: Type) -> str | None:
+    """What a field of a type looks like, None where no form is agreed on; a text may look like anything."""
+    if type_.is_integer:
+        return INTEGER if type_.signed else UNSIGNED
+    return _PATTERNS.get(type_.kind)
+
+
 def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
     """The row that a line holds, and its weight; raises Malformed. The line has no line end and is not blank."""
     start, weight = _sign(line) if layout.signed else (0, 1)
@@ -44,7 +65,7 @@ def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
         return _nullary(fields), weight
     if len(fields) != layout.width:
         raise _wrong_count(line, fields, layout)
-    return tuple(_convert(f, c.type) for f, c in zip(fields, layout.schema, strict=True)), weight
+    return tuple(_convert(f, c) for f, c in zip(fields, layout.schema, strict=True)), weight
 
 
 def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
@@ -61,7 +82,7 @@ def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
 def check_types(layout: Layout) -> None:
     """Raises UnsupportedError when text has no agreed form for a column's type."""
     for column in layout.schema:
-        if column.type not in PATTERNS and column.type is not Type.STRING:
+        if pattern_of(column.type) is None and column.type is not Type.STRING:
             raise UnsupportedError(
                 f"column {column.name}: a column of type {column.type} is not read from delimited text; "
                 "use Parquet or a DataFrame"
@@ -122,13 +143,43 @@ _DELIMITER_HINT = 'fields are separated by {} here; .input has an option for ano
 _NAMES = {"\t": "a tab", ",": "a comma", " ": "a blank"}
 
 
-def _convert(field: Field, type_: Type) -> Any:
+def _convert(field: Field, column: Column) -> Any:
+    """The value of a field; an empty one is NULL in a column that may be NULL."""
+    type_ = column.type
+    if column.nullable and not field.value:
+        return None
     if type_ is Type.STRING:
         return field.value
-    if not re.fullmatch(PATTERNS[type_], field.value):
+    if not re.fullmatch(pattern_of(type_) or "", field.value):
         found = f"'{_shortened(field.value)}'" if field.value else "an empty field"
         raise _malformed(field, f"expected {phrase(type_)}, found {found}", _hint(field, type_))
-    return _float(field) if type_ is Type.FLOAT64 else _integer(field, type_)
+    if type_.is_integer:
+        return _integer(field, type_)
+    return _float(field, type_) if type_.is_float else _other(field, column)
+
+
+def _other(field: Field, column: Column) -> Any:
+    """A decimal, truth value, date or time."""
+    text, kind = field.value.strip(BLANKS), column.type.kind
+    if kind is Kind.BOOLEAN:
+        return text.lower() == "true"
+    try:
+        value = _READ[kind](text)
+    except ValueError:
+        raise _malformed(field, f"expected {phrase(column.type)}, found '{_shortened(text)}'") from None
+    if kind is Kind.TIMESTAMP and value.tzinfo is None:
+        value = value.replace(tzinfo=datetime.UTC)
+    if (reason := problem(value, column)) is not None:
+        raise _malformed(field, reason)
+    return value
+
+
+_READ: dict[Kind, Callable[[str], Any]] = {
+    Kind.DECIMAL: decimal.Decimal,
+    Kind.DATE: datetime.date.fromisoformat,
+    Kind.TIMESTAMP: datetime.datetime.fromisoformat,
+    Kind.TIMESTAMP_NTZ: datetime.datetime.fromisoformat,
+}
 
 
 def _integer(field: Field, type_: Type) -> int:
@@ -140,10 +191,10 @@ def _integer(field: Field, type_: Type) -> int:
     raise _malformed(field, f"{shown} is out of range for {phrase(type_)} ({least} to {greatest})")
 
 
-def _float(field: Field) -> float:
-    value = float(field.value.strip(BLANKS))
+def _float(field: Field, type_: Type) -> float:
+    value = round_float(float(field.value.strip(BLANKS)), type_)
     if math.isinf(value) and not re.fullmatch(SPECIAL, field.value):
-        raise _malformed(field, f"{_shortened(field.value.strip(BLANKS))} is out of range for a float")
+        raise _malformed(field, f"{_shortened(field.value.strip(BLANKS))} is out of range for {phrase(type_)}")
     return value
 
 
@@ -152,7 +203,7 @@ def _malformed(field: Field, reason: str, hint: str = "") -> Malformed:
 
 
 def _hint(field: Field, type_: Type) -> str:
-    has_fraction = type_ is not Type.FLOAT64 and re.fullmatch(DECIMAL, field.value) and re.search("[.eE]", field.value)
+    has_fraction = type_.is_integer and re.fullmatch(DECIMAL, field.value) and re.search("[.eE]", field.value)
     return "numbers are whole here; a column of numbers with fractions is declared as float" if has_fraction else ""
 
 
