@@ -217,10 +217,18 @@ class Pipeline:
         """
         self._check_view(name)
         told = self._engine.explain(name, full)
+        lines = [f"  {line}" for line in self._demand_below(name)]
+        return "\n".join([told, "", "derived on demand:", *lines]) if lines else told
+
+    def _demand_below(self, name: str) -> Iterator[str]:
+        """What is derived on demand of the recursions that a view depends on, and what is not though it is declared."""
         inside = operators_inside(self.catalog.circuit.part(name))
         below = {operator.name for operator in inside if isinstance(operator, Feedback)}
-        lines = [f"  {pushed}" for pushed in self._pushed if pushed.relation in below]
-        return "\n".join([told, "", "derived on demand:", *lines]) if lines else told
+        yield from (str(pushed) for pushed in self._pushed if pushed.relation in below)
+        pushed = {each.relation for each in self._pushed}
+        whole = [v.name for v in self.catalog.views.values() if v.demand is True and v.name in below - pushed]
+        reason = "some rule asks for all of it, or for what no rule of it hands on"
+        yield from (f"{view}: all rows, though it is `magic`: {reason}" for view in whole if self._rewrites.demand)
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
