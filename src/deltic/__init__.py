@@ -1,4 +1,4 @@
-"""Deltic keeps Datalog views, recursive ones too, fresh at the cost of the change."""
+"""Deltic keeps SQL and Datalog views, recursive ones too, fresh at the cost of the change."""
 
 from __future__ import annotations
 
