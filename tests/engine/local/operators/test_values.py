@@ -11,10 +11,12 @@ import random
 
 import pytest
 
+from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.reference import ReferenceEngine, to_arrow
 from tests.conformance.engines import Driver
 from tests.differential.aggregates import random_call
 from tests.differential.compare import first_disagreement
@@ -102,3 +104,38 @@ def test_what_is_kept_is_said(golden):
     ]
     explained = LocalEngine(view(*calls)).explain("v")
     golden("plans/aggregates.txt", explained)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_views_that_are_added_and_epochs_that_are_aborted(seed):
+    """A view with other aggregates of the same rows begins with what is there; an aborted epoch leaves no trace."""
+    rng = random.Random(seed)
+    one, two = ([random_call(rng, ROWS, f"r{i}", ORDERED) for i in range(3)] for _ in range(2))
+
+    def both():
+        builder = CircuitBuilder()
+        source = builder.add(ops.Source("x", ROWS))
+        for name, calls in (("v", one), ("w", two)):
+            builder.add(ops.Sink(name), builder.add(ops.Aggregate(("k",), tuple(calls)), source))
+        return builder.build()
+
+    every = list(itertools.product((0, 1), (0.5, 1.0, 2.0), ("", "a", "b")))
+    engines = [LocalEngine(view(*one)), ReferenceEngine(view(*one))]
+    present: set = set()
+    for epoch in range(8):
+        if epoch == 3:
+            for engine in engines:
+                engine.extend(both())
+        wanted, refused = (set(rng.sample(every, rng.randint(0, 12))) for _ in range(2))
+        for rows in (refused, wanted):
+            batch = {"x": to_arrow(ZSet.of(rows) - ZSet.of(present), ROWS)}
+            for engine in engines:
+                prepared = engine.prepare(batch)
+                if rows is refused:
+                    prepared.abort()
+                else:
+                    prepared.commit()
+        present = wanted
+        for name in engines[0].program.sinks:
+            found, expected = (sorted(map(repr, engine.read(name).to_pylist())) for engine in engines)
+            assert found == expected, f"epoch {epoch}: {name} of {one} and {two}"
