@@ -53,12 +53,17 @@ def _column(column: Column) -> CircuitColumn:
     return CircuitColumn(column.name, TYPES[column.type], column.nullable)
 
 
+def circuit_of(query: str, schema: Schema) -> Circuit:
+    """The circuit of the view `v` that a query defines."""
+    return view_circuit(sqlglot.parse_one(query, read="spark"), relations(schema), "v", SourceText(query))
+
+
 def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3, translated: str = "") -> str:
     """What differs in the first epoch in which Deltic and DuckDB disagree; "" if they never do.
 
     `translated` is the query in DuckDB's dialect, where that is not what sqlglot makes of it.
     """
-    circuit = view_circuit(sqlglot.parse_one(query, read="spark"), relations(schema), "v", SourceText(query))
+    circuit = circuit_of(query, schema)
     engine, state = LocalEngine(circuit), {table.name: Bag() for table in schema}
     shown = translated or sqlglot.transpile(query, read="spark", write="duckdb")[0]
     before = Bag()

@@ -241,7 +241,7 @@ class Planner:
     def _compute_early(self) -> bool:
         """Compute the variables of equations when an atom waits for one and nothing is reachable without it."""
         waiting = {v for p in self.probes for v in p.free(self.bound)}
-        ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
+        ready = self._ready()
         if self._reachable() or not any(v in waiting for v, _ in ready):
             return False
         computation = self._computation([e for e in ready if e[0] in waiting or not is_checked(e[1])], early=True)
@@ -282,6 +282,10 @@ class Planner:
         return {v for other in self.probes if other is not probe for v in other.atom.variables()}
 
     # The ends of segments
+
+    def _ready(self) -> list[tuple[int, exp.Expression]]:
+        """For each variable one equation that can give it its value; others of the same are conditions after that."""
+        return list({v: (v, e) for v, e in reversed(self.equations) if self._is_bound(e)}.values())
 
     def _computation(self, ready: list[tuple[int, exp.Expression]], early: bool = False) -> Compute:
         """Compute these variables, and decide the conditions that can be decided; early, none that may be an error."""
@@ -334,7 +338,7 @@ class Planner:
         computed = [t for t in map(as_expression, self.query.terms) if _is_computed(t)]
         beyond = not self.asks and any(not is_arithmetic(t, self.types) for t in computed)
         while self.equations or self.absent or self.conditions or beyond:
-            ready = [(v, e) for v, e in self.equations if self._is_bound(e)]
+            ready = self._ready()
             if not ready and (self.equations or any(not self._is_bound(c) for c in self.conditions) or self.absent):
                 raise AssertionError(f"a variable is not grounded: {self.query}")
             computation = self._computation(ready)

@@ -1,0 +1,77 @@
+"""Each construct of queries by itself: its view equals DuckDB's answer through random changes, and so does its change.
+
+Catches what random queries meet rarely, such as pivots, lateral joins and recursion, and tells what is wrong by its text.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from deltic.errors import ProgramError
+from tests.sql.against_duckdb import circuit_of, disagreement
+from tests.sql.random_queries import Column, Table
+
+SCHEMA = (
+    Table("t", (Column("a", "BIGINT"), Column("b", "BIGINT"), Column("c", "STRING"))),
+    Table("u", (Column("k", "BIGINT"), Column("x", "BIGINT"))),
+    Table("v", (Column("k", "BIGINT", nullable=False), Column("y", "BIGINT"))),
+)
+QUERIES = [query.strip() for query in (Path(__file__).parent / "queries.sql").read_text().split(";") if query.strip()]
+# Queries that mean something else in DuckDB, with what they are there.
+OTHERWISE = {
+    "select a, sum(b) as s from t group by grouping sets ((a), ())": (
+        "select a, sum(b) as s from t group by grouping sets ((a), ()) having count(*) > 0"
+    ),
+    "select * from (select b, c from t) pivot (count(b) for c in ('a', 'b'))": (
+        "select case when count(*) filter (c = 'a') > 0 then count(b) filter (c = 'a') end as a, "
+        "case when count(*) filter (c = 'b') > 0 then count(b) filter (c = 'b') end as b from t"
+    ),
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query(query):
+    for seed in range(3):
+        assert disagreement(query, SCHEMA, random.Random(seed)) == ""
+
+
+@pytest.mark.parametrize("query", OTHERWISE)
+def test_a_query_of_another_meaning_in_duckdb(query):
+    for seed in range(3):
+        assert disagreement(query, SCHEMA, random.Random(seed), translated=OTHERWISE[query]) == ""
+
+
+WRONG = {
+    "select d from t": "there is no column d here",
+    "select t.a from t, t": "two relations of this FROM are called t",
+    "select k from u, v": "k is ambiguous: it may be u.k or v.k",
+    "select * from w": "there is no table or view w",
+    "select a, count(*) from t": "a is neither in GROUP BY nor in an aggregate",
+    "select a from t where count(*) > 1": "WHERE cannot have the aggregate count(*)",
+    "select a from t where b": "WHERE takes a condition, and b is int64?",
+    "select a, a from t": "two columns of the view are called a",
+    "select a from t union select k, x from u": "UNION has 1 columns on one side and 2 on the other",
+    "select a from t where b = (select x from u)": "a scalar subquery that may have several rows is not supported",
+    "select a from t limit b": "LIMIT takes a number that is not negative",
+    "select a from t group by 2": "GROUP BY 2: 1 columns are selected",
+    "select z.* from t": "there is no relation z here",
+    "with recursive r as (select k from u union all select r.k from r) select * from r": (
+        "UNION ALL in the recursion of r"
+    ),
+    "with recursive r(k) as (select k from u union select k from v where k not in (select k from r)) select * from r": (
+        "r under NOT, EXCEPT"
+    ),
+    "select a from t tablesample (10 percent)": "TABLESAMPLE is not supported in a maintained view",
+    "select a from (values (1, 2), (3)) as q(a, b)": "the rows of VALUES have 1 and 2 columns",
+}
+
+
+@pytest.mark.parametrize("query", WRONG)
+def test_what_is_wrong_is_told_with_its_place(query):
+    with pytest.raises(ProgramError) as caught:
+        circuit_of(query, SCHEMA)
+    assert WRONG[query] in str(caught.value)
+    assert "^" in str(caught.value)
