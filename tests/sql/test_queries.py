@@ -1,6 +1,7 @@
 """Each construct of queries by itself: its view equals DuckDB's answer through random changes, and so does its change.
 
-Catches what random queries meet rarely, such as pivots, lateral joins and recursion, and tells what is wrong by its text.
+Catches what random queries meet rarely, such as pivots, lateral joins and recursion, and tells what is wrong by its
+text.
 """
 
 from __future__ import annotations
