@@ -15,7 +15,7 @@ from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import keep_where, prepared
 from deltic.sql.queries.values import Values, conjuncts, outermost, replaced
-from deltic.sql.queries.windows import place_windows
+from deltic.sql.queries.windows import Windows, written_out
 
 _REFUSED = {
     "connect": ("CONNECT BY", "write WITH RECURSIVE"),
@@ -78,7 +78,7 @@ class _Block:
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
         order = tuple(self._named(key, items) for key in self._order)
-        clauses = self._grouped(Clauses(tuple(items), having, qualify, order))
+        clauses = self._grouped(Clauses(tuple(items), having, qualify, order).map(self._written_out))
         self._keep(clauses.having)
         clauses = self._windowed(clauses)
         self._keep(clauses.qualify)
@@ -196,9 +196,13 @@ class _Block:
 
     def _windowed(self, clauses: Clauses) -> Clauses:
         """The clauses with placeholders for window functions; what HAVING was has been done."""
-        named = {w.this.name.lower(): w for w in self._select.args.get("windows") or ()}
         done = replace(clauses, having=None)
-        return done.map(lambda node: place_windows(node, self._values, named))
+        return done.map(Windows(self._values, done).placed)
+
+    def _written_out(self, node: exp.Expression) -> exp.Expression:
+        """An expression with named windows written out."""
+        named = {w.this.name.lower(): w for w in self._select.args.get("windows") or ()}
+        return written_out(node, named, self._values)
 
     # The end
 

@@ -1,16 +1,122 @@
-"""Window functions in the expressions of a block."""
+"""Window functions in the expressions of a block: their values are columns of the rows before anything reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from deltic.sql.queries.values import Values, outermost
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.sql.queries.subqueries import prepared
+from deltic.sql.queries.values import Values, outermost, replaced
+from deltic.sql.scalars import Typed
+from deltic.sql.windows import LoweredWindow, lowered_window
+
+_PARTS = ("partition_by", "order", "spec")
 
 
-def place_windows(node: exp.Expression, values: Values, named: Mapping[str, exp.Window]) -> exp.Expression:
-    """The expression with placeholders for its window functions, whose values the rows have then."""
-    for window in outermost(node, lambda n: isinstance(n, exp.Window)):
-        raise values.scope.refuse(window, "a window function")
-    return node
+def written_out(node: exp.Expression, named: Mapping[str, exp.Window], values: Values) -> exp.Expression:
+    """The expression with what WINDOW says in the place of the windows' names."""
+
+    def whole(window: exp.Expression) -> exp.Expression:
+        found = window.copy()
+        while (name := found.args.get("alias")) is not None:
+            if name.name.lower() not in named:
+                raise values.scope.source.error(name, f"there is no window {name.name}", "name it after WINDOW")
+            base = named[name.name.lower()]
+            for part in _PARTS:
+                if not found.args.get(part):
+                    found.set(part, _copied(base.args.get(part)))
+            found.set("alias", base.args.get("alias"))
+        return found
+
+    return replaced(node, lambda n: isinstance(n, exp.Window), whole)
+
+
+def _copied(part: object) -> object:
+    if isinstance(part, list):
+        return [each.copy() for each in part]
+    return part.copy() if isinstance(part, exp.Expression) else part
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A window function: what it is partitioned and ordered by, what it consists of, and the columns it reads."""
+
+    keys: tuple[str, ...]
+    order: tuple[ops.Order, ...]
+    lowered: LoweredWindow
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def calls(self) -> list[ops.WindowCall]:
+        """The functions of the circuit."""
+        named = zip(self.lowered.calls, self.names, strict=True)
+        return [call.over([self.columns[i] for i in call.inputs], name) for call, name in named]
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether every function sees a bounded number of rows."""
+        return all(call.reach is not None for call in self.calls)
+
+
+class Windows:
+    """The window functions of a block. Those over one order are one operator.
+
+    What sees a bounded number of rows comes first: it passes on few changes.
+    """
+
+    def __init__(self, values: Values, clauses: Iterable[exp.Expression]) -> None:
+        self._values = values
+        nodes = [window for clause in clauses for window in outermost(clause, lambda n: isinstance(n, exp.Window))]
+        self._asked = {window.sql(): self._read(window) for window in nodes if isinstance(window, exp.Window)}
+        together: dict[tuple[bool, tuple[str, ...], tuple[ops.Order, ...]], list[_Asked]] = {}
+        for asked in sorted(self._asked.values(), key=lambda a: not a.is_bounded):
+            together.setdefault((not asked.is_bounded, asked.keys, asked.order), []).append(asked)
+        for (_, keys, order), same in together.items():
+            self._add(ops.Over(keys, order, tuple(call for asked in same for call in asked.calls)))
+
+    def _add(self, over: ops.Over) -> None:
+        self._values.go_on(self._values.scope.nodes.builder.add(over, self._values.rows.node))
+
+    def _read(self, window: exp.Window) -> _Asked:
+        """What a window function asks for; what it reads has columns from then on."""
+        values, scope = self._values, self._values.scope
+        if scope.nodes.outside is not None:
+            raise scope.refuse(window, "a window function in a recursion", "compute it in a view of its own")
+        if (inner := next(_inside(window), None)) is not None:
+            raise scope.source.error(inner, "a window function cannot have another one in it", "name it in a subquery")
+
+        def value(node: exp.Expression) -> Typed:
+            return values.typed(prepared(node, values))
+
+        keys = [values.column(value(node), "key").name for node in window.args.get("partition_by") or ()]
+        ordered = window.args["order"].expressions if window.args.get("order") else []
+        found = [value(key.this) for key in ordered]
+        order = [
+            ops.Order(values.column(v, "order").name, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
+            for key, v in zip(ordered, found, strict=True)
+        ]
+        lowered = lowered_window(window, found, value, scope.source)
+        columns = tuple(values.column(v, "input").name for v in lowered.inputs)
+        names = tuple(scope.nodes.fresh("over") for _ in lowered.calls)
+        return _Asked(tuple(dict.fromkeys((*scope.bound_names, *keys))), tuple(order), lowered, columns, names)
+
+    def placed(self, node: exp.Expression) -> exp.Expression:
+        """The expression with placeholders for its window functions."""
+        return replaced(node, lambda n: isinstance(n, exp.Window), self._place)
+
+    def _place(self, window: exp.Expression) -> exp.Expression:
+        asked = self._asked[window.sql()]
+        found = [self._values.scope.nodes.column(self._values.rows.node, name) for name in asked.names]
+        value = asked.lowered.result([Typed(column(c.name), c.value_type) for c in found])
+        return self._values.place(window, value)
+
+
+def _inside(window: exp.Window) -> Iterator[exp.Expression]:
+    """The window functions inside of one."""
+    for child in window.iter_expressions():
+        yield from outermost(child, lambda n: isinstance(n, exp.Window))
