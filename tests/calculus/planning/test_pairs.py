@@ -132,7 +132,7 @@ def aggregated(*calls):
         Column("d", Type.decimal(9, 2)),
     )
     n = builder.add(ops.Source("n", Schema(columns)))
-    calls = tuple(ops.AggregateCall(function, column, f"{function}_{column}") for function, column in calls)
+    calls = tuple(ops.AggregateCall(call[0], call[1], "_".join(call), call[2:]) for call in calls)
     builder.add(ops.Sink("o"), builder.add(ops.Aggregate(("k",), calls), builder.add(ops.Join(), e, n)))
     return optimize(builder.build())
 
@@ -149,7 +149,15 @@ def test_share(name, golden):
 
 @pytest.mark.parametrize(
     "calls",
-    [[("mean", "v")], [("count_distinct", "v")], [("sum", "f")], [("sum", "d")], [("sum", "v"), ("sum", "x")]],
+    [
+        [("mean", "v")],
+        [("count_distinct", "v")],
+        [("sum", "f")],
+        [("sum", "d")],
+        [("sum", "v"), ("sum", "x")],
+        [("count", "v", "x")],
+        [("count", "v", "w")],
+    ],
     ids=str,
 )
 def test_what_is_not_aggregated_early(calls):

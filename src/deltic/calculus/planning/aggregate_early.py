@@ -96,7 +96,7 @@ class _Early:
 
     def _divides(self, part: Part, calls: Calls) -> bool:
         """Whether aggregates of a part, of which some need its own variables, tell what all of them are."""
-        if {atom.node for atom in part.inside.atoms} <= self.partial:
+        if {atom.node for atom in part.inside.atoms} <= self.partial or any(len(call.columns) > 1 for call in calls):
             return False
         variables = _variables(part.inside)
         own = [call for call in calls if call.column in variables]
