@@ -106,7 +106,28 @@ def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) ->
 
 
 def conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The conditions of which a condition is the conjunction."""
+    """The conditions of which a condition is the conjunction; what all sides of an OR have in common is of them.
+
+    (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
+    """
     if isinstance(node, exp.Paren):
         return conjuncts(node.this)
-    return [*conjuncts(node.this), *conjuncts(node.expression)] if isinstance(node, exp.And) else [node]
+    if isinstance(node, exp.And):
+        return [*conjuncts(node.this), *conjuncts(node.expression)]
+    return _factored(node) if isinstance(node, exp.Or) else [node]
+
+
+def _factored(node: exp.Or) -> list[exp.Expression]:
+    sides = [conjuncts(side) for side in _disjuncts(node)]
+    shared = [part for part in sides[0] if all(part in side for side in sides[1:])]
+    if not shared:
+        return [node]
+    rests = [[part for part in side if part not in shared] for side in sides]
+    alternatives = [exp.or_(*(exp.and_(*rest) for rest in rests))] if all(rests) else []
+    return [part.copy() for part in shared] + alternatives
+
+
+def _disjuncts(node: exp.Expression) -> list[exp.Expression]:
+    if isinstance(node, exp.Paren):
+        return _disjuncts(node.this)
+    return [*_disjuncts(node.this), *_disjuncts(node.expression)] if isinstance(node, exp.Or) else [node]
