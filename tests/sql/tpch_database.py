@@ -1,4 +1,4 @@
-"""A small random database of TPC-H's tables, dense where the 22 queries look: a few hundred rows, foreign keys that match."""
+"""A small random database of TPC-H's tables, dense where the 22 queries look, with foreign keys that match."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _phone(rng: random.Random) -> str:
 
 
 def _supplier(rng: random.Random, key: int) -> Row:
-    nation, comment = rng.randrange(len(NATIONS)), rng.choice(SUPPLIER_COMMENTS)
+    nation, comment = key % len(NATIONS), rng.choice(SUPPLIER_COMMENTS)
     return (key, f"Supplier#{key}", f"street {key}", nation, _phone(rng), _money(rng, -99999, 999999), comment)
 
 
@@ -76,8 +76,11 @@ def _part(rng: random.Random, key: int) -> Row:
 
 
 def _supplies(rng: random.Random, part: int) -> list[Row]:
-    suppliers = rng.sample(range(SUPPLIERS), rng.randint(2, 4))
-    return [(part, supplier, rng.randint(1, 200), _money(rng, 100, 100000), "") for supplier in suppliers]
+    return [(part, supplier, rng.randint(1, 200), _money(rng, 100, 100000), "") for supplier in _suppliers(part)]
+
+
+def _suppliers(part: int) -> list[int]:
+    return [(part + 4 * i) % SUPPLIERS for i in range(4)]
 
 
 def _order(rng: random.Random, key: int) -> tuple[Row, list[Row]]:
@@ -90,7 +93,8 @@ def _order(rng: random.Random, key: int) -> tuple[Row, list[Row]]:
 
 
 def _item(rng: random.Random, order: int, number: int, day: datetime.date, big: bool) -> Row:
-    part, supplier = rng.randrange(PARTS), rng.randrange(SUPPLIERS)
+    part = rng.randrange(PARTS)
+    supplier = rng.choice(_suppliers(part))
     quantity = Decimal(rng.choice((44, 47, 50) if big else (1, 2, 5, 12, 22, 30)))
     discount, tax = Decimal(rng.randint(0, 10)).scaleb(-2), Decimal(rng.randint(0, 8)).scaleb(-2)
     ship, commit = (day + datetime.timedelta(rng.randint(*days)) for days in ((1, 121), (30, 90)))
