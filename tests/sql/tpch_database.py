@@ -17,8 +17,7 @@ REGIONS = ("AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST")
 NATIONS = (("BRAZIL", 1), ("CANADA", 1), ("CHINA", 2), ("FRANCE", 3), ("GERMANY", 3), ("SAUDI ARABIA", 4))
 COLOURS = ("forest", "green", "ivory")
 TYPES = ("ECONOMY ANODIZED STEEL", "PROMO BURNISHED BRASS", "SMALL PLATED BRASS", "MEDIUM POLISHED TIN")
-BRANDS = ("Brand#12", "Brand#23", "Brand#34", "Brand#45")
-CONTAINERS = ("SM CASE", "MED BOX", "LG PKG")
+CONTAINERS = {"Brand#12": "SM CASE", "Brand#23": "MED BOX", "Brand#34": "LG PKG", "Brand#45": "SM CASE"}
 PRIORITIES = ("1-URGENT", "2-HIGH", "3-MEDIUM", "5-LOW")
 ORDER_COMMENTS = ("none", "special packages, requests", "special care")
 SUPPLIER_COMMENTS = ("fine", "slow", "Customer said: Complaints", "Complaints of no Customer")
@@ -71,8 +70,8 @@ def _customer(rng: random.Random, key: int) -> Row:
 def _part(rng: random.Random, key: int) -> Row:
     name = " ".join(rng.sample(COLOURS, 2))
     kind, size = rng.choice(TYPES), rng.choice((3, 9, 14, 15))
-    price = _money(rng, 90000, 110000)
-    return (key, name, "Manufacturer#1", rng.choice(BRANDS), kind, size, rng.choice(CONTAINERS), price, "")
+    brand, price = rng.choice(list(CONTAINERS)), _money(rng, 90000, 110000)
+    return (key, name, "Manufacturer#1", brand, kind, size, CONTAINERS[brand], price, "")
 
 
 def _supplies(rng: random.Random, part: int) -> list[Row]:

@@ -123,8 +123,8 @@ def _factored(node: exp.Or) -> list[exp.Expression]:
     if not shared:
         return [node]
     rests = [[part for part in side if part not in shared] for side in sides]
-    alternatives = [exp.or_(*(exp.and_(*rest) for rest in rests))] if all(rests) else []
-    return [part.copy() for part in shared] + alternatives
+    found = [part.copy() for part in shared]
+    return [*found, exp.or_(*(exp.and_(*rest) for rest in rests))] if all(rests) else found
 
 
 def _disjuncts(node: exp.Expression) -> list[exp.Expression]:

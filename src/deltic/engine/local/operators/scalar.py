@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,8 @@ class Columns:
     interner: Interner
     undefined: list[Undefined] | None = None
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
+    """The values of functions on these rows, each of which is computed once wherever it stands."""
 
     def where(self, mask: Array) -> Columns:
         """The rows where the mask is."""
@@ -106,6 +108,29 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
         return _constant(expression, columns), None
     if isinstance(expression, exp.Interval):
         return np.full(columns.count, int(expression.this.this), np.int64), None
+    if isinstance(expression, exp.TryCast) and is_literal(expression):
+        return _repeated(expression, columns)
+    if not is_call(expression) and not is_function(expression):
+        return _computed(expression, columns)
+    if expression not in columns.known:
+        columns.known[expression] = _computed(expression, columns)
+    return columns.known[expression]
+
+
+def _repeated(constant: exp.Expression, columns: Columns) -> Result:
+    """A constant on all rows, which is computed once."""
+    type_ = type_of(constant, {})
+    values, _ = _natural(*encode(to_arrow([_value(constant)], type_), type_, columns.interner), type_, columns.interner)
+    return np.repeat(values, columns.count), None
+
+
+@lru_cache(4096)
+def _value(constant: exp.Expression) -> Any:
+    return meaning(constant, {})({})
+
+
+def _computed(expression: exp.Expression, columns: Columns) -> Result:
+    """The values of an operation."""
     if type(expression) in _LAZY and any(map(is_checked, operands_of(expression)[1:])):
         return _LAZY[type(expression)](expression, columns)
     if is_call(expression):
