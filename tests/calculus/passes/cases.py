@@ -54,6 +54,12 @@ CASES = {
         %3 = plus (%1, %0) : zset{AB}
         %4 = join (%2, %3) : zset{AB}
         %5 = sink v (%4) : zset{AB}""",
+    "limit_ranks": f"""
+        %0 = source s : zset{AB}
+        %1 = over [PARTITION BY a ORDER BY b DESC NULLS LAST: row_number() AS n, lag(b; 1) AS l] (%0) : """
+    f"""zset{{a: int64, b: int64, n: int32, l: int64?}}
+        %2 = filter [TRY_CAST(2 AS INT) >= n AND a > 0] (%1) : zset{{a: int64, b: int64, n: int32, l: int64?}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, l: int64?}}""",
     "push_filters behind windows": f"""
         %0 = source s : set{AB}
         %1 = source clock : set{{d: int64}}
@@ -162,6 +168,17 @@ CASES = {
 }
 
 STAY = {
+    "limit_ranks where a value looks ahead": f"""
+        %0 = source s : zset{AB}
+        %1 = over [ORDER BY b ASC NULLS FIRST: row_number() AS n, lead(b; 1) AS l] (%0) : """
+    f"""zset{{a: int64, b: int64, n: int32, l: int64?}}
+        %2 = filter [n = TRY_CAST(1 AS INT)] (%1) : zset{{a: int64, b: int64, n: int32, l: int64?}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32, l: int64?}}""",
+    "limit_ranks of least numbers": f"""
+        %0 = source s : zset{AB}
+        %1 = over [ORDER BY b ASC NULLS FIRST: row_number() AS n] (%0) : zset{{a: int64, b: int64, n: int32}}
+        %2 = filter [n > TRY_CAST(1 AS INT)] (%1) : zset{{a: int64, b: int64, n: int32}}
+        %3 = sink v (%2) : zset{{a: int64, b: int64, n: int32}}""",
     "delay_distinct that others read": f"""
         %0 = source s : set{AB}
         %1 = map [b] (%0) : zset{{b: int64}}

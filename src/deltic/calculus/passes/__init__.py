@@ -15,6 +15,7 @@ from deltic.calculus.passes.drop_unread import drop_unread
 from deltic.calculus.passes.flatten_sums import flatten_sums
 from deltic.calculus.passes.fuse_filters import fuse_filters
 from deltic.calculus.passes.fuse_maps import fuse_maps
+from deltic.calculus.passes.limit_ranks import limit_ranks
 from deltic.calculus.passes.project_early import project_early
 from deltic.calculus.passes.push_filters import push_filters
 from deltic.calculus.passes.share_sums import share_sums
@@ -31,6 +32,7 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
     delay_distinct,
     push_filters,
     fuse_filters,
+    limit_ranks,
     project_early,
     fuse_maps,
 )

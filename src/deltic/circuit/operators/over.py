@@ -70,6 +70,15 @@ class WindowCall:
         return max(-self.frame.start, 0), max(self.frame.end, 0)
 
     @property
+    def looks_back(self) -> bool:
+        """Whether rows that come after a row and its peers make no difference to its value."""
+        if self.function in SHIFTS:
+            return self.number >= 0 if self.function == "lag" else self.number <= 0
+        if self.frame is None or self.frame.unit is not Unit.ROWS:
+            return self.function in ("row_number", "rank", "dense_rank")
+        return self.frame.end is not None and self.frame.end <= 0
+
+    @property
     def why_unbounded(self) -> str:
         """Why it reads whole partitions, for a reader."""
         if self.function in RANKS:
