@@ -90,3 +90,14 @@ select t.a from t join (select cast(null as bigint) as c1, coalesce(k, 2) as c2 
 select 1 as one;
 select a, b from t order by b, a limit 3;
 select a as e, g from (select * from (select a as e2, b as d, c as f from t) pivot (sum(d) for f in ('a' as a, 'b' as g)));
+select a, b, row_number() over (partition by a order by b, c) as n from t;
+select a, b, rank() over (partition by a order by b desc nulls last) as r, count(*) over (partition by a) as n, sum(b) over (partition by a order by b rows between 1 preceding and current row) as s from (select distinct a, b from t) q;
+select a, b from (select distinct a, b from t) q qualify row_number() over (partition by a order by b) <= 1;
+select a, sum(b) as s, rank() over (order by sum(b)) as r from t group by a;
+select a, b, lag(b) over w as p, lead(b, 2, 0) over w as q from (select distinct a, b from t) d window w as (partition by a order by b);
+select a, sum(sum(b)) over (order by a) as s from t group by a;
+select a, (select max(r) from (select k, row_number() over (order by x, k) as r from u) z where z.k = t.a) as m from t;
+select t.a, l.r from t cross join lateral (select rank() over (order by x) as r from u where u.k = t.a) l;
+select a, first_value(b) over (partition by a order by b) as f, last_value(b) over (partition by a order by b rows between unbounded preceding and unbounded following) as l, ntile(2) over (order by a, b) as nt, percent_rank() over (order by a) as pr from (select distinct a, b from t) d;
+select avg(b) over (partition by c order by b range between 1 preceding and 1 following) as m, b from t;
+select a, b, c from (select distinct * from t) d qualify row_number() over (partition by a order by b desc nulls last, c) < 3;

@@ -65,6 +65,9 @@ WRONG = {
     "with recursive r(k) as (select k from u union select k from v where k not in (select k from r)) select * from r": (
         "r under NOT, EXCEPT"
     ),
+    "select a, rank() over (partition by b) as r from t": "needs an order",
+    "select a, sum(b) over w as s from t": "there is no window w",
+    "select a from t where rank() over (order by a) = 1": "WHERE cannot have a window function",
     "select a from t tablesample (10 percent)": "TABLESAMPLE is not supported in a maintained view",
     "select a from (values (1, 2), (3)) as q(a, b)": "the rows of VALUES have 1 and 2 columns",
 }
