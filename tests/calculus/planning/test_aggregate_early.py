@@ -46,6 +46,8 @@ def aggregated(rng: random.Random) -> Circuit:
             for i, function in enumerate(rng.choices(FUNCTIONS, k=rng.randint(1, 3)))
         ]
         calls += [ops.AggregateCall("count", "", "rows")] * rng.randint(0, 1)
+        if rng.random() < 0.15:
+            calls.append(ops.AggregateCall("count", favourite, "both", (rng.choice(names),)))
         grouped = builder.add(ops.Aggregate(tuple(rng.sample(names, rng.randint(0, 2))), tuple(calls)), joined)
         builder.add(ops.Sink(f"v{view}"), grouped)
     return builder.build()
