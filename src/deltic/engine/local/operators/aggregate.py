@@ -26,7 +26,6 @@ from deltic.engine.local.storage.codec import decode
 from deltic.engine.local.storage.layout import Column, Domain, Raw
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
-from deltic.errors import EvaluationError
 from deltic.program.operators.aggregate import Grouped
 
 _AT_ONCE = 1 << 14  # groups that are looked at together
@@ -41,7 +40,7 @@ class Aggregates(Kernel):
         self.keys = grouping.keys
         source = self.source = states[grouping.source]
         self.target = target
-        self.visits, self.interner = environment.visits, environment.interner
+        self.visits, self.interner, self.faults = environment.visits, environment.interner, environment.faults
         self.slots = Slots(grouping.calls, source.relation.schema, self.interner)
         keys, order = source.domains[: self.keys], tuple(range(self.keys))
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
@@ -83,7 +82,11 @@ class Aggregates(Kernel):
         for values in self.values:
             values.change(self._defined(values.columns[:1], rows), old, change)
         self._keep(keys, change)
-        before, after = self._results(old, keys), self._results(old + change, keys)
+        try:
+            before, after = self._results(old), self._results(old + change)
+        except NoResult as missing:
+            self._report(missing, keys)
+            return [(np.zeros((self.target.layout.words, 0), np.uint64), 1)]
         was, remains = old[:, ROWS] > 0, (old + change)[:, ROWS] > 0
         differs = np.logical_or.reduce([was != remains, *map(_differ, before, after)])
         lost, found = was & differs, remains & differs
@@ -115,25 +118,22 @@ class Aggregates(Kernel):
         words = self.totals.layout.pack([*(key[groups] for key in keys), slots.view(np.uint64)], len(groups))
         self.totals.runs = add_runs(self.totals.runs, Run(words, weights=plain(change[groups, slots])))
 
-    def _results(self, totals: Totals, keys: Sequence[Raw]) -> list[Column]:
-        """The values of each aggregate for groups of these totals and keys, as relations hold them.
+    def _results(self, totals: Totals) -> list[Column]:
+        """The values of each aggregate for groups of these totals, as relations hold them.
 
-        Raises EvaluationError where a group has no result that it must have.
+        Raises NoResult for a group that has none where it must have one.
         """
-        try:
-            return [result(totals) for result in self.slots.results]
-        except NoResult as missing:
-            raise self._named(missing, keys) from None
+        return [result(totals) for result in self.slots.results]
 
-    def _named(self, missing: NoResult, keys: Sequence[Raw]) -> EvaluationError:
-        """The error of a group, with its place."""
+    def _report(self, missing: NoResult, keys: Sequence[Raw]) -> None:
+        """Enter the group of these keys that has no result among the faults of the epoch, which is then rejected."""
         shown = []
         for column, domain, raw in zip(self.source.relation.schema, self.source.domains, keys, strict=False):
             one = raw[missing.position : missing.position + 1]
             (value,) = decode(domain.decode(one), domain.nulls(one), column.type, self.interner).to_pylist()
             shown.append(f"{column.name} = {'NULL' if value is None else value}")
         group = f" with {', '.join(shown)}" if shown else ""
-        return EvaluationError(f"{self.target.relation.name}: {missing.error}{group}")
+        self.faults.add(self.target.relation.name, f"{missing.error}{group}", 1)
 
     def _rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
         """The packed rows of the chosen groups; DomainOverflow where a result has no place yet."""
