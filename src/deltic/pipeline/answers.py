@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -25,22 +25,22 @@ class Told(Rows):
         return self.text
 
 
-def arranged(rows: pa.Table, keys: Sequence[Key]) -> pa.Table:
-    """The rows in the order of the keys, without the columns that are there for the order alone."""
-    if keys:
+def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> pa.Table:
+    """The rows in the order of these columns, under these names, without columns that are there for the order alone."""
+    if order:
         import duckdb
 
-        columns = [rows.column(key.column) for key in keys]
         by = ", ".join(
             f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-            for n, key in enumerate(keys)
+            for n, key in order.items()
         )
-        named = {**{f"k{n}": column for n, column in enumerate(columns)}, "position": range(len(rows))}
+        named = {**{f"k{n}": rows.column(n) for n in order}, "position": range(len(rows))}
         with duckdb.connect(":memory:") as connection:
             connection.register("rows", pa.table(named))
             positions = connection.execute(f"SELECT position FROM rows ORDER BY {by}").fetchnumpy()["position"]
         rows = rows.take(positions)
-    return rows.select([name for name in rows.column_names if not name.startswith(KEY)])
+    shown = [number for number, name in enumerate(names) if not name.startswith(KEY)]
+    return rows.select(shown).rename_columns([names[number] for number in shown])
 
 
 def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:

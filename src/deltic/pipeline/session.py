@@ -301,7 +301,8 @@ class Pipeline:
                     change.append(step.table, batch)
             return change
         if isinstance(step, Query):
-            return Rows(TableBatch(arranged(self._evaluated([step.definition]).read(ANSWER), step.keys)), self.spark)
+            answer = self._evaluated([step.definition]).read(ANSWER)
+            return Rows(TableBatch(arranged(answer, step.order, step.names)), self.spark)
         if isinstance(step, Explained):
             return Told("plan", self._explained(step))
         return step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from deltic.pipeline.answers import Told, columns_table, details_table, relation
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.rows import Rows
 from deltic.sql.names import find_name
-from deltic.sql.queries import view_circuit
+from deltic.sql.queries import answer_circuit
 from deltic.sql.statements.effects import Effect, effect_of
 from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.statements import (
@@ -37,10 +37,12 @@ ANSWER = "the answer"
 
 @dataclass(frozen=True)
 class Query:
-    """A query that is evaluated once, and the order in which its rows are shown."""
+    """A query that is evaluated once, what SQL calls its columns, and the order in which its rows are shown."""
 
     definition: Definition
-    keys: tuple[Key, ...]
+    names: Sequence[str]
+    order: Mapping[int, Key]
+    """The columns by their positions that order the rows, the one that counts most first."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,11 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
     match statement:
         case Select():
             query, keys = ordered(statement.query, statement.source)
-            return Query(_answer(query, catalog, statement.source), keys)
+            definition, names = _answer(query, catalog, statement.source)
+            order: dict[int, Key] = {}
+            for key in keys:
+                order.setdefault(key.position(names, statement.source), key)
+            return Query(definition, names, order)
         case Explain():
             return _explained(statement, catalog)
         case Show(what="tables" | "views"):
@@ -115,7 +121,7 @@ def _explained(statement: Explain, catalog: Catalog) -> Explained:
     subject, source = statement.subject, statement.source
     if isinstance(subject, exp.Identifier):
         return Explained(find_name(subject, "view", catalog.views, source), statement.extended)
-    return Explained(_answer(subject, catalog, source), statement.extended)
+    return Explained(_answer(subject, catalog, source)[0], statement.extended)
 
 
 def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
@@ -129,10 +135,10 @@ def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
     return _rows(columns)
 
 
-def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> Definition:
-    """The view of a query over what can be read."""
-    circuit = view_circuit(query, _readable(catalog), ANSWER, source)
-    return Definition((View(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit)
+def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tuple[Definition, list[str]]:
+    """The view of a query over what can be read, and what SQL calls its columns."""
+    circuit, names = answer_circuit(query, _readable(catalog), ANSWER, source)
+    return Definition((View(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit), names
 
 
 def _readable(catalog: Catalog) -> dict[str, ZSetType]:

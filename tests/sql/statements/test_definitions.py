@@ -189,9 +189,22 @@ def test_rows_in_the_order_of_a_question(pipeline):
     assert order("ORDER BY b DESC") == [3, 1, 4, 2]
     assert order("ORDER BY b NULLS LAST, a") == [4, 1, 3, 2]
     assert order("ORDER BY -a LIMIT 2") == [4, 3]
+    assert order("ORDER BY A DESC, 1") == [4, 3, 2, 1]
+    assert order("UNION ALL SELECT 0 ORDER BY A") == [0, 1, 2, 3, 4]
+    with pytest.raises(ProgramError, match="the result has no such column"):
+        order("ORDER BY 2")
     assert [*pipeline.sql("SELECT a % 2 AS c, count(*) FROM t GROUP BY c ORDER BY 2, c DESC")] == [(1, 2), (0, 2)]
     with pytest.raises(ProgramError, match="no column of the result"):
         pipeline.sql("SELECT DISTINCT a FROM t ORDER BY b")
+
+
+def test_columns_of_one_name_in_an_answer(pipeline):
+    answer = pipeline.sql(
+        "SELECT a.who, b.who, 1, 1 FROM follows a JOIN follows b ON a.whom = b.who ORDER BY b.who, a.who"
+    )
+    assert answer.to_arrow().column_names == ["who", "who", "1", "1"]
+    assert list(answer) == [("ada", "bob", 1, 1), ("cyd", "bob", 1, 1), ("bob", "cyd", 1, 1)]
+    assert "two columns" in refused(pipeline, "CREATE VIEW v AS SELECT a.who, b.who FROM follows a, follows b")
 
 
 MUTUAL = """

@@ -1,5 +1,5 @@
 """Queries to circuits: names, scopes, joins, grouping, subqueries, set operations, recursion."""
 
-from deltic.sql.queries.query import stored_circuit, view_circuit
+from deltic.sql.queries.query import answer_circuit, stored_circuit, view_circuit
 
-__all__ = ["stored_circuit", "view_circuit"]
+__all__ = ["answer_circuit", "stored_circuit", "view_circuit"]

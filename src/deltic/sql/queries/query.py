@@ -52,6 +52,18 @@ def stored_circuit(
     return _circuit(name, nodes, rows, {n: settled(value) for n, value in stored.items()})
 
 
+def answer_circuit(
+    query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText
+) -> tuple[Circuit, list[str]]:
+    """As `view_circuit`, for a query whose columns may have one name, and the columns' names as SQL has them."""
+    nodes, rows = _lowered(query, relations, source)
+    names = [a.name for a in rows.visible]
+    earlier = [[other.lower() for other in names[:i]] for i in range(len(names))]
+    own = [f"{n} ({i + 1})" if n.lower() in earlier[i] else n for i, n in enumerate(names)]
+    values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(own, rows.visible, strict=True)}
+    return _circuit(name, nodes, rows, values), names
+
+
 def _lowered(query: exp.Expression, relations: Mapping[str, ZSetType], source: SourceText) -> tuple[Nodes, Rows]:
     nodes = Nodes()
     scope = Scope(nodes, source, Tables(relations, nodes), lower_query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -13,11 +14,23 @@ KEY = "order by "
 
 @dataclass(frozen=True)
 class Key:
-    """A column of the answer that orders its rows: its name, or its position from 0."""
+    """A column of the answer that orders its rows: its name, or its position from 0; and where it was written."""
 
     column: str | int
     descending: bool
     nulls_first: bool
+    node: exp.Expression
+
+    def position(self, names: Sequence[str], source: SourceText) -> int:
+        """The column's position among columns of these names. Raises ProgramError where it is none of them."""
+        if isinstance(self.column, str):
+            found = next((i for i, name in enumerate(names) if name.lower() == self.column.lower()), -1)
+        else:
+            found = self.column
+        if not 0 <= found < len(names):
+            shown = ", ".join(name for name in names if not name.startswith(KEY))
+            raise source.error(self.node, "the result has no such column to order by", f"its columns are {shown}")
+        return found
 
 
 def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:
@@ -38,7 +51,7 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
                 hint = "give it a name with AS in SELECT, and order by that"
                 raise source.error(part, "this order is by a value that is no column of the result", hint)
             query.select(exp.alias_(part.this.copy(), shown, quoted=True), copy=False)
-        keys.append(Key(shown, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
+        keys.append(Key(shown, bool(part.args.get("desc")), bool(part.args.get("nulls_first")), part.this))
     if not query.args.get("limit") and not query.args.get("offset"):
         query.set("order", None)
     return query, tuple(keys)
