@@ -19,6 +19,7 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import from_arrow
+from deltic.errors import EvaluationError
 from tests.conformance.engines import Driver
 
 ROWS = Schema(
@@ -175,6 +176,25 @@ def test_large_changes_in_stretches_are_those_of_whole_partitions():
         near.apply({"s": change})
         whole.apply({"s": change})
         assert near.rows("v") == {row[:-1] for row in whole.rows("v")}
+
+
+def test_a_sum_beyond_its_type_rejects_the_epoch_and_a_part_of_a_frame_does_not():
+    """Frames at the ends of what is read are cut short, and their sums are nobody's."""
+    schema, great = Schema.of(i=Type.INT32, x=Type.INT64), 2**62
+    call = ops.WindowCall("checked_sum", ("x",), "t", (), frame("ROWS", -1, 1))
+    driver = over((), (ops.Order("i"),), (call,), schema)
+    sign = (great, great, -great, -great)
+    driver.insert(s=[(i, sign[i % 4]) for i in range(1, 4000)])
+    for i in range(1000, 1004):
+        before = driver.rows("v")
+        driver.apply({"s": [((i, sign[i % 4]), -1), ((i, sign[i % 4] // 2), 1)]})
+        assert len(driver.rows("v") - before) == 3
+    before = driver.rows("v")
+    with pytest.raises(
+        EvaluationError, match=r"checked_sum\(x\) ROWS BETWEEN .* AS t: the sum of a group does not fit"
+    ):
+        driver.apply({"s": [((2002, -great), -1), ((2002, great), 1)]})
+    assert driver.rows("v") == before
 
 
 def test_explain_tells_what_is_read_and_why():
