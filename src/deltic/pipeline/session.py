@@ -53,9 +53,9 @@ class Pipeline:
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
     "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance.
 
-    Tables and views are one namespace, the `catalog`. `datalog`, `table` and `view` add to it, `replace` and `drop`
-    change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A name
-    gives the relation to read, `pipeline["reaches"]`; `in`, `list` and `len` are about these names.
+    Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
+    `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A
+    name gives the relation to read, `pipeline["reaches"]`; `in`, `list` and `len` are about these names.
 
     The other parameters are about recursive views. `strategy` says what is kept beside their rows: "nested" counts
     derivations at every iteration, which makes updates quick; "elastic" counts those of a row's first iteration alone,
