@@ -7,17 +7,36 @@ from typing import Any
 
 from sqlglot import exp
 
-from deltic.circuit.expressions.casts import cast_type
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import SAFE, Checked
 from deltic.errors import EvaluationError
+
+_PLAIN: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.SafeAdd: exp.Add,
+    exp.SafeSubtract: exp.Sub,
+    exp.SafeMultiply: exp.Mul,
+    exp.SafeNegate: exp.Neg,
+}
 
 
 def undefined(expression: Checked, row: Mapping[str, Any]) -> EvaluationError:
     """The error of a checked operation over columns of these values."""
     values = ", ".join(f"{name} = {show_value(value)}" for name, value in row.items())
     where = f" for {values}" if values else ""
-    return EvaluationError(f"{show(expression.this)} is undefined{where}: {reason(expression.this)}")
+    return EvaluationError(f"{spoken(expression)} is undefined{where}: {reason(expression.this)}")
+
+
+def spoken(expression: exp.Expression) -> str:
+    """The expression as it may have been written: no checks, no coercions, functions by their names."""
+    around = exp.Paren(this=expression.copy())
+    for node in reversed(list(around.this.walk())):
+        if isinstance(node, Checked | exp.TryCast) and not isinstance(node.this, exp.Null):
+            node.replace(node.this)
+        elif type(node) in _PLAIN:
+            node.replace(_PLAIN[type(node)](**node.args))
+        elif isinstance(node, exp.Anonymous):
+            node.set("this", node.name.removeprefix("SPARK_").lower())
+    return show(around.this)
 
 
 def show_value(value: Any) -> str:
@@ -32,5 +51,7 @@ def reason(operation: exp.Expression) -> str:
     if isinstance(operation, exp.Div | exp.IntDiv | exp.Mod):
         return "the divisor is zero, or the result does not fit into its type; try_divide and try_mod give NULL there"
     if isinstance(operation, exp.Cast):
-        return f"the value is none of {cast_type(operation)}; try_cast gives NULL there"
+        return f"the value is no {operation.args['to'].sql(dialect='spark')}; try_cast gives NULL there"
+    if isinstance(operation, exp.Anonymous):
+        return "there is no such value"
     return "the result does not fit into its type"

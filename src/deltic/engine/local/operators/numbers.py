@@ -10,9 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from deltic.circuit.expressions.inference import decimal_result
 from deltic.circuit.types import Kind, Type
-from deltic.circuit.types.value import MAX_PRECISION
 from deltic.engine.local.storage.codec import order_floats, order_singles, unorder_floats, unorder_singles
 from deltic.engine.local.storage.interner import DIGITS, Interner
 from deltic.engine.local.storage.layout import Nulls, Values
@@ -22,6 +20,7 @@ Result = tuple[Array, Nulls]
 
 _SIGN = np.int64(-(2**63))
 _EXACT = decimal.Context(prec=50)
+_LOW = (1 << 64) - 1
 _SAFE: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.SafeAdd: np.add,
     exp.SafeSubtract: np.subtract,
@@ -67,10 +66,21 @@ def stored(array: Array, type_: Type, interner: Interner) -> Values:
         case Kind.FLOAT32:
             return order_singles(array.astype(np.float32))
         case Kind.DECIMAL if type_.precision > DIGITS:
-            found = [_EXACT.scaleb(decimal.Decimal(n), -type_.scale) for n in array.tolist()]
-            return interner[type_].encode(pa.array(found, type_.arrow))
+            return interner[type_].encode(_arrow_decimals(array, type_))
         case _:
             return array.astype(np.int64, copy=False)
+
+
+def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
+    """Whole numbers of the last digit as Arrow has decimals, in two words."""
+    words = np.empty((len(array), 2), np.int64)
+    if array.dtype == object:
+        numbers = array.tolist()
+        words[:, 0] = np.array([n & _LOW for n in numbers], np.uint64).view(np.int64)
+        words[:, 1] = [n >> 64 for n in numbers]
+    else:
+        words[:, 0], words[:, 1] = array, array >> 63
+    return pa.Array.from_buffers(type_.arrow, len(array), [None, pa.py_buffer(words)])
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
@@ -169,19 +179,6 @@ def arithmetic(kind: type[exp.Expression], a: Array, b: Array, type_: Type) -> R
     divisor = np.where(zero, b.dtype.type(1), b)
     quotient = _quotient(a, divisor)
     return (a - quotient * divisor if kind is exp.Mod else quotient), zero
-
-
-def is_exact(kind: type[exp.Expression], left: Type, right: Type) -> bool:
-    """Whether the type of a sum, difference or product of decimals holds it, without rounding."""
-    return decimal_result(kind, left, right)[0] <= MAX_PRECISION
-
-
-def decimal_arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: list[Type], result: Type) -> Array:
-    """An exact sum, difference or product of decimals, whose type holds them all."""
-    scales = [t.scale if kind is exp.Mul else result.scale for t in types]
-    same = [rescaled(x, t, scale, result.precision) for x, t, scale in zip((a, b), types, scales, strict=True)]
-    found: Array = _DIRECT[kind](*same)
-    return found
 
 
 def _float_arithmetic(kind: type[exp.Expression], a: Array, b: Array) -> Result:

@@ -34,7 +34,7 @@ from deltic.circuit.oracle.evaluate import meaning, with_arguments
 from deltic.circuit.spark import function_of, is_call
 from deltic.circuit.types import Kind, Type
 from deltic.circuit.values import from_arrow, to_arrow
-from deltic.engine.local.operators import numbers
+from deltic.engine.local.operators import decimals, numbers, times
 from deltic.engine.local.operators.numbers import Array, Result, natural, stored
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner, is_interned
@@ -106,6 +106,9 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
         return _natural(values, nulls, type_, columns.interner)
     if isinstance(expression, exp.Literal | exp.Boolean):
         return _constant(expression, columns), None
+    if columns.count > 1 and is_literal(expression):
+        value, _ = evaluate(expression, replace(columns, values={}, count=1))
+        return np.repeat(value, columns.count), None
     if isinstance(expression, exp.Interval):
         return np.full(columns.count, int(expression.this.this), np.int64), None
     if isinstance(expression, exp.TryCast) and is_literal(expression):
@@ -349,6 +352,28 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], 
 
 def _called(expression: exp.Expression, columns: Columns) -> Result:
     """The calls that DuckDB computes within one another as one query; the others row by row."""
+    operands = [operand for operand in operands_of(expression) if not is_literal(operand)]
+    if columns.count > _FEW and len(operands) == 1 and function_of(expression).strict:
+        type_ = type_of(operands[0], columns.types)
+        if is_interned(type_) and type_.kind is not Kind.DECIMAL:
+            return _of_distinct(expression, operands[0], type_, columns)
+    return _of_all(expression, columns)
+
+
+def _of_distinct(expression: exp.Expression, operand: exp.Expression, type_: Type, columns: Columns) -> Result:
+    """A function of one interned operand, computed of each of its values once."""
+    ids, nulls = evaluate(operand, columns)
+    known = np.unique(ids if nulls is None else ids[~nulls])
+    places = np.searchsorted(known, ids)
+    call = expression.copy()
+    for old in operands_of(call):
+        if not is_literal(old):
+            old.replace(column("a"))
+    values, undefined = _of_all(call, Columns({"a": (known, None)}, {"a": type_}, len(known), columns.interner))
+    return _where_defined(nulls, [places], lambda p: (values[p], None if undefined is None else undefined[p]))
+
+
+def _of_all(expression: exp.Expression, columns: Columns) -> Result:
     if not _is_by_duckdb(expression):
         return _one_by_one(expression, columns)
     arguments: list[exp.Expression] = []
@@ -427,33 +452,57 @@ def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
         return _compared(node, arrays, interner), None
     if kind in (exp.Least, exp.Greatest):
         return _extreme(node, arrays, interner), None
-    if kind is exp.Paren or (kind is exp.TryCast and types[0] is node.result):
+    if kind is exp.Paren:
         return arrays[0], None
     if kind in SAFE:
         return numbers.safe_arithmetic(kind, arrays, node.result)
-    if is_conversion(node.expression):
-        return _converted(node, arrays, interner)
+    if kind in (exp.Cast, exp.TryCast):
+        return _cast(node, arrays, interner)
     if kind in (exp.Not, exp.BitwiseNot):
         return ~arrays[0], None
     if kind is exp.Neg and types[0].is_numeric:
         return numbers.negate(arrays[0], types[0]), None
-    if kind is exp.TryCast and all(t.is_integer or t.is_float for t in (*types, node.result)):
-        return numbers.convert(arrays[0], types[0], node.result)
-    if is_function(node.expression) and not all(t.is_numeric for t in (*types, node.result)):
-        return (_row_by_row if _is_small(node, arrays) else _by_duckdb)(node, arrays, interner)
+    if is_function(node.expression):
+        return _function(node, arrays, interner)
     if len(types) == 2 and types[0] is types[1] is node.result and (node.result.is_integer or node.result.is_float):
         return numbers.arithmetic(kind, arrays[0], arrays[1], node.result)
-    if kind in (exp.Add, exp.Sub, exp.Mul) and node.result.kind is Kind.DECIMAL and numbers.is_exact(kind, *types):
-        return numbers.decimal_arithmetic(kind, arrays[0], arrays[1], types, node.result), None
+    if len(types) == 2 and all(t.kind is Kind.DECIMAL for t in types):
+        return decimals.arithmetic(kind, arrays[0], arrays[1], types, node.result)
+    if kind in (exp.Add, exp.Sub) and not any(t.is_numeric and t is not Type.INT32 for t in types):
+        return times.arithmetic(kind, arrays[0], arrays[1], types, node.result)
     return _row_by_row(node, arrays, interner)
 
 
-def _converted(node: _Node, arrays: list[Array], interner: Interner) -> Result:
-    """Spark's cast: of numbers by vectors, of others one by one."""
+def _cast(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    """A cast: among numbers by vectors, of others by DuckDB, and one by one where it is Spark's."""
     (source,), target = node.types, node.result
-    if source.is_integer and target.is_integer:
-        return numbers.narrowed(arrays[0], source, target)
-    return _row_by_row(node, arrays, interner)
+    if source is target:
+        return arrays[0], None
+    if Kind.DECIMAL in (source.kind, target.kind):
+        return _of_decimals(node, arrays, interner)
+    if is_conversion(node.expression):
+        both = source.is_integer and target.is_integer
+        return numbers.narrowed(arrays[0], source, target) if both else _row_by_row(node, arrays, interner)
+    if all(t.is_integer or t.is_float for t in (source, target)):
+        return numbers.convert(arrays[0], source, target)
+    return _function(node, arrays, interner)
+
+
+def _of_decimals(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    """A cast from decimals or to them: among exact numbers and to floats by vectors, of others one by one."""
+    (source,), target = node.types, node.result
+    if all(t.is_integer or t.kind is Kind.DECIMAL for t in (source, target)):
+        return decimals.converted(arrays[0], source, target, cuts_first=is_conversion(node.expression))
+    floats = decimals.as_floats(arrays[0], source) if target is Type.FLOAT64 and source.is_numeric else None
+    if floats is not None:
+        return floats, None
+    is_exact = source.is_numeric and target.is_numeric
+    return (_row_by_row if is_exact else _function)(node, arrays, interner)
+
+
+def _function(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+    by_rows = is_conversion(node.expression) or _is_small(node, arrays)
+    return (_row_by_row if by_rows else _by_duckdb)(node, arrays, interner)
 
 
 def _compared(node: _Node, arrays: list[Array], interner: Interner) -> Array:

@@ -1,0 +1,57 @@
+"""Dates, times and intervals by vectors: days since 1970, microseconds since then, months and microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+from sqlglot import exp
+
+from deltic.circuit.types import Type
+from deltic.circuit.values import LONGEST
+from deltic.engine.local.operators.numbers import Array, Result
+
+_DAY = 86_400_000_000
+_FIRST, _LAST = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+_LONGEST = LONGEST // type(LONGEST)(microseconds=1)
+
+_INTERVALS = (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL)
+
+
+def arithmetic(kind: type[exp.Expression], a: Array, b: Array, types: Sequence[Type], result: Type) -> Result:
+    """A time moved by days or an interval, the difference of two times, or the sum of two intervals."""
+    a, b = a.astype(np.int64), b.astype(np.int64)
+    left, right = types
+    signed = b if kind is exp.Add else -b
+    if left is right and left not in _INTERVALS:
+        return a - b, None
+    if right is Type.YEAR_MONTH_INTERVAL and left is not right:
+        return _months_later(a, signed, left)
+    found = a + signed
+    low, high = _BOUNDS[result]
+    # Where both have one sign and the sum has the other, it has wrapped around.
+    return found, (found < low) | (found > high) | (((a ^ found) & (signed ^ found)) < 0)
+
+
+def _months_later(times: Array, months: Array, type_: Type) -> Result:
+    """The same day of another month, or the last one of that month before it."""
+    days, clocks = (times, 0) if type_ is Type.DATE else (times // _DAY, times % _DAY)
+    starts = days.astype("M8[D]").astype("M8[M]")
+    far = abs(months) > 12 * 10_000
+    wanted = starts + np.where(far, 0, months)
+    first, following = (m.astype("M8[D]").astype(np.int64) for m in (wanted, wanted + 1))
+    day = days - starts.astype("M8[D]").astype(np.int64)
+    found = first + np.minimum(day, following - first - 1)
+    outside = far | (found < _FIRST) | (found > _LAST)
+    found = np.where(outside, 0, found)
+    return (found if type_ is Type.DATE else found * _DAY + clocks), outside
+
+
+_BOUNDS = {
+    Type.DATE: (_FIRST, _LAST),
+    Type.TIMESTAMP: (_FIRST * _DAY, (_LAST + 1) * _DAY - 1),
+    Type.TIMESTAMP_NTZ: (_FIRST * _DAY, (_LAST + 1) * _DAY - 1),
+    Type.YEAR_MONTH_INTERVAL: (-(1 << 31), (1 << 31) - 1),
+    Type.DAY_TIME_INTERVAL: (-_LONGEST, _LONGEST),
+}
