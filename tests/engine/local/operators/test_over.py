@@ -168,7 +168,9 @@ def test_large_changes_in_stretches_are_those_of_whole_partitions():
     counted = (*calls, ops.WindowCall("count", (), "n", (), frame("ROWS", None, None)))
     schema, order = Schema.of(x=Type.INT64), (ops.Order("x", True),)
     near, whole = over((), order, calls, schema), over((), order, counted, schema)
-    rows = set()
+    rows = {(x,) for x in range(1000, 6000)}
+    near.insert(s=rows)
+    whole.insert(s=rows)
     for _ in range(30):
         new = {(rng.randrange(120),) for _ in range(rng.choice((1, 3, 10, 30)))}
         change = [(row, -1 if row in rows else 1) for row in sorted(new)]

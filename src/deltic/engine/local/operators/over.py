@@ -28,6 +28,7 @@ from deltic.errors import EvaluationError
 from deltic.program.operators.over import Windows
 
 _ALL = np.iinfo(np.int64).max
+_MANY = 1 << 12  # changed rows from which on partitions may be read whole, which sorts nothing
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class WindowFunctions(Kernel):
         assert delta is not None
         visited = self.ordered.visited
         changed = self.ordered.add(delta)
-        stretches = self._around(changed) if self.is_bounded else self._partitions(changed)
+        stretches = self._around(changed) if self._is_sparse(changed) else self._partitions(changed)
         self.visits.rows += self.ordered.visited - visited
         batch = Batch()
         for weights, sign in ((stretches.before, -1), (stretches.after, 1)):
@@ -73,6 +74,11 @@ class WindowFunctions(Kernel):
                 words = self._computed(stretches, weights)
                 batch.add(words, np.full(words.shape[1], sign))
         return batch.run()
+
+    def _is_sparse(self, changed: Changed) -> bool:
+        """Whether to read what is near changed rows: not where frames have no bound, nor where that is nearly all."""
+        count, near = len(changed.parts), 1 + self.back + self.ahead
+        return self.is_bounded and (count < _MANY or count * near < len(self.ordered.rows))
 
     def _partitions(self, changed: Changed) -> _Stretches:
         """All rows of the partitions in which some changed."""
