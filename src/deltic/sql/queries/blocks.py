@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from deltic.circuit.types import Column
 from deltic.sql.queries.froms import lower_from
-from deltic.sql.queries.grouping import Groups, aggregates_of
+from deltic.sql.queries.grouping import Groups
 from deltic.sql.queries.ordering import limited
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import keep_where, prepared
-from deltic.sql.queries.values import Values, conjuncts, outermost, replaced
+from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
+from deltic.sql.queries.values import Values
 from deltic.sql.queries.windows import Windows, keep_first, written_out
 
 _REFUSED = {

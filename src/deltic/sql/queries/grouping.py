@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -15,37 +15,9 @@ from deltic.circuit.types import Column, Schema, Type
 from deltic.sql.aggregates import Lowered, is_aggregate, lowered
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.subqueries import prepared
-from deltic.sql.queries.values import Values, replaced
+from deltic.sql.queries.trees import GROUPING, aggregates_of, is_window_function, replaced
+from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed
-
-_GROUPING = (exp.Grouping, exp.GroupingId)
-
-
-def aggregates_of(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The aggregates in an expression, those in the arguments of window functions too, not those in subqueries."""
-    if isinstance(node, exp.Query):
-        return
-    if isinstance(node, exp.Window):
-        inner = node.this
-        while isinstance(inner, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-            inner = inner.this
-        parts = [*inner.iter_expressions(), *(node.args.get("partition_by") or ())]
-        parts += [node.args["order"]] if node.args.get("order") else []
-        for part in parts:
-            yield from aggregates_of(part)
-    elif is_aggregate(node) or isinstance(node, _GROUPING):
-        yield node
-    else:
-        for child in node.iter_expressions():
-            yield from aggregates_of(child)
-
-
-def _is_window(node: exp.Expression) -> bool:
-    """Whether an aggregate is the function of a window, with what stands behind it or without."""
-    parent = node.parent
-    while isinstance(parent, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        parent = parent.parent
-    return isinstance(parent, exp.Window)
 
 
 @dataclass
@@ -141,8 +113,8 @@ class Groups:
     def _rewrite(self, node: exp.Expression) -> None:
         if isinstance(node, exp.Query) or (isinstance(node, exp.Column) and self._is_outer(node)):
             return
-        is_call = is_aggregate(node) and not _is_window(node)
-        if is_call or isinstance(node, _GROUPING):
+        is_call = is_aggregate(node) and not is_window_function(node)
+        if is_call or isinstance(node, GROUPING):
             node.replace(self._placeholder(node))
             return
         key = self._known(node)
@@ -178,7 +150,7 @@ class Groups:
         return source.error(node, f"{written} is neither in GROUP BY nor in an aggregate", remedy)
 
     def _placeholder(self, node: exp.Expression) -> exp.Expression:
-        if isinstance(node, _GROUPING):
+        if isinstance(node, GROUPING):
             return self._flag(node)
         name = f"\0{self.text(node)}"
         if name not in self._calls:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from deltic.circuit.expressions import column, columns_of, infer
 from deltic.circuit.types import Column
 from deltic.sql.queries.nodes import Nodes, conjunction
-from deltic.sql.queries.values import conjuncts
+from deltic.sql.queries.trees import conjuncts
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from deltic.circuit.expressions import column, is_not_null, is_null, literal, nu
 from deltic.circuit.types import Column, Type, ValueType
 from deltic.sql.queries.nodes import Nodes, true
 from deltic.sql.queries.rows import Bindings, Rows
-from deltic.sql.queries.values import Values, replaced
+from deltic.sql.queries.trees import aggregates_of, replaced
+from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced, common_type
 
 
@@ -133,8 +134,6 @@ def is_total(query: exp.Expression) -> bool:
 
 
 def _is_global(query: exp.Select) -> bool:
-    from deltic.sql.queries.grouping import aggregates_of
-
     return not query.args.get("group") and any(True for e in query.expressions for _ in aggregates_of(e))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from sqlglot import exp
 
 from deltic.circuit.types import Column, Type
@@ -83,51 +81,3 @@ class Values:
     def go_on(self, node: int) -> None:
         """Go on with a node that has all columns of the rows, and others."""
         self.rows = self.rows.over(node)
-
-
-def replaced(
-    node: exp.Expression, wanted: Callable[[exp.Expression], bool], replace: Callable[[exp.Expression], exp.Expression]
-) -> exp.Expression:
-    """A copy of the node in which each outermost part that is wanted is replaced."""
-    around = exp.Paren(this=node.copy())
-    for part in list(outermost(around.this, wanted)):
-        part.replace(replace(part))
-    found: exp.Expression = around.this
-    return found
-
-
-def outermost(node: exp.Expression, wanted: Callable[[exp.Expression], bool]) -> Iterator[exp.Expression]:
-    """The parts of an expression that are wanted, and in none that is; not inside of subqueries."""
-    if wanted(node):
-        yield node
-    elif not isinstance(node, exp.Query):
-        for child in node.iter_expressions():
-            yield from outermost(child, wanted)
-
-
-def conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The conditions of which a condition is the conjunction; what all sides of an OR have in common is of them.
-
-    (a AND b) OR (a AND c) is a AND (b OR c), for NULL too: so an equality that a join needs is found in each side.
-    """
-    if isinstance(node, exp.Paren):
-        return conjuncts(node.this)
-    if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
-    return _factored(node) if isinstance(node, exp.Or) else [node]
-
-
-def _factored(node: exp.Or) -> list[exp.Expression]:
-    sides = [conjuncts(side) for side in _disjuncts(node)]
-    shared = [part for part in sides[0] if all(part in side for side in sides[1:])]
-    if not shared:
-        return [node]
-    rests = [[part for part in side if part not in shared] for side in sides]
-    found = [part.copy() for part in shared]
-    return [*found, exp.or_(*(exp.and_(*rest) for rest in rests))] if all(rests) else found
-
-
-def _disjuncts(node: exp.Expression) -> list[exp.Expression]:
-    if isinstance(node, exp.Paren):
-        return _disjuncts(node.this)
-    return [*_disjuncts(node.this), *_disjuncts(node.expression)] if isinstance(node, exp.Or) else [node]

@@ -10,7 +10,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.sql.queries.subqueries import prepared
-from deltic.sql.queries.values import Values, outermost, replaced
+from deltic.sql.queries.trees import outermost, replaced
+from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed
 from deltic.sql.windows import LoweredWindow, lowered_window
 
