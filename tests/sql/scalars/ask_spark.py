@@ -1,4 +1,4 @@
-"""Ask Spark for the types and values of the expressions of expressions.txt: `TZ=UTC python -m tests.sql.scalars.ask_spark`.
+"""Ask Spark for types and values of expressions.txt: `TZ=UTC python -m tests.sql.scalars.ask_spark`.
 
 Writes spark.jsonl, one line of [expression, type, value] for each; the type is ERR and the value the class of the error
 for what Spark refuses. The session is in UTC and ANSI mode.
