@@ -45,10 +45,10 @@ HEADER = [
 ]
 NOTES = f"""\
 A change deletes a part of the orders with their line items, or inserts them again, in one transaction of a pipeline of
-one thread, which checks keys. ms: the median of {TIMES} deletions and {TIMES} insertions; empty where the query reads neither
-table. visited/row: rows and index entries visited for each changed row of the tables that the query reads.
-DuckDB, Spark: the median of {TIMES} recomputations of the query over tables that they hold. ratio: DuckDB's time, with one
-thread, over the refresh, both of one process; Spark ratio: its time over the refresh of the smallest part.
+one thread, which checks keys. ms: the median of {TIMES} deletions and {TIMES} insertions; empty where the query reads
+neither table. visited/row: rows and index entries visited for each changed row of the tables that the query reads.
+DuckDB, Spark: the median of {TIMES} recomputations of the query over tables that they hold. ratio: DuckDB's time, with
+one thread, over the refresh, in one process; Spark ratio: its time over the refresh of the smallest part.
 state/tables: rows in all column orders, and what groups keep, without the texts themselves, of which there is one copy,
 over the bytes of the tables that the query reads, as Arrow has them. equal: the view against DuckDB's answer after the
 last deletion and the last insertion, decimals exactly; where DuckDB divides in floats, Deltic's decimal must be its

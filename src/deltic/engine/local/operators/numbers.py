@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ Array = np.ndarray[Any, Any]
 Result = tuple[Array, Nulls]
 
 _SIGN = np.int64(-(2**63))
-_EXACT = decimal.Context(prec=50)
 _LOW = (1 << 64) - 1
 _SAFE: dict[type[exp.Expression], Callable[..., Any]] = {
     exp.SafeAdd: np.add,
@@ -49,9 +47,7 @@ def natural(values: Values, type_: Type, interner: Interner) -> Array:
         case Kind.FLOAT32:
             return unorder_singles(values)
         case Kind.DECIMAL if type_.precision > DIGITS:
-            known = interner[type_].values
-            found = [int(_EXACT.scaleb(known[i], type_.scale)) for i in values.tolist()]
-            return np.array(found, object)
+            return _whole_numbers(interner[type_].decode(values))
         case _:
             return values.astype(dtype_of(type_), copy=False)
 
@@ -81,6 +77,16 @@ def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
     else:
         words[:, 0], words[:, 1] = array, array >> 63
     return pa.Array.from_buffers(type_.arrow, len(array), [None, pa.py_buffer(words)])
+
+
+def _whole_numbers(column: pa.Array) -> Array:
+    """The inverse of `_arrow_decimals`."""
+    words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
+    low, high = words[:, 0], words[:, 1]
+    if (high == low >> 63).all():
+        return low.astype(object)
+    found: Array = (high.astype(object) << 64) | low.copy().view(np.uint64).astype(object)
+    return found
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
