@@ -19,6 +19,7 @@ from deltic.circuit.types import Schema as CircuitSchema
 from deltic.circuit.types import Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.protocol import WEIGHT
+from deltic.sql.dialect import Deltic
 from deltic.sql.queries import view_circuit
 from deltic.sql.text import SourceText
 from tests.sql.random_queries import Column, Schema
@@ -55,7 +56,7 @@ def _column(column: Column) -> CircuitColumn:
 
 def circuit_of(query: str, schema: Schema) -> Circuit:
     """The circuit of the view `v` that a query defines."""
-    return view_circuit(sqlglot.parse_one(query, read="spark"), relations(schema), "v", SourceText(query))
+    return view_circuit(sqlglot.parse_one(query, read=Deltic), relations(schema), "v", SourceText(query))
 
 
 def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3, translated: str = "") -> str:

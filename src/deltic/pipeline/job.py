@@ -21,8 +21,6 @@ from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome, Watch
 from deltic.pipeline.publisher import Publisher
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.transaction import Transaction
-from deltic.sql.statements.parse import parse as parse_sql
-from deltic.sql.statements.statements import Defining
 
 INITIAL = "initial"
 
@@ -77,6 +75,9 @@ def load_program(program: Path, pipeline: Pipeline) -> None:
     if not is_sql(program):
         pipeline.datalog(text, str(program))
         return
+    from deltic.sql.statements.parse import parse as parse_sql
+    from deltic.sql.statements.statements import Defining
+
     for statement in parse_sql(text, str(program)):
         if not isinstance(statement, Defining):
             raise statement.error(

@@ -23,23 +23,21 @@ from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.resources import Resources
 from deltic.errors import CatalogError, DelticError
-from deltic.pipeline.answers import Told, arranged
 from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
-from deltic.pipeline.evaluation import batches_of, circuit_of, evaluated
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.keys import check_keys
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.rows import Rows
 from deltic.pipeline.spark import check_session
-from deltic.pipeline.sql import ANSWER, Explained, Query, Step, effects, planned
 from deltic.pipeline.transaction import Batches, Transaction
 from deltic.pipeline.views import View
-from deltic.sql.statements.effects import Effect
-from deltic.sql.statements.parse import parse as parse_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from deltic.pipeline.sql import Explained, Step
+    from deltic.sql.statements.effects import Effect
 
 _HIDDEN = "it is hidden, there for other views alone"
 _INLINED = "it is inlined: its rules stand in those of others"
@@ -129,6 +127,9 @@ class Pipeline:
 
     def sql_results(self, text: str, file: str = "<sql>") -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
+        from deltic.pipeline.sql import planned
+        from deltic.sql.statements.parse import parse as parse_sql
+
         steps = list(planned(parse_sql(text, file), self._definitions))
         return map(self._take, steps)
 
@@ -293,6 +294,10 @@ class Pipeline:
 
     def _take(self, step: Step) -> Evolution | Transaction | Rows:
         """Do one step of a text of SQL."""
+        from deltic.pipeline.answers import Told, arranged
+        from deltic.pipeline.sql import ANSWER, Explained, Query
+        from deltic.sql.statements.effects import Effect
+
         if isinstance(step, Definitions):
             return self._evolve(step)
         if isinstance(step, Effect):
@@ -309,23 +314,33 @@ class Pipeline:
 
     def _explained(self, asked: Explained) -> str:
         """How a view, or a query as one, is kept fresh."""
+        from deltic.pipeline.evaluation import circuit_of
+        from deltic.pipeline.sql import ANSWER
+
         if isinstance(asked.subject, str):
             return self.explain(asked.subject, asked.extended)
         return self._throwaway(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
 
     def _changes_of(self, text: str, file: str) -> Iterator[tuple[str, pa.Table]]:
         """What statements of SQL change in tables."""
+        from deltic.pipeline.sql import effects
+        from deltic.sql.statements.parse import parse as parse_sql
+
         for effect in list(effects(parse_sql(text, file), self.catalog)):
             for batch in self._batches_of(effect):
                 yield effect.table, batch
 
     def _batches_of(self, effect: Effect) -> list[pa.Table]:
         """The rows that go and come by a statement."""
+        from deltic.pipeline.evaluation import batches_of
+
         engine = self._evaluated(effect.definitions)
         return batches_of(effect, self.catalog.tables[effect.table], lambda name: engine.read(name, counted=True))
 
     def _evaluated(self, definitions: Sequence[Definition]) -> Engine:
         """An engine with the views of definitions over what there is now."""
+        from deltic.pipeline.evaluation import evaluated
+
         return evaluated(definitions, self._throwaway, lambda name: self._current_engine().read(name, counted=True))
 
     def _throwaway(self, circuit: Circuit) -> Engine:

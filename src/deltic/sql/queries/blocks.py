@@ -16,7 +16,7 @@ from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import keep_where, prepared
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import Values
-from deltic.sql.queries.windows import Windows, keep_first, written_out
+from deltic.sql.queries.windows import Windows, written_out
 
 _REFUSED = {
     "connect": ("CONNECT BY", "write WITH RECURSIVE"),
@@ -198,12 +198,7 @@ class _Block:
     def _windowed(self, clauses: Clauses) -> Clauses:
         """The clauses with placeholders for window functions; what HAVING was has been done."""
         done = replace(clauses, having=None)
-        with_windows = [node for node in done if node.find(exp.Window)]
-        if with_windows == [done.qualify] and keep_first(with_windows[0], self._values):
-            return replace(done, qualify=None)
-        windows = Windows(self._values, done)
-        windows.add()
-        return done.map(windows.placed)
+        return done.map(Windows(self._values, done).placed)
 
     def _written_out(self, node: exp.Expression) -> exp.Expression:
         """An expression with named windows written out."""

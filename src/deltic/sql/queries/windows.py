@@ -74,14 +74,6 @@ class Windows:
         self._values = values
         nodes = [window for clause in clauses for window in outermost(clause, lambda n: isinstance(n, exp.Window))]
         self._asked = {window.sql(): self._read(window) for window in nodes if isinstance(window, exp.Window)}
-
-    @property
-    def orders(self) -> set[tuple[tuple[str, ...], tuple[ops.Order, ...]]]:
-        """The partitions and orders of the functions."""
-        return {(asked.keys, asked.order) for asked in self._asked.values()}
-
-    def add(self) -> None:
-        """Let the rows have the values of all functions."""
         together: dict[tuple[bool, tuple[str, ...], tuple[ops.Order, ...]], list[_Asked]] = {}
         for asked in sorted(self._asked.values(), key=lambda a: not a.is_bounded):
             together.setdefault((not asked.is_bounded, asked.keys, asked.order), []).append(asked)
@@ -121,31 +113,6 @@ class Windows:
         found = [self._values.scope.nodes.column(self._values.rows.node, name) for name in asked.names]
         value = asked.lowered.result([Typed(column(c.name), c.value_type) for c in found])
         return self._values.place(window, value)
-
-
-def keep_first(condition: exp.Expression, values: Values) -> bool:
-    """Keep the first rows of each partition where a condition says so of ROW_NUMBER; whether it is one that does.
-
-    That is a top-k, which looks at the rows by the border of each partition, and numbers none.
-    """
-    window, count = condition.this, _bound(condition)
-    if count is None or not isinstance(window, exp.Window) or not isinstance(window.this, exp.RowNumber):
-        return False
-    ((keys, order),) = Windows(values, [window]).orders
-    values.go_on(values.scope.nodes.builder.add(ops.Top(keys, order, count), values.rows.node))
-    return True
-
-
-def _bound(condition: exp.Expression) -> int | None:
-    """How many rows a condition on a row number keeps, where it keeps the first ones."""
-    number = condition.args.get("expression")
-    if not isinstance(number, exp.Literal) or not number.is_int:
-        return None
-    if isinstance(condition, exp.LTE):
-        return int(number.name)
-    if isinstance(condition, exp.LT):
-        return max(0, int(number.name) - 1)
-    return 1 if isinstance(condition, exp.EQ) and int(number.name) == 1 else None
 
 
 def _inside(window: exp.Window) -> Iterator[exp.Expression]:

@@ -13,8 +13,6 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import ProgramError
 from deltic.sql.names import names_read, spelt
-from deltic.sql.queries import view_circuit
-from deltic.sql.statements.recursion import declared_view, recursive_views
 from deltic.sql.statements.statements import CreateView, DeclareView
 
 FRONT = "SQL"
@@ -67,6 +65,8 @@ class SqlProgram:
 
         Each view is lowered from its text, after those that it reads, so that it goes by what they are now.
         """
+        from deltic.sql.statements.recursion import declared_view
+
         known = {**others, **{table.name: table.type for table in self.tables}}
         views = {view.name.name: view for view in self.views}
         declared = {view.name.name: view for view in self.declared}
@@ -93,6 +93,8 @@ def _reads(view: CreateView, known: Collection[str]) -> list[str]:
 
 def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types) -> Definition:
     """The definition of views that depend on each other, or of a single one."""
+    from deltic.sql.statements.recursion import recursive_views
+
     names = [view.name.name for view in views]
     undeclared = [view for view in views if view.name.name not in declared]
     forward = {view.name.name: [n for n in _reads(view, names) if n not in declared] for view in undeclared}
@@ -144,6 +146,8 @@ def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...]) -> Defini
 
 
 def _lower(view: CreateView, known: Types) -> Definition:
+    from deltic.sql.queries import view_circuit
+
     name = view.name.name
     circuit = view_circuit(view.query, known, name, view.source, [column.name for column in view.columns])
     type_ = circuit.type_of(circuit.sinks[name])
