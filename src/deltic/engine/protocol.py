@@ -128,6 +128,9 @@ class Engine(Protocol):
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         """The rows of a table or view with these values in these columns, as `read` gives them."""
 
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        """The rows of a table that agree with one of these in the columns that they have, as `read` gives them."""
+
     def count(self, name: str) -> int:
         """The number of rows of a table or view: those that `read` gives."""
 

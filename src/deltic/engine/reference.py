@@ -127,6 +127,10 @@ class ReferenceEngine(Engine):
         rows = self._contents(name).filter(lambda row: all(in_order(row[i]) == in_order(v) for i, v in wanted.items()))
         return _shown(rows, schema, counted)
 
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        found = [self.lookup(name, key) for key in keys.group_by(keys.column_names).aggregate([]).to_pylist()]
+        return pa.concat_tables(found) if found else _shown(ZSet(), self._schema(name), False)
+
     def count(self, name: str) -> int:
         return sum(weight for _, weight in self._contents(name) if weight > 0)
 

@@ -12,8 +12,6 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import WEIGHT, Engine
 from deltic.errors import ChangeError
 
-# Up to so many keys each is looked up; beyond them the whole table is grouped once.
-_FEW = 32
 _SHOWN = 3
 
 
@@ -24,26 +22,17 @@ def check_keys(tables: Mapping[str, Table], changes: Mapping[str, TableBatch], e
         if table.key:
             rows = batch.to_arrow()
             come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
-            twice = _looked_up(table, come, engine) if len(come) <= _FEW else _grouped(table, engine)
+            twice = _sharing(table, come, engine)
             if len(twice):
                 raise _taken(table, twice)
 
 
-def _looked_up(table: Table, come: pa.Table, engine: Engine) -> pa.Table:
+def _sharing(table: Table, come: pa.Table, engine: Engine) -> pa.Table:
     """All rows that have the first of these keys that several have."""
-    for key in come.to_pylist():
-        found = engine.lookup(table.name, key)
-        if len(found) > 1:
-            return found
-    return come.slice(0, 0)
-
-
-def _grouped(table: Table, engine: Engine) -> pa.Table:
-    """All rows that have the first key that several have."""
-    rows = engine.read(table.name, table=True)
-    counts = rows.group_by(list(table.key)).aggregate([([], "count_all")])
+    rows = engine.lookup_all(table.name, come) if len(come) else come
+    counts = rows.group_by(list(table.key), use_threads=False).aggregate([([], "count_all")])
     several = counts.filter(pc.greater(counts.column("count_all"), 1)).slice(0, 1)
-    return engine.lookup(table.name, several.select(table.key).to_pylist()[0]) if len(several) else rows.slice(0, 0)
+    return engine.lookup(table.name, several.select(table.key).to_pylist()[0]) if len(several) else come.slice(0, 0)
 
 
 def _taken(table: Table, rows: pa.Table) -> ChangeError:

@@ -35,13 +35,14 @@ from deltic.engine.local.storage.arrow import (
     Encoded,
     encode_batch,
     encode_key,
+    encode_keys,
     make_room,
     shown_rows,
     table_change,
     view_change,
 )
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
-from deltic.engine.local.storage.lookup import find_rows
+from deltic.engine.local.storage.lookup import find_all, find_rows
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
@@ -433,6 +434,13 @@ class LocalEngine(Engine):
         offsets = encode_key(state, key, self.store.interner)
         found = state.no_rows() if offsets is None else find_rows(state, offsets)
         return shown_rows(state, *found, self.store.interner, counted)
+
+    @exclusive
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        self._fit()
+        state = self._state(name, table=True)
+        found = find_all(state, encode_keys(state, keys, self.store.interner))
+        return shown_rows(state, *found, self.store.interner, counted=False)
 
     @exclusive
     def count(self, name: str) -> int:

@@ -14,7 +14,7 @@ from deltic.engine.conflicts import conflict_error
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode, encode, encode_scalar
 from deltic.engine.local.storage.interner import Interner, is_interned
-from deltic.engine.local.storage.layout import Column, Domain, Layout
+from deltic.engine.local.storage.layout import Column, Domain, Layout, Raw
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.local.storage.spilling import kept, pieces
 from deltic.engine.local.storage.state import State
@@ -140,6 +140,16 @@ def encode_key(state: State, key: Mapping[str, object], interner: Interner) -> d
             return None
         offsets[index] = offset
     return offsets
+
+
+def encode_keys(state: State, keys: pa.Table, interner: Interner) -> dict[int, Raw]:
+    """The offsets of many keys, whose values rows of the relation have, by column."""
+    schema, found = state.relation.schema, {}
+    for name in keys.column_names:
+        index = schema.index(name)
+        values, nulls = encode(keys.column(name), schema.columns[index].type, interner)
+        found[index] = state.domains[index].encode(values, nulls)
+    return found
 
 
 def _offset(value: object, type_: Type, domain: Domain, interner: Interner) -> int | None:

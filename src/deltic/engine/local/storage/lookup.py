@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from deltic.engine.local.storage.arrangement import Arrangement, present
 from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.layout import Raw
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
 from deltic.engine.local.storage.state import State
 
@@ -26,6 +28,47 @@ def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
     return state.layout.pack(arrangement.columns(words), words.shape[1]), weights
 
 
+def find_all(state: State, keys: Mapping[int, Raw]) -> tuple[Words, Weights]:
+    """The rows, in canonical layout, that have one of these keys, given by the offsets in their columns."""
+    arrangement = max(_candidates(state), key=lambda a: _prefix(a, keys))
+    runs = [_with_one_of(arrangement, run, keys) for run in arrangement.runs]
+    if not runs:
+        return state.no_rows()
+    words, weights = present(runs)
+    return state.layout.pack(arrangement.columns(words), words.shape[1]), weights
+
+
+def _with_one_of(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) -> Run:
+    """The entries of a run that have one of the keys."""
+    near = _near(arrangement, run, keys)
+    words = np.ascontiguousarray(run.words[:, near])
+    theirs = [arrangement.layout.column(words, i) for i, column in enumerate(arrangement.order) if column in keys]
+    wanted = [keys[column] for column in arrangement.order if column in keys]
+    count = len(wanted[0])
+    _, numbers = np.unique(np.hstack([wanted, theirs]), axis=1, return_inverse=True)
+    mask = np.isin(numbers.ravel()[count:], numbers.ravel()[:count])
+    times = run.times[near][mask] if run.times.size else NO_TIMES
+    weights = run.weights[near][mask] if run.weights.size else run.weights
+    return Run(np.ascontiguousarray(words[:, mask]), times, weights)
+
+
+def _near(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
+    """The entries whose first columns agree with a key, as far as keys have them."""
+    length = _prefix(arrangement, keys)
+    if not length:
+        return np.arange(len(run))
+    places = arrangement.layout.places[:length]
+    low = np.zeros(len(next(iter(keys.values()))), np.uint64)
+    for column, place in zip(arrangement.order, places, strict=False):
+        low |= keys[column] << np.uint64(place.shift)
+    low = np.unique(low)
+    start = np.searchsorted(run.words[0], low, side="left")
+    end = np.searchsorted(run.words[0], low + np.uint64((1 << places[-1].shift) - 1), side="right")
+    sizes = end - start
+    near: npt.NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
+    return near
+
+
 def _candidates(state: State) -> list[Arrangement]:
     """The arrangements that hold exactly the present rows, or their counts."""
     if state.kind is Kind.SET:
@@ -33,7 +76,7 @@ def _candidates(state: State) -> list[Arrangement]:
     return [state.contents, *(s for s in state.built.values() if s is not state.contents)]
 
 
-def _prefix(arrangement: Arrangement, key: Mapping[int, int]) -> int:
+def _prefix(arrangement: Arrangement, key: Container[int]) -> int:
     """How many of the first columns, within the first word, are of the key."""
     length = 0
     for column, place in zip(arrangement.order, arrangement.layout.places, strict=True):

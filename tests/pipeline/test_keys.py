@@ -1,0 +1,57 @@
+"""Primary keys under random transactions of few and of many rows: rejected is what repeats a key, and nothing else."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import deltic
+from deltic.errors import ChangeError
+
+TABLES = {
+    "a prefix": ("CREATE TABLE t (a STRING PRIMARY KEY, b INT NOT NULL, x STRING NOT NULL)", (0,)),
+    "a suffix": ("CREATE TABLE t (x STRING NOT NULL, b INT NOT NULL, a STRING PRIMARY KEY)", (2,)),
+    "two, apart": ("CREATE TABLE t (a BIGINT, x STRING NOT NULL, b INT, PRIMARY KEY (a, b))", (0, 2)),
+}
+VIEW = "CREATE VIEW v AS SELECT x, count(*) AS n FROM t GROUP BY x"
+
+
+@pytest.mark.parametrize("case", TABLES)
+@pytest.mark.parametrize("seed", range(6))
+def test_random_transactions(case, seed):
+    rng, (table, key) = random.Random(seed), TABLES[case]
+    pipeline = deltic.Pipeline(engine="local")
+    pipeline.sql(f"{table}; {VIEW}")
+    names, rows = list(pipeline.tables["t"].names), set()
+    for _ in range(8):
+        gone = set(rng.sample(sorted(rows), min(len(rows), rng.randint(0, 10))))
+        come = {_row(rng, names) for _ in range(rng.choice((1, 40, 120)))} - rows
+        if rng.random() < 0.6:
+            taken = {_key(row, key) for row in rows - gone}
+            come = set({_key(row, key): row for row in come if _key(row, key) not in taken}.values())
+        after = (rows - gone) | come
+        fits = len({_key(row, key) for row in after}) == len(after)
+        if fits:
+            _apply(pipeline, gone, come)
+            rows = after
+        else:
+            with pytest.raises(ChangeError, match="several rows would have the key"):
+                _apply(pipeline, gone, come)
+        assert set(pipeline["t"]) == rows
+
+
+def _apply(pipeline, gone, come):
+    with pipeline.transaction() as change:
+        change.delete("t", sorted(gone))
+        change.insert("t", sorted(come))
+
+
+def _key(row, key):
+    return tuple(row[i] for i in key)
+
+
+def _row(rng, names):
+    number = rng.randrange(400)
+    values = {"a": number // 8 if names == ["a", "x", "b"] else f"k{number}", "b": number % 8, "x": rng.choice("uvw")}
+    return tuple(values[name] for name in names)
