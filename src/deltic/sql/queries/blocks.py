@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from deltic.circuit.types import Column
 from deltic.sql.queries.froms import lower_from
+from deltic.sql.queries.generators import exploded, is_generator
 from deltic.sql.queries.grouping import Groups
 from deltic.sql.queries.ordering import limited
 from deltic.sql.queries.rows import Attribute, Rows, settled
@@ -126,12 +127,23 @@ class _Block:
         for node in self._select.expressions:
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 items += self._star(node)
+            elif is_generator(node.this if isinstance(node, exp.Alias | exp.Aliases) else node):
+                items += self._generated(node)
             elif isinstance(node, exp.Aliases):
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
                 items.append(Item(node.alias or _name_of(inner), self._named(inner, items)))
         return items
+
+    def _generated(self, node: exp.Expression) -> list[Item]:
+        """What a function that makes rows gives, which the rows are multiplied by."""
+        if sum(is_generator(part) for e in self._select.expressions for part in e.walk()) > 1:
+            raise self._scope.source.error(node, "a SELECT has one function that makes rows", "write LATERAL VIEW")
+        names = [node.alias] if isinstance(node, exp.Alias) else [name.name for name in node.expressions]
+        call = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
+        made = exploded(call, self._values, names=names if isinstance(node, exp.Alias | exp.Aliases) else ())
+        return [Item(a.name, self._values.place(node, a.typed)) for a in made]
 
     def _star(self, node: exp.Expression) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this

@@ -71,11 +71,15 @@ class Values:
 
     def column(self, value: Typed, name: str) -> Column:
         """A column of the rows that has this value; a new one, unless it is a column."""
-        nodes, value = self.scope.nodes, settled(value)
         if isinstance(value.expression, exp.Column):
-            return nodes.column(self.rows.node, value.expression.name)
-        column = Column(nodes.fresh(name), value.type.type, value.type.nullable)
-        self.rows = self.rows.over(nodes.extend(self.rows.node, [column], [value.expression]))
+            return self.scope.nodes.column(self.rows.node, value.expression.name)
+        return self.computed(value, name)
+
+    def computed(self, value: Typed, name: str) -> Column:
+        """A new column of the rows that has this value."""
+        value = settled(value)
+        column = Column(self.scope.nodes.fresh(name), value.type.type, value.type.nullable)
+        self.rows = self.rows.over(self.scope.nodes.extend(self.rows.node, [column], [value.expression]))
         return column
 
     def go_on(self, node: int) -> None:
