@@ -25,7 +25,7 @@ _ZERO = exp.Literal.number(0)
 
 @dataclass(frozen=True)
 class _Generator:
-    """What makes a row of each place of an array or a map: with the place or not, and one row too where there is none."""
+    """What makes a row of each place of an array or a map, with the place or not; of none, one where it is outer."""
 
     argument: exp.Expression
     has_position: bool
