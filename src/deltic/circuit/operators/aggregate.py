@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.changes import change_of, delta_of
 from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
 from deltic.circuit.words import word
 
@@ -90,12 +91,7 @@ class AggregateDelta(Aggregate):
     keyword: ClassVar[str] = "aggregate_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        old, delta = self.zsets(inputs, 2)
-        if old.schema != delta.schema:
-            self.refuse("both inputs must have one schema", inputs)
-        type_ = super().output((delta,), depth)
-        assert isinstance(type_, ZSetType)
-        return ZSetType(type_.schema, False, type_.depth)
+        return change_of(super().output((delta_of(self, inputs),), depth))
 
 
 def _column(schema: Schema, name: str) -> Column:

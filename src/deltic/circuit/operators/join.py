@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.changes import change_of, changes
 from deltic.circuit.types import Column, EdgeType, Schema, ZSetType
 
 
@@ -68,18 +69,3 @@ class AntijoinDelta(Operator):
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         left, right = changes(self, self.zsets(inputs, 4))
         return change_of(Antijoin().output((left, replace(right, is_set=True)), depth))
-
-
-def changes(operator: Operator, inputs: Sequence[EdgeType]) -> list[ZSetType]:
-    """The types of the changes among inputs a₁, Δa₁, …, aₙ, Δaₙ; raises CircuitError where they are no such pairs."""
-    zsets = operator.zsets(inputs)
-    pairs = list(zip(zsets[::2], zsets[1::2], strict=False))
-    if 2 * len(pairs) != len(zsets) or any(old.schema != delta.schema for old, delta in pairs):
-        operator.refuse("takes pairs of a value and its change, of one schema each", inputs)
-    return [delta for _, delta in pairs]
-
-
-def change_of(type_: EdgeType) -> ZSetType:
-    """The type of a change of what has this type."""
-    assert isinstance(type_, ZSetType)
-    return replace(type_, is_set=False)

@@ -9,6 +9,7 @@ from typing import ClassVar
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
 from deltic.circuit.operators.aggregate import show_parameter
 from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.changes import change_of, delta_of
 from deltic.circuit.operators.frames import Frame, Unit
 from deltic.circuit.operators.order import Order, check_parts, show_parts
 from deltic.circuit.types import Column, EdgeType, Kind, Schema, Type, ZSetType
@@ -199,9 +200,4 @@ class OverDelta(Over):
     keyword: ClassVar[str] = "over_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        old, delta = self.zsets(inputs, 2)
-        if old.schema != delta.schema:
-            self.refuse("both inputs must have one schema", inputs)
-        type_ = super().output((delta,), depth)
-        assert isinstance(type_, ZSetType)
-        return replace(type_, is_set=False)
+        return change_of(super().output((delta_of(self, inputs),), depth))

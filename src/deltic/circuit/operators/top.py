@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.changes import change_of, delta_of
 from deltic.circuit.operators.order import Order, check_parts, show_parts
-from deltic.circuit.types import EdgeType, ZSetType
+from deltic.circuit.types import EdgeType
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,4 @@ class TopDelta(Top):
     keyword: ClassVar[str] = "top_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        old, delta = self.zsets(inputs, 2)
-        if old.schema != delta.schema:
-            self.refuse("both inputs must have one schema", inputs)
-        type_ = super().output((delta,), depth)
-        assert isinstance(type_, ZSetType)
-        return replace(type_, is_set=False)
+        return change_of(super().output((delta_of(self, inputs),), depth))

@@ -14,7 +14,7 @@ from deltic.circuit.types import Type
 
 TEXT, INT, LONG, DOUBLE = Type.STRING, Type.INT32, Type.INT64, Type.FLOAT64
 DATE, TIMESTAMP = Type.DATE, Type.TIMESTAMP
-_SPANS = {
+SPANS = {
     "WEEK": timedelta(weeks=1),
     "DAY": timedelta(days=1),
     "HOUR": timedelta(hours=1),
@@ -23,8 +23,9 @@ _SPANS = {
     "MILLISECOND": timedelta(milliseconds=1),
     "MICROSECOND": timedelta(microseconds=1),
 }
+"""What is of one length whatever the date."""
 _IN_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-UNITS = (*_IN_MONTHS, *_SPANS)
+UNITS = (*_IN_MONTHS, *SPANS)
 """The units by which times are moved, and in which they are apart."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -181,8 +182,8 @@ def _make_timestamp(year: int, month: int, day: int, hour: int, minute: int, sec
 def _shifted(unit: str, count: int, time: datetime) -> datetime | None:
     """The time some units later."""
     try:
-        if unit in _SPANS:
-            return time + count * _SPANS[unit]
+        if unit in SPANS:
+            return time + count * SPANS[unit]
         year, month = divmod(12 * time.year + time.month - 1 + count * _IN_MONTHS[unit], 12)
         return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
     except (ValueError, OverflowError):
@@ -191,8 +192,8 @@ def _shifted(unit: str, count: int, time: datetime) -> datetime | None:
 
 def _units_between(unit: str, start: datetime, end: datetime) -> int:
     """How many whole units lead from one time to another."""
-    if unit in _SPANS:
-        count = abs(end - start) // _SPANS[unit]
+    if unit in SPANS:
+        count = abs(end - start) // SPANS[unit]
         return count if end >= start else -count
     if end < start:
         return -_units_between(unit, end, start)

@@ -8,21 +8,13 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from deltic.circuit.spark.times import SPANS
 from deltic.circuit.types import Type
 from deltic.circuit.types.value import MAX_PRECISION
 from deltic.sql.scalars.typed import Typed, constant
 from deltic.sql.text import SourceText
 
 _MONTHS = {"YEAR": 12, "MONTH": 1}
-_SPANS = {
-    "WEEK": timedelta(weeks=1),
-    "DAY": timedelta(days=1),
-    "HOUR": timedelta(hours=1),
-    "MINUTE": timedelta(minutes=1),
-    "SECOND": timedelta(seconds=1),
-    "MILLISECOND": timedelta(milliseconds=1),
-    "MICROSECOND": timedelta(microseconds=1),
-}
 _MICROSECOND = timedelta(microseconds=1)
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 _SEPARATORS = {"HOUR": r"[ T]", "MINUTE": ":", "SECOND": ":"}
@@ -80,8 +72,8 @@ def _sum(node: exp.Interval, parts: list[tuple[str, str]], source: SourceText) -
         if all(unit in _MONTHS for _, unit in parts):
             months = sum(int(amount) * _MONTHS[unit] for amount, unit in parts)
             return constant(months, Type.YEAR_MONTH_INTERVAL)
-        if all(unit in _SPANS for _, unit in parts):
-            spans = (Decimal(amount) * (_SPANS[unit] // _MICROSECOND) for amount, unit in parts)
+        if all(unit in SPANS for _, unit in parts):
+            spans = (Decimal(amount) * (SPANS[unit] // _MICROSECOND) for amount, unit in parts)
             return constant(int(sum(spans)) * _MICROSECOND, Type.DAY_TIME_INTERVAL)
     except (ArithmeticError, ValueError):
         pass
