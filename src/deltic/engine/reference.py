@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
@@ -24,9 +25,6 @@ from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class ReferenceEngine(Engine):

@@ -60,7 +60,8 @@ def stored(array: Array, type_: Type, interner: Interner) -> Values:
         case Kind.FLOAT64:
             return order_floats(array.astype(np.float64))
         case Kind.FLOAT32:
-            return order_singles(array.astype(np.float32))
+            with np.errstate(over="ignore"):  # to infinity
+                return order_singles(array.astype(np.float32))
         case Kind.DECIMAL if type_.precision > DIGITS:
             return interner[type_].encode(_arrow_decimals(array, type_))
         case _:
