@@ -1,0 +1,52 @@
+"""In what forms a recursive relation is asked, and what is known of nodes that depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+
+Guard = frozenset[str]
+Form = frozenset[Guard]
+WHOLE: Form = frozenset()
+"""The form of what is wanted whole."""
+
+Copy = tuple[str, Form]
+Edge = tuple[int, int]
+"""The number of a node and the position of one of its inputs."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A circuit that is walked from its ends to the relations of the fixpoint: its body, or that around it."""
+
+    circuit: Circuit
+    below: frozenset[int]
+    """The nodes that depend on those relations."""
+    is_outer: bool
+
+    @classmethod
+    def of(cls, circuit: Circuit, ends: Collection[int], is_outer: bool) -> Place:
+        """The place whose relations have the numbers `ends`."""
+        below = set(ends)
+        for number, node in enumerate(circuit.nodes):
+            if not below.isdisjoint(node.inputs):
+                below.add(number)
+        return cls(circuit, frozenset(below), is_outer)
+
+    def names(self, number: int) -> frozenset[str]:
+        """The columns of a node."""
+        return frozenset(self.circuit.type_of(number).schema.names)
+
+
+def in_order(form: Form) -> list[Guard]:
+    """The guards of a form, by their columns."""
+    return sorted(form, key=sorted)
+
+
+def feedbacks(circuit: Circuit, number: int) -> set[str]:
+    """The recursive relations that a node reads."""
+    operators = [circuit.nodes[n].operator for n in circuit.ancestors([number])]
+    return {operator.name for operator in operators if isinstance(operator, ops.Feedback)}

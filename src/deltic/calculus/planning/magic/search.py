@@ -1,0 +1,127 @@
+"""The search for what can be asked of a fixpoint: from the most that may be to what holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from deltic.calculus.passes import optimize
+from deltic.calculus.planning.magic.assembly import Assembly
+from deltic.calculus.planning.magic.bodies import Bodies, UnfitError
+from deltic.calculus.planning.magic.forms import WHOLE, Edge, Form
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+
+MOST_COPIES = 4
+"""Of how many copies a relation is computed at most; where it is asked in more forms, it is computed whole."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """The relations that are computed as far as others ask, whatever it costs, and those that are computed whole."""
+
+    always: Collection[str] = ()
+    never: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A recursive relation of which only a part is derived, and by which columns it is asked."""
+
+    relation: str
+    columns: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        asked = " and ".join(f"({', '.join(names)})" for names in self.columns)
+        return f"{self.relation}: only rows whose {asked} somebody asks for"
+
+
+def push_demand(circuit: Circuit, hints: Hints = Hints()) -> tuple[Circuit, tuple[Pushed, ...]]:
+    """The circuit, whose sinks have the same values, with recursions that derive what is asked of them; and which do.
+
+    It is to be inlined. Where nothing can be asked it is the circuit itself.
+    """
+    found: list[Pushed] = []
+    given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
+    refused = Counter[ops.Operator]()
+    for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint)]:
+        equal = [number for number, op in enumerate(circuit.operators) if op == fixpoint]
+        search = _Search(circuit, equal[refused[fixpoint]], hints)
+        if search.finds():
+            circuit = search.circuit()
+            found += search.pushed()
+        else:
+            refused[fixpoint] += 1
+    return (optimize(circuit), tuple(found)) if found else (given, ())
+
+
+def _hidden(circuit: Circuit) -> Iterator[Node]:
+    """The recursive relations that something else than a sink reads."""
+    shown = {n.inputs[0] for n in circuit.nodes if isinstance(n.operator, ops.Sink)}
+    for number, node in enumerate(circuit.nodes):
+        if isinstance(node.operator, ops.Component) and number not in shown:
+            yield node
+
+
+class _Search:
+    """The forms in which one fixpoint's relations are asked: from the most that may be found to what holds."""
+
+    def __init__(self, circuit: Circuit, fixpoint: int, hints: Hints) -> None:
+        operator = circuit.nodes[fixpoint].operator
+        assert isinstance(operator, ops.Fixpoint)
+        self._old, self._fixpoint, self._hints = circuit, fixpoint, hints
+        self._limits: dict[Edge, Form] = {}
+        self._whole = {name for name in operator.body.sinks if name in hints.never}
+
+    def finds(self) -> bool:
+        """Whether something is asked in part."""
+        if all(self._is_sink(name) for name in self._read()):
+            return False
+        try:
+            while not self._attempt():
+                pass
+        except UnfitError:
+            return False
+        return any(form for _, form in self._bodies.copies)
+
+    def _read(self) -> Iterator[str]:
+        """The relations of the fixpoint that are read outside of it."""
+        for node in self._old.nodes:
+            if isinstance(node.operator, ops.Component) and node.inputs == (self._fixpoint,):
+                yield node.operator.name
+
+    def _is_sink(self, name: str) -> bool:
+        """Whether somebody reads all of a relation."""
+        nodes = self._old.nodes
+        sources = [nodes[n.inputs[0]] for n in nodes if isinstance(n.operator, ops.Sink)]
+        return any(n.operator == ops.Component(name) and n.inputs == (self._fixpoint,) for n in sources)
+
+    def _attempt(self) -> bool:
+        """Make the body; False when that shows that less can be asked."""
+        self._bodies = bodies = Bodies(self._old, self._fixpoint, self.allowed)
+        bodies.make()
+        before = dict(self._limits), set(self._whole)
+        for edge, forms in bodies.edges.items():
+            self._limits[edge] = frozenset.intersection(self._limits.get(edge, forms[0]), *forms)
+        names = [name for name, _ in bodies.copies]
+        self._whole |= {name for name, form in bodies.copies if form == WHOLE or names.count(name) > MOST_COPIES}
+        for edge, guard in bodies.dear(self._hints.always):
+            self._limits[edge] -= {guard}
+        return before == (self._limits, self._whole)
+
+    def allowed(self, edge: Edge | None, name: str, form: Form) -> Form:
+        """The form in which a relation is asked, of that in which it could be."""
+        if name in self._whole:
+            return WHOLE
+        return form & self._limits.get(edge, form) if edge else form
+
+    def circuit(self) -> Circuit:
+        """The circuit with the fixpoint of what is asked."""
+        return Assembly(self._old, self._fixpoint, self._bodies).circuit()
+
+    def pushed(self) -> Iterator[Pushed]:
+        """The relations of which a part is derived."""
+        for name, form in self._bodies.copies:
+            if form:
+                yield Pushed(name, tuple(sorted(tuple(sorted(guard)) for guard in form)))
