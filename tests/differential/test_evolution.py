@@ -66,11 +66,17 @@ def shown(result) -> dict[str, dict]:
     return {name: dict(from_arrow(table)) for name, table in result.changes.items()}
 
 
-def check(rng: random.Random, draw: Callable[[], Circuit], strategy: Strategy, refresh: Refresh) -> None:
+def check(
+    rng: random.Random,
+    draw: Callable[[], Circuit],
+    strategy: Strategy,
+    refresh: Refresh,
+    make: Callable[[Circuit, Strategy, Refresh], LocalEngine] = LocalEngine,
+) -> None:
     """A run of six epochs, some of which are changes of the circuit."""
     pool = draw()
     circuit = variant(rng, pool)
-    local = Driver(LocalEngine(circuit, strategy, refresh), circuit)
+    local = Driver(make(circuit, strategy, refresh), circuit)
     reference = Driver(ReferenceEngine(circuit), circuit)
     for _ in range(6):
         if rng.random() < 0.4:

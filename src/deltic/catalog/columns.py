@@ -74,13 +74,12 @@ def _value_type(type_: Any) -> ValueType | None:
 
 def _written(text: str) -> ValueType | None:
     """The type that a text means, as circuits have it; None for none."""
-    from deltic.circuit.reading.parser import parse_circuit
+    from deltic.circuit.reading.parser import parse_value_type
 
     try:
-        columns = parse_circuit(f"%0 = source t : set{{c: {text}}}").type_of(0).schema.columns
+        return parse_value_type(text)
     except ProgramError:
         return None
-    return columns[0].value_type if len(columns) == 1 else None
 
 
 def _remedy(type_: Any) -> str:

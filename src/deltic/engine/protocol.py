@@ -11,13 +11,12 @@ from deltic.engine.prepared import Prepared
 from deltic.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
     from deltic.calculus.planning import Decision
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed
+    from deltic.engine.image import Image, Saved
 
 # The column of int64 weights in a batch of changes: +1 inserts a row, -1 deletes it.
 WEIGHT = "__weight__"
@@ -137,10 +136,14 @@ class Engine(Protocol):
     def explain(self, name: str, full: bool = False) -> str:
         """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""
 
-    def checkpoint(self, directory: Path) -> None:
-        """Write the committed state into a directory, from which `restore` reads it. Raises UnsupportedError."""
-        raise UnsupportedError("this engine cannot write its state to a directory: it lasts as long as the process")
+    def capture(self) -> Image:
+        """The committed state, to be written down. Raises UnsupportedError where the engine's lasts as the process."""
+        raise UnsupportedError("this engine cannot write its state down: it lasts as long as the process")
 
-    def restore(self, directory: Path) -> None:
-        """Take the state that `checkpoint` wrote. Raises UnsupportedError."""
-        raise UnsupportedError("this engine cannot read its state from a directory: load the tables instead")
+    def restore(self, saved: Saved) -> None:
+        """Take the state of an engine for the same circuit as it was captured. Raises UnsupportedError.
+
+        What has to be another relation by now is computed from what it reads. After any exception the engine is as
+        before.
+        """
+        raise UnsupportedError("this engine cannot take a state that was written down: load the tables instead")

@@ -10,6 +10,7 @@ from lark import Lark, Token, Tree, UnexpectedInput
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.build import build_circuit
 from deltic.circuit.reading.places import Places
+from deltic.circuit.types import ValueType
 
 _SHOWN = {
     "REF": "a node such as %3",
@@ -45,6 +46,15 @@ def parse_circuit(text: str, file: str = "<circuit>", depth: int = 0) -> Circuit
     except UnexpectedInput as error:
         raise places.error(_place_of(error, text), _message(error)) from None
     return build_circuit(tree, places, depth)
+
+
+@cache
+def parse_value_type(text: str) -> ValueType:
+    """The type that a text such as `array(string?)?` means; raises ProgramError."""
+    columns = parse_circuit(f"%0 = source t : set{{c: {text}}}", "<type>").type_of(0).schema.columns
+    if len(columns) != 1:
+        raise Places("<type>", text).error((1, 1, len(text)), "this is not one type")
+    return columns[0].value_type
 
 
 @cache

@@ -20,9 +20,10 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.image import Image, Json, Saved
 from deltic.engine.local import parallel
 from deltic.engine.local.critical_section import CriticalSection, exclusive
-from deltic.engine.local.evolution import difference, kept_relations
+from deltic.engine.local.evolution import difference, kept_relations, passed_to_new
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.query import Alarm, Environment, Evaluation, value_of
@@ -41,6 +42,7 @@ from deltic.engine.local.storage.arrow import (
     table_change,
     view_change,
 )
+from deltic.engine.local.storage.image import image_of, restored
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.lookup import find_all, find_rows
 from deltic.engine.local.storage.spilling import Space
@@ -418,6 +420,41 @@ class LocalEngine(Engine):
         return Changes(
             {name: view_change(state, delta, self.store.interner) for name, (state, delta) in changed.items()}
         )
+
+    # What is written
+
+    @exclusive
+    def capture(self) -> Image:
+        refuse_second(self._prepared)
+        self._fit()
+        image = image_of(self.store)
+        return replace(image, about={**self._about(), "store": image.about})
+
+    def _about(self) -> dict[str, Json]:
+        return {
+            "epoch": self.epoch,
+            "token": self.token,
+            "plan": self._plans.described(self.circuit),
+            "learned": self._strata.learned(),
+        }
+
+    @exclusive
+    def restore(self, saved: Saved) -> None:
+        about, other = saved.about, copy(self)
+        other._plans = self._plans.restored(about["plan"], self.circuit)
+        program = program_of(other._plans.circuit, strict=self._refresh.strict)
+        with self._working():
+            store = restored(replace(saved, about=about["store"]), program, self.store.space)
+            store.drop(passed_to_new(program, store.states) & store.states.keys())
+            new = [name for name in program.relations if name not in store.states]
+            other._set_up(self.circuit, program, store)
+            store.end_evolution()
+            other._strata.learn(about["learned"])
+            if new:
+                other._settled(partial(other._build, new), other._fit)
+                store.end_epoch()
+        other.epoch, other.token = about["epoch"], about["token"]
+        vars(self).update(vars(other))
 
     # Reading
 

@@ -35,11 +35,16 @@ def kept_relations(
             kept |= found
             for name in found.values():
                 named[old.relations[name].fingerprint].remove(name)
-    for name in new.relations.keys() - kept.keys():
-        for source in new.relations[name].definition.sources:
-            if kind_of(new, source) is Kind.TRANSIENT:
-                kept.pop(source, None)
+    for name in passed_to_new(new, kept):
+        kept.pop(name, None)
     return kept
+
+
+def passed_to_new(program: Program, kept: Collection[str]) -> set[str]:
+    """The relations whose rows are passed on to one that is not kept."""
+    new = [relation for name, relation in program.relations.items() if name not in kept]
+    sources = {source for relation in new for source in relation.definition.sources}
+    return {source for source in sources if kind_of(program, source) is Kind.TRANSIENT}
 
 
 def _counterparts(stratum: Stratum, old: Program, new: Program, named: dict[str, list[str]]) -> dict[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, planned
 from deltic.calculus.planning.statistics import Origin, Table
 from deltic.circuit.graph import Circuit
+from deltic.circuit.reading.parser import parse_circuit
+from deltic.engine.image import Json, as_tuples
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.storage.state import State
 
@@ -97,6 +100,30 @@ class Plans:
         made = replace(self, circuit=found, rows=measured.sizes, decisions=decisions, numbers=measured.numbers)
         return replace(made, unknown=frozenset(measured.unknown))
 
+    def described(self, circuit: Circuit) -> dict[str, Json]:
+        """What is to be written of the plan of the user's circuit."""
+        return {
+            "of": _digest(circuit),
+            "circuit": None if self.circuit == circuit else str(self.circuit),
+            "rows": dict(self.rows),
+            "decisions": [astuple(decision) for decision in self.decisions],
+            "numbers": [[sorted(q.relations), q.asked, number] for q, number in self.numbers.items()],
+            "unknown": sorted(self.unknown),
+        }
+
+    def restored(self, about: Mapping[str, Json], circuit: Circuit) -> Plans:
+        """The plan that was described, for the same circuit; for another one there is none yet."""
+        if about["of"] != _digest(circuit):
+            return replace(self, circuit=circuit)
+        return replace(
+            self,
+            circuit=circuit if about["circuit"] is None else parse_circuit(about["circuit"]),
+            rows=about["rows"],
+            decisions=tuple(Decision(*decision) for decision in about["decisions"]),
+            numbers={Question(frozenset(names), as_tuples(asked)): n for names, asked, n in about["numbers"]},
+            unknown=frozenset(about["unknown"]),
+        )
+
     def lines(
         self, relations: Collection[str], states: Mapping[str, State], queries: Sequence[Evaluation]
     ) -> list[str]:
@@ -130,6 +157,11 @@ class Plans:
     def _includes(self, old: Plans) -> bool:
         """Whether it decides all that the old one does."""
         return {d.definition for d in old.decisions} <= {d.definition for d in self.decisions}
+
+
+def _digest(circuit: Circuit) -> str:
+    """What tells circuits apart."""
+    return sha256(str(circuit).encode()).hexdigest()
 
 
 class Measured:

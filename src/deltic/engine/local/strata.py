@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from deltic.engine.image import Json
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.recursion.component import component_of
@@ -69,6 +70,17 @@ class Strata:
         for step in self._steps:
             if isinstance(step, Recursive) and step.relations[0] in kept:
                 step.adopt(learned[frozenset(kept[name] for name in step.relations)])
+
+    def learned(self) -> list[dict[str, Json]]:
+        """What recursions know of costs, to be written."""
+        return [{"relations": step.relations, **step.learned()} for step in self._steps if isinstance(step, Recursive)]
+
+    def learn(self, learned: Sequence[Mapping[str, Json]]) -> None:
+        """Let recursions know what they learned once."""
+        by_relations = {frozenset(about["relations"]): about for about in learned}
+        for step in self._steps:
+            if isinstance(step, Recursive) and frozenset(step.relations) in by_relations:
+                step.learn(by_relations[frozenset(step.relations)])
 
     def run(self, new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
         """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.

@@ -19,7 +19,7 @@ from deltic.circuit.types import Type
 from deltic.engine.local.kernels import walk as kernel
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.interner import Interner, is_interned
-from deltic.engine.local.storage.layout import Domain, Nulls, Raw, Values
+from deltic.engine.local.storage.layout import Domain, Nulls, Raw, Sorted, Values
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import Role, State
 from deltic.engine.local.storage.value_order import Labels
@@ -27,17 +27,6 @@ from deltic.engine.local.storage.value_order import Labels
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Each = TypeVar("Each")
-
-
-class _Sorted(Domain):
-    """A domain of values without NULL, in whose place `anchor` stands: one that moves no other value."""
-
-    anchor = 0
-
-    def extend(self, low: int, high: int) -> None:
-        if self.empty:
-            self.anchor = low
-        super().extend(low, high)
 
 
 class _Column:
@@ -54,12 +43,12 @@ class _Column:
         bit = [Domain(Type.BOOLEAN, empty=False)] * self.nullable
         if self.values is not None:
             return [*bit, self.values.reversed if self.order.descending else self.values.domain]
-        return [*bit, _Sorted(self.type)]
+        return [*bit, Sorted(self.type)]
 
     def make_room(self, own: Domain) -> None:
         """Let its domain here hold all that its domain in the source does."""
         low, high = self.source.domains[self.index].range()
-        if isinstance(own, _Sorted) and low <= high:
+        if isinstance(own, Sorted) and low <= high:
             own.include(*((~high, ~low) if self.order.descending else (low, high)))
         elif own.empty:
             own.include(0, 0)
@@ -75,7 +64,7 @@ class _Column:
         return [(nulls != self.order.nulls_first).astype(np.uint64), own.encode(ordered)]
 
     def _ordered(self, values: Values, nulls: Nulls, own: Domain) -> Values:
-        if isinstance(own, _Sorted):
+        if isinstance(own, Sorted):
             turned = ~values if self.order.descending else values
             return turned if nulls is None else np.where(nulls, own.anchor, turned)
         assert self.values is not None
@@ -89,7 +78,7 @@ class _Column:
         """The inverse of `encode`: the values that relations hold, and which are NULL."""
         nulls = (raws[0] == 1) != self.order.nulls_first if self.nullable else None
         values = own.decode(raws[-1])
-        if isinstance(own, _Sorted):
+        if isinstance(own, Sorted):
             return ~values if self.order.descending else values, nulls
         assert self.values is not None
         assert isinstance(own, Labels)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
+from deltic.engine.image import Json
 from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.parallel import processor_time
 from deltic.engine.local.recursion.course import Course, Race
@@ -121,6 +122,20 @@ class Recursive:
     def adopt(self, other: Recursive) -> None:
         """Go by what another one, of the same relations, has learned of costs."""
         self._history = other._history
+
+    def learned(self) -> dict[str, Json]:
+        """What it knows of costs, to be written."""
+        history = self._history
+        return {
+            "course": asdict(history.course),
+            "coefficients": [[*kind, value] for kind, value in history.coefficients.items()],
+            "largest": [[*kind, rows] for kind, rows in history.largest.items()],
+        }
+
+    def learn(self, learned: Mapping[str, Json]) -> None:
+        """Know what was learned once."""
+        pairs = ({(name, sign): n for name, sign, n in learned[what]} for what in ("coefficients", "largest"))
+        self._history = _History(Course(**learned["course"]), *pairs)
 
     def run(self) -> ComponentReport:
         """Bring the component up to date; the `delta` of its relations says what changed."""

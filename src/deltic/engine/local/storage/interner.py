@@ -6,7 +6,8 @@ Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.circuit.types import Kind, Type
+from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.value_order import ValueOrder
 
@@ -50,12 +52,40 @@ class Dictionary:
 
     def __init__(self, type_: Type) -> None:
         self.type = type_
-        self._ids = _Numbering()
-        self._array = pa.array([], type_.arrow)
+        self._kept: Sequence[Kept] = ()
+        self._count = 0
         self.order = ValueOrder(self)
 
+    def restore(self, count: int, kept: Sequence[Kept]) -> None:
+        """Have the first `count` values that `growing` gave, which are read when somebody asks for one."""
+        self._count, self._kept = count, kept
+
+    def growing(self) -> Growing:
+        """The values so far."""
+        return Growing(len(self), lambda start, end: {"values": _written(self._between(start, end))})
+
+    def _between(self, start: int, end: int) -> pa.Array:
+        """The values of some ids; leaves everything as it is, for other threads work with it."""
+        if "_ids" in vars(self):
+            return self._arrow(self.values[start:end])
+        return self._array.slice(start, end - start)
+
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._ids.named) if "_ids" in vars(self) else self._count
+
+    @cached_property
+    def _array(self) -> pa.Array:
+        """The values by their ids, but for the newest; `decode` adds those."""
+        kept = [_read(stretch.arrays()["values"]) for stretch in self._kept]
+        return pa.concat_arrays([pa.array([], self.type.arrow), *kept]).slice(0, self._count)
+
+    @cached_property
+    def _ids(self) -> _Numbering:
+        return self._numbered(self._array)
+
+    def _numbered(self, values: pa.Array) -> _Numbering:
+        """The numbers of values that have none twice."""
+        return _Numbering.of(named := values.to_pylist(), named)
 
     @property
     def values(self) -> Sequence[Any]:
@@ -78,11 +108,12 @@ class Dictionary:
 
     def decode(self, ids: Values) -> pa.Array:
         """The values of ids: at the cost of the ids while they are few, else by one Arrow gather."""
-        values = self.values
-        if 8 * len(ids) < len(values):
-            return self._arrow(list(map(values.__getitem__, ids.tolist())))
-        if len(self._array) < len(values):
-            self._array = pa.concat_arrays([self._array, self._arrow(values[len(self._array) :])])
+        if "_ids" in vars(self):
+            values = self.values
+            if 8 * len(ids) < len(values):
+                return self._arrow(list(map(values.__getitem__, ids.tolist())))
+            if len(self._array) < len(values):
+                self._array = pa.concat_arrays([self._array, self._arrow(values[len(self._array) :])])
         return self._array.take(pa.array(ids))
 
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
@@ -132,6 +163,10 @@ class Composites(Dictionary):
     def sort_keys(self, column: pa.Array) -> list[Any]:
         return [_sort_key(value, self.type) for value in self.python(column)]
 
+    def _numbered(self, values: pa.Array) -> _Numbering:
+        named = self.python(values)
+        return _Numbering.of([_key(value, self.type) for value in named], named)
+
     @property
     def sort_key_of(self) -> Callable[[int], Any]:
         return lambda number: _sort_key(self.values[number], self.type)
@@ -147,7 +182,15 @@ class Composites(Dictionary):
 class _Numbering(dict[Any, int]):
     """A dictionary that numbers its keys as they are asked for; `named` has what they stand for in that order."""
 
-    def __init__(self) -> None:
+    @classmethod
+    def of(cls, keys: Sequence[Any], named: list[Any]) -> _Numbering:
+        """The keys by their positions."""
+        made = cls(zip(keys, range(len(named)), strict=True))
+        made.named = named
+        return made
+
+    def __init__(self, pairs: Iterable[tuple[Any, int]] = ()) -> None:
+        super().__init__(pairs)
         self.named: list[Any] = []
 
     def __missing__(self, key: Any) -> int:
@@ -160,6 +203,21 @@ class _Numbering(dict[Any, int]):
             self[key] = number = len(self.named)
             self.named.append(value)
         return number
+
+
+def _written(values: pa.Array) -> npt.NDArray[np.uint8]:
+    """The values as a stream of Arrow."""
+    sink = pa.BufferOutputStream()
+    batch = pa.record_batch([values], names=["value"])
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _read(written: npt.NDArray[np.uint8]) -> pa.Array:
+    """The values of a stream, where they stand in it."""
+    with pa.ipc.open_stream(pa.py_buffer(written)) as stream:
+        return stream.read_next_batch().column(0)
 
 
 def _plain(type_: Type) -> pa.DataType:

@@ -171,6 +171,17 @@ class Domain:
         return moved
 
 
+class Sorted(Domain):
+    """A domain of values without NULL, in whose place `anchor` stands: one that moves no other value."""
+
+    anchor = 0
+
+    def extend(self, low: int, high: int) -> None:
+        if self.empty:
+            self.anchor = low
+        super().extend(low, high)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base` in a `numbering`.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deltic.engine.image import Kept
 from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.memory import address_of
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
@@ -44,9 +45,13 @@ class Run:
     kernels take, see `kernels.search`.
     """
 
-    __slots__ = ("descriptor", "max_time", "times", "weights", "words")
+    __slots__ = ("descriptor", "kept", "max_time", "times", "weights", "words")
+
+    kept: Kept | None
+    """Where it is written; None before it is."""
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:
+        self.kept = None
         self.words = np.ascontiguousarray(words)
         if words.shape[1] < _MANY:
             self.times, self.weights = times.astype(np.int32, copy=False), weights.astype(np.int64, copy=False)
@@ -77,6 +82,32 @@ class Run:
     def nbytes(self) -> int:
         """The memory that the run holds, in bytes."""
         return self.words.nbytes + self.times.nbytes + self.weights.nbytes
+
+
+class KeptRun(Run):
+    """A run that was written, read when somebody looks into it; where it `is_bare`, without its weights."""
+
+    __slots__ = ("is_bare", "source")
+
+    def __init__(self, source: Kept, is_bare: bool = False) -> None:
+        self.source, self.is_bare = source, is_bare
+        self.kept, self.max_time = source, int(source.about["max_time"])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("descriptor", "times", "weights", "words"):
+            raise AttributeError(name)
+        arrays = self.source.arrays()
+        self.words, self.times = arrays["words"], arrays["times"]
+        self.weights = NO_WEIGHTS if self.is_bare else arrays["weights"]
+        self.descriptor = describe_output(self.words, self.times, self.weights)
+        return getattr(self, name)
+
+    def __len__(self) -> int:
+        return int(self.source.about["rows"])
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.source.about["bytes"])
 
 
 def narrow(values: Integers) -> Integers:

@@ -125,6 +125,20 @@ class State:
             other.arrangement(self.canonical)
         return other
 
+    def restore(self, role: Role, order: tuple[int, ...], domains: tuple[Domain, ...]) -> Arrangement:
+        """The arrangement in this role, to be given what was kept of it.
+
+        Column orders are taken over when they are asked for, until `end_evolution`.
+        """
+        if role == "counts":
+            assert self.counts is not None
+            return self.counts
+        if role != "rows":
+            return self.keep(role, order, domains)
+        if order in self.by_order:
+            return self.by_order[order]
+        return self._spare.setdefault(order, Arrangement(order, self.domains))
+
     def end_evolution(self) -> None:
         """Forget the column orders that nobody asked for."""
         self._spare = {}

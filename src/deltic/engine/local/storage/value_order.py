@@ -11,6 +11,7 @@ whose neighbour is its predecessor in time is put close to it, and the rest of t
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.circuit.types import Type
+from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Domain, DomainOverflow, Place, Raw, Values
 
 if TYPE_CHECKING:
@@ -42,15 +44,42 @@ class ValueOrder:
         self._labels: Values = np.zeros(1024, np.int64)
         self._known = 0
         self._runs: list[_Ordered] = []
+        self._kept: tuple[int, Sequence[Kept]] | None = None
         self.domain: Domain = Labels(self)
         self.reversed: Domain = Labels(self, descending=True)
         self.moved = _Ordered.none(), _Ordered.none()
+
+    def restore(self, count: int, kept: Sequence[Kept]) -> None:
+        """Have the first `count` labels that `growing` gave, which are read when somebody asks for one."""
+        self._kept = count, kept
+
+    @property
+    def count(self) -> int:
+        """How many values have a label."""
+        return self._known if self._kept is None else self._kept[0]
+
+    def growing(self) -> Growing:
+        """The labels so far; as long as the numbering is the same."""
+        if self._kept is not None:
+            count, kept = self._kept
+            return Growing(count, lambda start, end: {"labels": _joined(kept)[start:end]})
+        labels = self._labels
+        return Growing(self._known, lambda start, end: {"labels": labels[start:end]})
+
+    def _read(self) -> None:
+        """Read what was kept."""
+        if self._kept is not None:
+            (count, kept), self._kept = self._kept, None
+            labels = _joined(kept)[:count]
+            order = np.argsort(labels)
+            self._labels, self._known, self._runs = labels, count, [_Ordered(labels[order], order)]
 
     def labels(self) -> Values:
         """The label of each id, int64[n]; elements never change, so that searches may go on while values are added.
 
         Raises DomainOverflow where there is no room for a new one.
         """
+        self._read()
         if self._known < len(self._dictionary):
             self._include()
         return self._labels[: self._known]
@@ -61,6 +90,7 @@ class ValueOrder:
 
     def ids(self, labels: Values) -> Values:
         """The ids of labels that were given."""
+        self._read()
         found = np.zeros(len(labels), np.int64)
         for run in self._runs:
             at = np.minimum(np.searchsorted(run.labels, labels), len(run.ids) - 1)
@@ -114,6 +144,7 @@ class ValueOrder:
 
     def relabel(self) -> None:
         """Give all labels anew, the new values' among them, with the same room everywhere."""
+        self._read()
         count = len(self._dictionary)
         old = self._all()
         ids = self._dictionary.sort_indices(self._dictionary.decode(np.arange(count)))
@@ -130,6 +161,11 @@ class ValueOrder:
         for run in self._runs:
             every = every.merge(run)
         return every
+
+
+def _joined(kept: Sequence[Kept]) -> Values:
+    """The labels that were kept, copied."""
+    return np.concatenate([stretch.arrays()["labels"] for stretch in kept])
 
 
 class _Ordered:
@@ -186,7 +222,7 @@ class Labels(Domain):
 
     def __init__(self, order: ValueOrder, *, descending: bool = False) -> None:
         super().__init__(Type.INT64, 0, BITS, empty=False)
-        self._order, self._descending = order, descending
+        self._order, self.descending = order, descending
 
     def extend(self, low: int, high: int) -> None:
         self.growth += 1
@@ -207,4 +243,4 @@ class Labels(Domain):
 
     def turned(self, labels: Values) -> Values:
         """From labels to what has their offsets here, and back."""
-        return _END - 1 - labels if self._descending else labels.copy()
+        return _END - 1 - labels if self.descending else labels.copy()

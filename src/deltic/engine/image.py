@@ -1,0 +1,74 @@
+"""The state of an engine at one moment, as what is written down: immutable arrays, and a description of them.
+
+An engine *captures* an image at the cost of its description: what the image refers to never changes, so that it can be
+written while epochs go on. `restore` takes what was written; arrays are asked for when they are first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+# What JSON can hold.
+Json = Any
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class Kept(Protocol):
+    """Arrays that were written, with what was said about them."""
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """The description, read without the arrays."""
+
+    def arrays(self) -> Arrays:
+        """The arrays, checked when they are read for the first time."""
+
+
+class Owner(Protocol):
+    """What has arrays that were written: it remembers where."""
+
+    kept: Kept | None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Arrays that belong together and never change; `owner` is there as long as they are."""
+
+    about: Mapping[str, Json]
+    owner: Owner
+    arrays: Callable[[], Arrays]
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A sequence of `count` elements that only grows; `arrays` gives those from a start up to, but not, an end."""
+
+    count: int
+    arrays: Callable[[int, int], Arrays]
+
+
+@dataclass(frozen=True)
+class Image:
+    """The whole state: `about` refers to pieces by their positions and to growing sequences by their names."""
+
+    about: Mapping[str, Json]
+    pieces: Sequence[Piece] = ()
+    growing: Mapping[str, Growing] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What was written of an image: its pieces, and of each sequence the stretches, in order."""
+
+    about: Mapping[str, Json]
+    pieces: Sequence[Kept] = ()
+    growing: Mapping[str, Sequence[Kept]] = field(default_factory=dict)
+
+
+def as_tuples(value: Json) -> Any:
+    """The value with tuples for lists: what JSON makes of tuples."""
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
