@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from deltic.engine.image import Saved
 from deltic.errors import DelticError, UnsupportedError
 from tests.conformance.engines import Driver
 from tests.conformance.programs import FOLLOWS
@@ -107,7 +106,15 @@ def test_a_refused_epoch_is_not_prepared(social):
     social.insert(follows=[CA])
 
 
-@pytest.mark.parametrize("what", ["checkpoint", "restore"])
-def test_what_is_not_built_says_so(social, what, tmp_path: Path):
-    with pytest.raises(UnsupportedError, match="directory"):
-        getattr(social.engine, what)(tmp_path)
+def test_the_state_is_written_down_between_epochs():
+    driver = Driver.of_program("local", FOLLOWS)
+    with prepare(driver, follows=[(AB, 1)]), pytest.raises(DelticError, match="epoch 1 is prepared"):
+        driver.engine.capture()
+
+
+def test_an_engine_whose_state_cannot_be_written_says_so():
+    engine = Driver.of_program("reference", FOLLOWS).engine
+    with pytest.raises(UnsupportedError, match="lasts as long as the process"):
+        engine.capture()
+    with pytest.raises(UnsupportedError, match="load the tables instead"):
+        engine.restore(Saved({}))

@@ -30,6 +30,21 @@ class Prepared:
         self._finish("commit")
         return self.result
 
+    def before_commit(self, step: Callable[[], None]) -> None:
+        """Let `commit` begin with this; where it raises, the epoch is aborted."""
+        assert self._end is not None
+        commit, abort = self._end["commit"], self._end["abort"]
+
+        def both() -> None:
+            try:
+                step()
+            except BaseException:
+                abort()
+                raise
+            commit()
+
+        self._end = {"commit": both, "abort": abort}
+
     def abort(self) -> None:
         """Restore the state of before."""
         self._finish("abort")
