@@ -12,8 +12,8 @@ from deltic.circuit.graph import Node
     "agg(a + Δa)|k − agg(a)|k, k: the groups of Δa",
     "DBSP §8.1, Def. 4.1",
     "only groups of the change can have another result",
-    "its input, by groups",
-    Cost.MATCHES,
+    "of each group what its functions need: a total, or values in order",
+    Cost.LOGARITHMIC,
 )
 def aggregate_delta(op: ops.Aggregate, node: Node, views: Views) -> int:
     """Only groups of the change can have another result; grouping, counts and sums are linear, the set of them is not.
