@@ -13,7 +13,7 @@ import pytest
 
 from deltic.circuit.types import Schema, Type
 from deltic.engine.local.storage.codec import decode, encode, encode_scalar
-from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.interner import Interner, is_labelled
 
 INF, NAN = float("inf"), float("nan")
 HUGE = 10**38 - 1
@@ -57,7 +57,7 @@ COLUMNS[Type.DATE] = whole([-(2**31), -1, 0, 2**31 - 1], Type.DATE)
 
 def in_order(values: np.ndarray, type_: Type, interner: Interner) -> np.ndarray:
     """The values as engines compare them: ids by their labels."""
-    return interner[type_].order.of(values) if is_interned(type_) else values
+    return interner[type_].order.of(values) if is_labelled(type_) else values
 
 
 @pytest.mark.parametrize("type_", COLUMNS, ids=str)

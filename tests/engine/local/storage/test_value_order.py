@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.circuit.types import Type
-from deltic.engine.local.storage.interner import Dictionary
-from deltic.engine.local.storage.layout import DomainOverflow
-from deltic.engine.local.storage.value_order import BITS
+from deltic.engine.local.storage.interner import Decimals, Dictionary
+from deltic.engine.local.storage.layout import DomainOverflow, Place
+from deltic.engine.local.storage.value_order import BITS, LARGE
 
 # Few characters, so that texts share prefixes; some outside of the basic plane, which UTF-16 would put elsewhere.
 TEXTS = st.text(alphabet="ab\0\x7fé\ud7ff\ue000\U0001f600", max_size=4)
@@ -87,3 +89,26 @@ def test_labels_that_were_given_stay_as_they_are_while_others_come():
     intern(interner, [f"c{i}" for i in range(5000)])
     interner.order.labels()
     assert old.tolist() == kept.tolist()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_large_decimals_are_in_order_with_small_ones_when_labels_are_given_anew(sign):
+    type_ = Type.decimal(38)
+    interner, low, high = Decimals(type_), 10**36, 10**36 + 2**119
+    numbers = [0, 1 - LARGE, LARGE - 1, sign * low, sign * high]
+    labels, domain = np.empty(0, np.int64), interner.order.domain
+    for step in range(110):
+        low, high = ((low + high) // 2, high) if step % 2 else (low, (low + high) // 2)
+        numbers.append(sign * (low if step % 2 else high))
+        held = interner.encode(pa.array(map(Decimal, numbers), type_.arrow))
+        try:
+            labels = interner.order.of(held)
+        except DomainOverflow as overflow:
+            before, place = domain.encode(labels), Place(0, 0, 62, 0, domain.numbering)
+            overflow.domain.extend(overflow.low, overflow.high)
+            labels = interner.order.of(held)
+            assert domain.moved(before, place).tolist() == labels[: len(before)].tolist()
+        assert [numbers[i] for i in np.argsort(labels)] == sorted(numbers)
+        assert interner.order.ids(labels).tolist() == held.tolist()
+    assert domain.numbering > 0
+    assert interner.decode(held).to_pylist() == list(map(Decimal, numbers))

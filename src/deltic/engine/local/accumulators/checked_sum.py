@@ -31,7 +31,9 @@ def checked_sum(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     count = slots.count(call.columns)
     if type_.kind is Kind.DECIMAL:
         slot, result = slots.sum(call.columns, DECIMALS), ACCUMULATORS[call.function].result(types)
-        return lambda totals: checked(_where_some(decimal_sums(totals, slot), totals, count), "sum", result, slots)
+        return lambda totals: checked(
+            np.where(totals[:, count] > 0, decimal_sums(totals, slot), 0), "sum", result, slots
+        )
     if type_.bits <= _HALF:
         slot = slots.sum(call.columns, WRAPPED)
         return lambda totals: (totals[:, slot], None)
@@ -46,8 +48,3 @@ def checked_sum(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
         return (high << _HALF) | (low & _LOW), None
 
     return result_of
-
-
-def _where_some(sums: list[int], totals: Totals, count: int) -> list[int]:
-    """The sums of groups with values, 0 of others."""
-    return [total if n > 0 else 0 for total, n in zip(sums, totals[:, count].tolist(), strict=True)]

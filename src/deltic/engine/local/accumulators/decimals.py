@@ -9,40 +9,47 @@ import numpy.typing as npt
 
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.accumulators.checked_sum import overflow
-from deltic.circuit.accumulators.decimal_mean import mean_in_units
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import Linear, Natural, NoResult, Result, Slots, Totals, reads
-from deltic.engine.local.operators import numbers
+from deltic.engine.local.operators import decimals, numbers
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
 
 _WIDTH = 24
 _LIMBS = 6  # 144 bits, of which 38 decimal digits need 127
+_MASK = (1 << _WIDTH) - 1
+_SHORT = 3  # of them are enough for what is below
+_ROOM = 1 << 61
 
 
 def _digits(values: Natural) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    signs = np.where(values < 0, -1, 1).astype(np.int64)
-    rest: Natural = values * signs
-    for limb in range(_LIMBS):
-        yield limb, (rest & ((1 << _WIDTH) - 1)).astype(np.int64) * signs
-        rest = rest >> _WIDTH
+    """The digits of numbers, lowest first; the last one has the sign, and there are no more than the numbers need."""
+    rest, limb = values, 0
+    while len(rest) and (rest.min() < -_MASK or rest.max() > _MASK):
+        yield limb, (rest & _MASK).astype(np.int64)
+        rest, limb = rest >> _WIDTH, limb + 1
+    yield limb, rest.astype(np.int64)
 
 
 DECIMALS = Linear(_LIMBS, lambda values, types: list(_digits(values[0])))
 
 
-def decimal_sums(totals: Totals, slot: int) -> list[int]:
-    """The sums of each group whose digits stand from this slot on."""
-    rows = totals[:, slot : slot + _LIMBS].tolist()
-    return [sum(digit << (_WIDTH * limb) for limb, digit in enumerate(row)) for row in rows]
+def decimal_sums(totals: Totals, slot: int) -> Natural:
+    """The sums of each group whose digits stand from this slot on, in the form that `natural` has."""
+    found = totals[:, slot : slot + _LIMBS]
+    shifts = _WIDTH * np.arange(_LIMBS)
+    is_short = (np.abs(found) @ np.exp2(shifts) < _ROOM).all()
+    parts = found[:, :_SHORT] << shifts[:_SHORT] if is_short else found.astype(object) << shifts
+    sums: Natural = parts.sum(axis=1)
+    return sums
 
 
-def checked(found: Sequence[int], what: str, type_: Type, slots: Slots) -> Column:
+def checked(found: Natural, what: str, type_: Type, slots: Slots) -> Column:
     """Whole numbers of the last digit as decimals of a type; NoResult where one has too many digits."""
-    for position, number in enumerate(found):
-        if abs(number) >= 10**type_.precision:
-            raise NoResult(position, overflow(what, type_))
-    return numbers.stored(np.array(found, numbers.dtype_of(type_)), type_, slots.interner), None
+    values, beyond = decimals.fitting(found, type_)
+    if beyond is not None:
+        raise NoResult(int(np.flatnonzero(beyond)[0]), overflow(what, type_))
+    return numbers.stored(values, type_, slots.interner), None
 
 
 @reads("decimal_mean")
@@ -53,8 +60,8 @@ def decimal_mean(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     digits = result_type.scale - types[0].scale
 
     def result(totals: Totals) -> Column:
-        pairs = zip(decimal_sums(totals, slot), totals[:, count].tolist(), strict=True)
-        means = [mean_in_units(total, n, digits) if n > 0 else 0 for total, n in pairs]
-        return checked(means, "mean", result_type, slots)
+        some = totals[:, count] > 0
+        sums = decimals.rescaled(np.where(some, decimal_sums(totals, slot), 0), 0, digits)
+        return checked(decimals.quotient(sums, np.where(some, totals[:, count], 1)), "mean", result_type, slots)
 
     return result

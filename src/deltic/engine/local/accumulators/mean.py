@@ -26,7 +26,7 @@ def mean(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
 
 def _of_decimals(slots: Slots, slot: int, count: int, type_: Type) -> Result:
     def result(totals: Totals) -> Column:
-        pairs = zip(decimal_sums(totals, slot), totals[:, count].tolist(), strict=True)
+        pairs = zip(decimal_sums(totals, slot).tolist(), totals[:, count].tolist(), strict=True)
         found = [total / (n * 10**type_.scale) if n > 0 else 0.0 for total, n in pairs]
         return numbers.stored(np.array(found), Type.FLOAT64, slots.interner), None
 

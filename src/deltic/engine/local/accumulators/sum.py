@@ -10,7 +10,7 @@ from deltic.circuit.types import Kind, Type
 from deltic.engine.local.accumulators.decimals import DECIMALS, decimal_sums
 from deltic.engine.local.accumulators.exact import rounded_by
 from deltic.engine.local.accumulators.slots import Linear, Result, Slots, Totals, reads
-from deltic.engine.local.operators import numbers
+from deltic.engine.local.operators import decimals, numbers
 from deltic.engine.local.storage.layout import Column
 from deltic.program.operators.aggregate import Call
 
@@ -32,9 +32,7 @@ def sum_(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
 
 def _decimals(slots: Slots, slot: int, type_: Type) -> Result:
     def result(totals: Totals) -> Column:
-        found = decimal_sums(totals, slot)
-        beyond = np.array([abs(total) >= 10**type_.precision for total in found], bool)
-        there = [0 if large else total for total, large in zip(found, beyond, strict=True)]
-        return numbers.stored(np.array(there, numbers.dtype_of(type_)), type_, slots.interner), beyond
+        found, beyond = decimals.fitting(decimal_sums(totals, slot), type_)
+        return numbers.stored(found, type_, slots.interner), beyond
 
     return result

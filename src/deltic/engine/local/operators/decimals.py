@@ -41,7 +41,7 @@ def converted(array: Array, source: Type, target: Type, cuts_first: bool) -> Res
     wide = _small(_wide(array) if array.dtype == np.uint64 else array)
     if target.kind is Kind.DECIMAL:
         return fitting(rescaled(wide, scale, target.scale), target)
-    whole = _quotient(wide, 10**scale) if scale else wide
+    whole = _cut(wide, 10**scale) if scale else wide
     low, high = target.range
     outside = np.asarray((whole < low) | (whole > high), bool)
     if not cuts_first:
@@ -78,6 +78,14 @@ def rescaled(array: Array, scale: int, target: int) -> Array:
     return found
 
 
+def quotient(a: Array, b: Array) -> Array:
+    """The quotients of whole numbers, rounded half away from zero: half of the divisor added does that."""
+    a, b = (_small(a), _small(b)) if 2 * _most(a) + _most(b) < _ROOM else (_wide(a), _wide(b))
+    size = (2 * abs(a) + abs(b)) // (2 * abs(b))
+    found: Array = np.where((a < 0) == (b < 0), size, -size)
+    return found
+
+
 def _is_plain(array: Array) -> bool:
     return bool(array.dtype != object)
 
@@ -111,7 +119,7 @@ def _sum(a: Array, b: Array, sign: int) -> Array:
     return found
 
 
-def _quotient(a: Array, b: Any) -> Array:
+def _cut(a: Array, b: Any) -> Array:
     """The quotient without its fraction."""
     size = abs(a) // abs(b)
     found: Array = np.where((a < 0) == (b < 0), size, -size)
@@ -136,16 +144,12 @@ def _multiplied(a: Array, b: Array, left: int, right: int, result: Type) -> tupl
 
 
 def _divided(a: Array, b: Array, left: int, right: int, result: Type) -> tuple[Array, int]:
-    """Half of the divisor added rounds half away from zero."""
-    b = _wide(b)
-    a = _wide(rescaled(a, left, result.scale + right))
-    size = (2 * abs(a) + abs(b)) // (2 * abs(b))
-    return np.where((a < 0) == (b < 0), size, -size), result.scale
+    return quotient(rescaled(a, left, result.scale + right), b), result.scale
 
 
 def _whole(a: Array, b: Array, left: int, right: int, result: Type) -> tuple[Array, int]:
     a, b, _ = _same(a, b, left, right)
-    return _quotient(a, b), 0
+    return _cut(a, b), 0
 
 
 def _rest(a: Array, b: Array, left: int, right: int, result: Type) -> tuple[Array, int]:

@@ -17,7 +17,7 @@ from deltic.engine.local.accumulators.slots import ROWS, NoResult, Slots
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.operators.sequences import Ordering, Positions, Rows
 from deltic.engine.local.storage.codec import decode, encode, order_floats
-from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Values
 from deltic.program.operators.aggregate import Call
 
@@ -216,7 +216,7 @@ def _sums(slots: Slots, seen: Seen) -> Iterator[tuple[int, Values]]:
 def _extremes(call: WindowCall, seen: Seen, low: Positions, high: Positions) -> Column:
     """The least or greatest value of each frame, from those of all stretches whose length is a power of two."""
     values, _ = column = seen.column(call)
-    order = seen.interner[type_].order if is_interned(type_ := seen.types(call)[0]) else None
+    order = seen.interner[type_].order if is_labelled(type_ := seen.types(call)[0]) else None
     there, before = _without_nulls(column)
     better, worst = (np.minimum, 1) if call.function == "min" else (np.maximum, -1)
     table = np.full(len(values), np.iinfo(np.int64).max if worst > 0 else np.iinfo(np.int64).min)

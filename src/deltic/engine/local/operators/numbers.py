@@ -10,9 +10,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.circuit.types import Kind, Type
-from deltic.engine.local.storage.codec import order_floats, order_singles, unorder_floats, unorder_singles
-from deltic.engine.local.storage.interner import DIGITS, Interner
+from deltic.engine.local.storage.codec import encode, order_floats, order_singles, unorder_floats, unorder_singles
+from deltic.engine.local.storage.interner import Interner, is_wide
 from deltic.engine.local.storage.layout import Nulls, Values
+from deltic.engine.local.storage.value_order import LARGE
+from deltic.engine.local.storage.words import of_words, words_of
 
 Array = np.ndarray[Any, Any]
 Result = tuple[Array, Nulls]
@@ -37,7 +39,7 @@ _DIRECT: dict[type[exp.Expression], Callable[..., Any]] = {
 def natural(values: Values, type_: Type, interner: Interner) -> Array:
     """Values as relations hold them, in the form that numpy computes with; ids stay what they are.
 
-    Decimals of more than 18 digits are integers of Python.
+    Decimals are integers of Python where one of them is too large for numpy's.
     """
     match type_.kind:
         case Kind.UINT64:
@@ -46,7 +48,7 @@ def natural(values: Values, type_: Type, interner: Interner) -> Array:
             return unorder_floats(values)
         case Kind.FLOAT32:
             return unorder_singles(values)
-        case Kind.DECIMAL if type_.precision > DIGITS:
+        case Kind.DECIMAL if is_wide(type_) and (values >= LARGE).any():
             return _whole_numbers(interner[type_].decode(values))
         case _:
             return values.astype(dtype_of(type_), copy=False)
@@ -62,30 +64,23 @@ def stored(array: Array, type_: Type, interner: Interner) -> Values:
         case Kind.FLOAT32:
             with np.errstate(over="ignore"):  # to infinity
                 return order_singles(array.astype(np.float32))
-        case Kind.DECIMAL if type_.precision > DIGITS:
-            return interner[type_].encode(_arrow_decimals(array, type_))
+        case Kind.DECIMAL if array.dtype == object or (is_wide(type_) and (abs(array) >= LARGE).any()):
+            return encode(_arrow_decimals(array, type_), type_, interner)[0]
         case _:
             return array.astype(np.int64, copy=False)
 
 
 def _arrow_decimals(array: Array, type_: Type) -> pa.Array:
     """Whole numbers of the last digit as Arrow has decimals, in two words."""
-    words = np.empty((len(array), 2), np.int64)
-    if array.dtype == object:
-        numbers = array.tolist()
-        words[:, 0] = np.array([n & _LOW for n in numbers], np.uint64).view(np.int64)
-        words[:, 1] = [n >> 64 for n in numbers]
-    else:
-        words[:, 0], words[:, 1] = array, array >> 63
-    return pa.Array.from_buffers(type_.arrow, len(array), [None, pa.py_buffer(words)])
+    if array.dtype != object:
+        return of_words(array, array >> 63, type_)
+    low = np.array([n & _LOW for n in array.tolist()], np.uint64).view(np.int64)
+    return of_words(low, (array >> 64).astype(np.int64), type_)
 
 
 def _whole_numbers(column: pa.Array) -> Array:
     """The inverse of `_arrow_decimals`."""
-    words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
-    low, high = words[:, 0], words[:, 1]
-    if (high == low >> 63).all():
-        return low.astype(object)
+    low, high = words_of(column)
     found: Array = (high.astype(object) << 64) | low.copy().view(np.uint64).astype(object)
     return found
 
@@ -94,8 +89,6 @@ def dtype_of(type_: Type) -> np.dtype[Any]:
     """What numpy calls the form of `natural`."""
     if type_.is_integer or type_.is_float:
         return np.dtype(type_.kind.value)
-    if type_.kind is Kind.DECIMAL and type_.precision > DIGITS:
-        return np.dtype(object)
     return np.dtype(bool if type_ is Type.BOOLEAN else np.int64)
 
 
@@ -111,13 +104,6 @@ def from_order(array: Array, type_: Type) -> Array:
     if type_ is Type.FLOAT64:
         return unorder_floats(array)
     return unorder_singles(array) if type_ is Type.FLOAT32 else array
-
-
-def rescaled(array: Array, type_: Type, scale: int, digits: int) -> Array:
-    """Decimals as whole numbers of digit `scale`, at or behind their last, in a form that holds so many digits."""
-    wide = array.astype(object) if digits > DIGITS else array
-    factor = 10 ** (scale - type_.scale)
-    return wide * factor if factor > 1 else wide
 
 
 def safe_arithmetic(kind: type[exp.Expression], arrays: list[Array], type_: Type) -> Result:

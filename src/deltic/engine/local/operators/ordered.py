@@ -18,7 +18,7 @@ from deltic.circuit.operators.order import Order
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import walk as kernel
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
-from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Domain, Nulls, Raw, Sorted, Values
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import Role, State
@@ -36,7 +36,7 @@ class _Column:
         self.source, self.index, self.order = source, index, order
         column = source.relation.schema.columns[index]
         self.type, self.nullable = column.type, column.nullable
-        self.values = interner[self.type].order if is_interned(self.type) else None
+        self.values = interner[self.type].order if is_labelled(self.type) else None
 
     def domains(self) -> list[Domain]:
         """New domains for its bit and its values."""

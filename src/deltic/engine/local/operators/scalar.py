@@ -229,27 +229,24 @@ def _lazy_case(expression: exp.Expression, columns: Columns) -> Result:
     operands = operands_of(expression)
     branches = 2 * len(expression.args["ifs"])
     dtype = numbers.dtype_of(type_of(expression, columns.types))
-    values, nulls = np.zeros(columns.count, dtype), np.ones(columns.count, bool)
+    found: Result = np.zeros(columns.count, dtype), np.ones(columns.count, bool)
     left = np.ones(columns.count, bool)
     for condition, value in zip(operands[:branches:2], operands[1:branches:2], strict=True):
         chosen = np.zeros(columns.count, bool)
         chosen[left] = keep((condition,), columns.where(left))
-        values[chosen], nulls[chosen] = _dense(evaluate(value, columns.where(chosen)))
+        found = _where(chosen, evaluate(value, columns.where(chosen)), *found)
         left &= ~chosen
     if len(operands) > branches:
-        values[left], nulls[left] = _dense(evaluate(operands[-1], columns.where(left)))
+        found = _where(left, evaluate(operands[-1], columns.where(left)), *found)
+    return found
+
+
+def _where(mask: Array, result: Result, values: Array, nulls: Nulls = None) -> Result:
+    """These values, which are overwritten, and those of a result where the mask is."""
+    values = values.astype(np.result_type(values, result[0]), copy=False)
+    nulls = np.zeros(len(mask), bool) if nulls is None else nulls
+    values[mask], nulls[mask] = result[0], False if result[1] is None else result[1]
     return values, nulls
-
-
-def _where(mask: Array, result: Result, values: Array) -> Result:
-    """These values, and those of a result where the mask is."""
-    values[mask], nulls = result[0], np.zeros(len(mask), bool)
-    nulls[mask] = False if result[1] is None else result[1]
-    return values, nulls
-
-
-def _dense(result: Result) -> tuple[Array, Array | bool]:
-    return result[0], False if result[1] is None else result[1]
 
 
 _LAZY: dict[type[exp.Expression], Callable[[exp.Expression, Columns], Result]] = {
@@ -355,7 +352,7 @@ def _called(expression: exp.Expression, columns: Columns) -> Result:
     operands = [operand for operand in operands_of(expression) if not is_literal(operand)]
     if columns.count > _FEW and len(operands) == 1 and function_of(expression).strict:
         type_ = type_of(operands[0], columns.types)
-        if is_interned(type_) and type_.kind is not Kind.DECIMAL:
+        if is_interned(type_):
             return _of_distinct(expression, operands[0], type_, columns)
     return _of_all(expression, columns)
 
@@ -515,8 +512,7 @@ def _in_order(node: _Node, arrays: list[Array], interner: Interner) -> list[Arra
     type_ = node.types[0]
     if type_.kind is Kind.DECIMAL:
         scale = max(t.scale for t in node.types)
-        digits = max(t.precision + scale - t.scale for t in node.types)
-        return [numbers.rescaled(a, t, scale, digits) for a, t in zip(arrays, node.types, strict=True)]
+        return [decimals.rescaled(a, t.scale, scale) for a, t in zip(arrays, node.types, strict=True)]
     if is_interned(type_):
         return arrays if node.kind in (exp.EQ, exp.NEQ) else [interner[type_].order.of(a) for a in arrays]
     return [numbers.in_order(array, type_) for array in arrays]
@@ -525,7 +521,7 @@ def _in_order(node: _Node, arrays: list[Array], interner: Interner) -> list[Arra
 def _extreme(node: _Node, arrays: list[Array], interner: Interner) -> Array:
     type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
     found: Array = reduce(pick, _in_order(node, arrays, interner))
-    if is_interned(type_) and type_.kind is not Kind.DECIMAL:
+    if is_interned(type_):
         return interner[type_].order.ids(found)
     return numbers.from_order(found, type_)
 

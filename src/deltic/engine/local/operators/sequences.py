@@ -14,7 +14,7 @@ from deltic.circuit.values.numbers import EXACT
 from deltic.engine.local.operators import numbers
 from deltic.engine.local.operators.numbers import Array
 from deltic.engine.local.storage.codec import order_floats
-from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Column, Values
 
 Positions = npt.NDArray[np.int64]
@@ -151,7 +151,7 @@ def _targets(
     else:
         scaled = EXACT.scaleb(Decimal(away), type_.scale if type_.kind is Kind.DECIMAL else 0)
         whole = int(scaled.to_integral_value(ROUND_FLOOR if is_end != descending else ROUND_CEILING))
-        keys, targets = _added(values, whole) if not is_interned(type_) else _ranked(natural, natural + whole)
+        keys, targets = _ranked(natural, natural + whole) if natural.dtype == object else _added(values, whole)
     return (~keys, ~targets) if descending else (keys, targets)
 
 

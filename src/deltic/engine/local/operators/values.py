@@ -26,7 +26,7 @@ from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.ranks import Places
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.codec import decode, encode
-from deltic.engine.local.storage.interner import is_interned
+from deltic.engine.local.storage.interner import is_labelled
 from deltic.engine.local.storage.layout import Domain, Raw
 from deltic.engine.local.storage.layout import Values as Held
 from deltic.engine.local.storage.run import Run, Words, add_runs, consolidate, merge_runs, plain
@@ -179,21 +179,21 @@ class Values:
 
     def _domain(self) -> Domain:
         """The domain in which the values are kept in order; one without NULL, which may turn the order."""
-        if is_interned(self.type):
+        if is_labelled(self.type):
             return self.interner[self.type].order.domain
         own = self.source.domains[self.columns[0]]
         return Domain.all(self.type) if own.nullable and self.type.kind in _OF_64_BITS else own
 
     def _offsets(self, held: Held) -> Raw:
         """The offsets of values, as relations hold them, in the domain that has them in order."""
-        if is_interned(self.type):
+        if is_labelled(self.type):
             held = self.interner[self.type].order.of(held)
         return self.store.domains[-1].encode(held)
 
     def _held(self, offsets: Raw) -> Held:
         """The inverse of `_offsets`."""
         values = self.store.domains[-1].decode(offsets)
-        return self.interner[self.type].order.ids(values) if is_interned(self.type) else values
+        return self.interner[self.type].order.ids(values) if is_labelled(self.type) else values
 
     def _python(self, held: Held) -> list[Any]:
         """Values as they stand in rows of Python."""

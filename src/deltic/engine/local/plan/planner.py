@@ -33,6 +33,7 @@ from deltic.engine.local.plan.plan import (
     Test,
     is_null_test,
 )
+from deltic.engine.local.storage.interner import is_wide
 from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
 
 
@@ -389,7 +390,7 @@ def is_test(condition: exp.Expression, types: Mapping[str, ValueType]) -> bool:
         return False
     sides = (condition.this, condition.expression)
     left, right = (infer(side, types).type for side in sides)
-    if left is not right:
+    if left is not right or (is_wide(left) and not isinstance(condition, exp.EQ | exp.NEQ)):
         return False
     defined = {name: ValueType(value.type) for name, value in types.items()}
     if all(is_arithmetic(side, defined) for side in sides):

@@ -13,7 +13,7 @@ from deltic.engine.changes import ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode, encode, encode_scalar
-from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Domain, Layout, Raw
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.local.storage.spilling import kept, pieces
@@ -156,7 +156,7 @@ def _offset(value: object, type_: Type, domain: Domain, interner: Interner) -> i
     """The offset of a value or of NULL; None when there cannot be one in the domain."""
     if value is None:
         return 0 if domain.nullable else None
-    known = interner[type_].find(value) if is_interned(type_) else encode_scalar(value, type_, interner)
+    known = interner[type_].find(value) if is_labelled(type_) else encode_scalar(value, type_, interner)
     if known is None or not domain.fits(known, known):
         return None
     return int(domain.encode(np.array([known]))[0])

@@ -1,7 +1,7 @@
-"""Between Arrow columns and int64 values: order is kept for every type but those that are interned.
+"""Between Arrow columns and int64 values: order is kept for every type but those that are labelled.
 
-Decimals of up to 18 digits are whole numbers of their last digit. Larger ones are interned: they are rare, and in two
-words each kernel would have to take two places for a column.
+Decimals are whole numbers of their last digit. Those that are too large for that are interned, whatever their type
+has room for: they are rare, and in two words each kernel would have to take two places for a column.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.types import Kind, Type
-from deltic.engine.local.storage.interner import Interner, is_interned
+from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Column, Nulls, Values
+from deltic.engine.local.storage.words import of_words, words_of
 
 _SIGN = np.int64(-(2**63))
 
@@ -42,7 +43,7 @@ def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.
 
 def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
     """A column without NULL as int64 values."""
-    if is_interned(type_):
+    if is_labelled(type_):
         return interner[type_].encode(column)
     if type_.kind in _ENCODE:
         return _ENCODE[type_.kind](column)
@@ -52,7 +53,7 @@ def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
 
 
 def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
-    if is_interned(type_):
+    if is_labelled(type_):
         return interner[type_].decode(values)
     if type_.kind in _DECODE:
         return _DECODE[type_.kind](values, type_)
@@ -72,38 +73,32 @@ _STORAGE = {
 }
 
 
-def _parts(column: pa.Array, dtype: type[np.signedinteger[Any]], each: int) -> Values:
-    """The first of `each` numbers that stand for every value of a column in its memory."""
-    data = column.buffers()[1]
-    start, end = each * column.offset, each * (column.offset + len(column))
-    return np.frombuffer(data, dtype)[start:end:each].astype(np.int64)
-
-
-def _from_parts(parts: np.ndarray[Any, Any], type_: Type) -> pa.Array:
-    return pa.Array.from_buffers(type_.arrow, len(parts), [None, pa.py_buffer(np.ascontiguousarray(parts))])
-
-
-def _months(values: Values, type_: Type) -> pa.Array:
+def _months(column: pa.Array) -> Values:
     """Intervals of months: 32 bits of months, 32 of days, 64 of nanoseconds."""
+    return np.frombuffer(column.buffers()[1], np.int32)[4 * column.offset :: 4][: len(column)].astype(np.int64)
+
+
+def _of_months(values: Values, type_: Type) -> pa.Array:
+    """The inverse of `_months`."""
     parts = np.zeros((len(values), 4), np.int32)
     parts[:, 0] = values
-    return _from_parts(parts, type_)
+    return pa.Array.from_buffers(type_.arrow, len(values), [None, pa.py_buffer(parts)])
 
 
 _ENCODE: dict[Kind, Callable[[pa.Array], Values]] = {
     Kind.UINT64: lambda column: column.to_numpy(zero_copy_only=False).astype(np.uint64).view(np.int64) ^ _SIGN,
     Kind.FLOAT64: lambda column: order_floats(column.to_numpy(zero_copy_only=False).astype(np.float64)),
     Kind.FLOAT32: lambda column: order_singles(column.to_numpy(zero_copy_only=False).astype(np.float32)),
-    Kind.DECIMAL: lambda column: _parts(column, np.int64, 2),
-    Kind.YEAR_MONTH_INTERVAL: lambda column: _parts(column, np.int32, 4),
+    Kind.DECIMAL: lambda column: words_of(column)[0].copy(),
+    Kind.YEAR_MONTH_INTERVAL: _months,
 }
 _DECODE: dict[Kind, Callable[[Values, Type], pa.Array]] = {
     Kind.BOOLEAN: lambda values, type_: pa.array(values.astype(bool)),
     Kind.UINT64: lambda values, type_: pa.array((values ^ _SIGN).view(np.uint64), pa.uint64()),
     Kind.FLOAT64: lambda values, type_: pa.array(unorder_floats(values), pa.float64()),
     Kind.FLOAT32: lambda values, type_: pa.array(unorder_singles(values), pa.float32()),
-    Kind.DECIMAL: lambda values, type_: _from_parts(np.stack([values, values >> 63], axis=1), type_),
-    Kind.YEAR_MONTH_INTERVAL: _months,
+    Kind.DECIMAL: lambda values, type_: of_words(values, values >> 63, type_),
+    Kind.YEAR_MONTH_INTERVAL: _of_months,
 }
 
 

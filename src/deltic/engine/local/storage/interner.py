@@ -1,4 +1,4 @@
-"""Interned values: text, bytes, decimals of more than 18 digits and composite values, to ids and back.
+"""Interned values: text, bytes and composite values, and the decimals that are too large for 64 bits, to ids and back.
 
 Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 equals 0.0, inside composite values too.
 """
@@ -18,24 +18,34 @@ import pyarrow.compute as pc
 from deltic.circuit.types import Kind, Type
 from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Values
-from deltic.engine.local.storage.value_order import ValueOrder
+from deltic.engine.local.storage.value_order import LARGE, DecimalOrder, ValueOrder
+from deltic.engine.local.storage.words import of_words, words_of
 
 DIGITS = 18
-"""The digits of the decimals that an int64 holds."""
+"""The digits of the decimals all of which an int64 holds."""
 
 
 def is_interned(type_: Type) -> bool:
-    """Whether values are ids, which have no order of their own."""
-    if type_.kind is Kind.DECIMAL:
-        return type_.precision > DIGITS
+    """Whether all values are ids."""
     return type_.is_composite or type_.kind in (Kind.STRING, Kind.BINARY)
+
+
+def is_wide(type_: Type) -> bool:
+    """Whether some values are ids, beside others that stand for themselves: decimals of many digits."""
+    return type_.kind is Kind.DECIMAL and type_.precision > DIGITS
+
+
+def is_labelled(type_: Type) -> bool:
+    """Whether what relations hold has no order of its own, but that of its labels (see `value_order`)."""
+    return is_interned(type_) or is_wide(type_)
 
 
 class Interner(dict[Type, "Dictionary"]):
     """The dictionary of each interned type, made when it is asked for."""
 
     def __missing__(self, type_: Type) -> Dictionary:
-        self[type_] = made = Composites(type_) if type_.is_composite else Dictionary(type_)
+        kind = Composites if type_.is_composite else Decimals if is_wide(type_) else Dictionary
+        self[type_] = made = kind(type_)
         return made
 
     @property
@@ -107,6 +117,10 @@ class Dictionary:
         return ids[encoded.indices.to_numpy(zero_copy_only=False)] if len(ids) else np.empty(0, np.int64)
 
     def decode(self, ids: Values) -> pa.Array:
+        """The values of ids."""
+        return self.take(ids)
+
+    def take(self, ids: Values) -> pa.Array:
         """The values of ids: at the cost of the ids while they are few, else by one Arrow gather."""
         if "_ids" in vars(self):
             values = self.values
@@ -136,6 +150,44 @@ class Dictionary:
 
     def _arrow(self, values: Sequence[Any]) -> pa.Array:
         return pa.array(values, self.type.arrow)
+
+
+class Decimals(Dictionary):
+    """The decimals of a type of more than 18 digits: whole numbers of their last digit where these are below `LARGE`.
+
+    The others are numbered, and stand as `LARGE` and their id.
+    """
+
+    def __init__(self, type_: Type) -> None:
+        super().__init__(type_)
+        self.order = DecimalOrder(self)
+
+    def find(self, value: Any) -> int | None:
+        low, is_small = self._small(pa.array([value], self.type.arrow))
+        if is_small[0]:
+            return int(low[0])
+        number = super().find(value)
+        return None if number is None else LARGE + number
+
+    def encode(self, column: pa.Array) -> Values:
+        low, is_small = self._small(column)
+        values = low.copy()
+        if not is_small.all():
+            values[~is_small] = LARGE + super().encode(column.filter(pa.array(~is_small)))
+        return values
+
+    def decode(self, ids: Values) -> pa.Array:
+        large = ids >= LARGE
+        if not large.any():
+            return of_words(ids, ids >> 63, self.type)
+        low, high = ids.copy(), ids >> 63
+        low[large], high[large] = words_of(self.take(ids[large] - LARGE))
+        return of_words(low, high, self.type)
+
+    def _small(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+        """The low words of a column's numbers, and where they are small."""
+        low, high = words_of(column)
+        return low, (high == low >> 63) & (low > -LARGE) & (low < LARGE)
 
 
 class Composites(Dictionary):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from deltic.engine.local.storage.interner import Dictionary
 
 BITS = 62
+LARGE = 1 << 60
+"""Decimals below this number, and above its opposite, are labels of their own."""
 _END = 1 << BITS
 # The room that is left between values that come in order.
 _STRIDE = 1 << 20
@@ -39,6 +41,8 @@ Mask = npt.NDArray[np.bool_]
 class ValueOrder:
     """The labels of a dictionary's values, given when they are asked for; `domain` is that of columns of labels."""
 
+    _end = _END
+
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self._labels: Values = np.zeros(1024, np.int64)
@@ -47,7 +51,7 @@ class ValueOrder:
         self._kept: tuple[int, Sequence[Kept]] | None = None
         self.domain: Domain = Labels(self)
         self.reversed: Domain = Labels(self, descending=True)
-        self.moved = _Ordered.none(), _Ordered.none()
+        self._moved = _Ordered.none(), _Ordered.none()
 
     def restore(self, count: int, kept: Sequence[Kept]) -> None:
         """Have the first `count` labels that `growing` gave, which are read when somebody asks for one."""
@@ -101,13 +105,13 @@ class ValueOrder:
     def _include(self) -> None:
         """Give labels to the values that are new."""
         new = np.arange(self._known, len(self._dictionary))
-        values = self._dictionary.decode(new)
+        values = self._dictionary.take(new)
         order = self._dictionary.sort_indices(values)
         ids, values = new[order], values.take(pa.array(order))
         low, high = self._neighbours(values)
         labels = _between(low.labels, low.ids, high.labels, high.ids)
         if labels is None:
-            raise DomainOverflow(self.domain, 0, _END - 1)
+            raise DomainOverflow(self.domain, 0, self._end - 1)
         self._write(ids, labels)
 
     def _write(self, ids: Values, labels: Values) -> None:
@@ -124,7 +128,7 @@ class ValueOrder:
     def _neighbours(self, values: pa.Array) -> tuple[_Ordered, _Ordered]:
         """The labels and ids of the nearest known values before and after each of the sorted ones."""
         low = _Ordered(np.zeros(len(values), np.int64), np.full(len(values), -1))
-        high = _Ordered(np.full(len(values), _END), np.full(len(values), -1))
+        high = _Ordered(np.full(len(values), self._end), np.full(len(values), -1))
         for run in self._runs:
             at = self._positions(run, values)
             before, after = run.take(at - 1), run.take(at)
@@ -137,7 +141,7 @@ class ValueOrder:
         if _MERGED * len(values) < len(run.ids):
             key_of, ids = self._dictionary.sort_key_of, run.ids
             return np.array([bisect_left(ids, key, key=key_of) for key in self._dictionary.sort_keys(values)], np.int64)
-        both = pa.concat_arrays([self._dictionary.decode(run.ids), values])
+        both = pa.concat_arrays([self._dictionary.take(run.ids), values])
         new = self._dictionary.sort_indices(both) >= len(run.ids)
         positions: Positions = np.cumsum(~new, dtype=np.int64)[new]
         return positions
@@ -147,13 +151,18 @@ class ValueOrder:
         self._read()
         count = len(self._dictionary)
         old = self._all()
-        ids = self._dictionary.sort_indices(self._dictionary.decode(np.arange(count)))
-        labels = (np.arange(1, count + 1) * (_END // (count + 1))).astype(np.int64)
+        ids = self._dictionary.sort_indices(self._dictionary.take(np.arange(count)))
+        labels = (np.arange(1, count + 1) * (self._end // (count + 1))).astype(np.int64)
         self._labels, self._known, self._runs = np.zeros(2 * count, np.int64), 0, []
         self._write(ids, labels)
         self.domain.numbering += 1
         self.reversed.numbering += 1
-        self.moved = old, _Ordered(self._labels[old.ids], old.ids)
+        self._moved = old, _Ordered(self._labels[old.ids], old.ids)
+
+    def moved(self, labels: Values) -> Values:
+        """The present labels of what had these before they were given anew."""
+        before, after = self._moved
+        return after.labels[np.searchsorted(before.labels, labels)]
 
     def _all(self) -> _Ordered:
         """All labels, in order, with their ids."""
@@ -166,6 +175,39 @@ class ValueOrder:
 def _joined(kept: Sequence[Kept]) -> Values:
     """The labels that were kept, copied."""
     return np.concatenate([stretch.arrays()["labels"] for stretch in kept])
+
+
+class DecimalOrder(ValueOrder):
+    """The order of decimals, by what relations hold of them: numbers below `LARGE`, or that and the id of a larger one.
+
+    Small ones are their own labels, moved up by 2 · `LARGE`; large ones have labels below and above all of these.
+    """
+
+    _end = LARGE
+
+    def of(self, ids: Values) -> Values:
+        labels, large = ids + 2 * LARGE, ids >= LARGE
+        if large.any():
+            found = ids[large] - LARGE
+            is_positive = np.array([self._dictionary.values[number] > 0 for number in found.tolist()])
+            labels[large] = super().of(found) + np.where(is_positive, 3 * LARGE, 0)
+        return labels
+
+    def ids(self, labels: Values) -> Values:
+        found, large = labels - 2 * LARGE, self._are_large(labels)
+        if large.any():
+            found[large] = super().ids(labels[large] % LARGE) + LARGE
+        return found
+
+    def moved(self, labels: Values) -> Values:
+        found, large = labels.copy(), self._are_large(labels)
+        if large.any():
+            found[large] += super().moved(labels[large] % LARGE) - labels[large] % LARGE
+        return found
+
+    @staticmethod
+    def _are_large(labels: Values) -> Mask:
+        return (labels < LARGE) | (labels > 3 * LARGE)
 
 
 class _Ordered:
@@ -235,10 +277,9 @@ class Labels(Domain):
         if old.numbering == self.numbering:
             return raw
         assert old.numbering == self.numbering - 1
-        before, after = self._order.moved
         labels = self.turned(raw.view(np.int64))
         given = labels != 0
-        labels[given] = after.labels[np.searchsorted(before.labels, labels[given])]
+        labels[given] = self._order.moved(labels[given])
         return self.turned(labels).view(np.uint64)
 
     def turned(self, labels: Values) -> Values:
