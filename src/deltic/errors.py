@@ -85,12 +85,18 @@ class EvaluationError(DelticError):
 class IterationLimitError(UnsupportedError):
     """A recursion went on for more iterations than its engine allows; the epoch was rejected whole.
 
-    The message names the rules that make new values; `relations` are those of the recursion.
+    The message names the rules that make new values, or what else makes it endless; `relations` are those of the
+    recursion.
     """
 
     def __init__(self, message: str, relations: tuple[str, ...]) -> None:
         self.relations = relations
         super().__init__(message)
+
+    def told_of(self, views: Sequence[str]) -> IterationLimitError:
+        """The same error with the views that read the recursion, where they are no relations of it."""
+        others = [view for view in views if view not in self.relations]
+        return IterationLimitError(f"{' and '.join(others)}: {self}", self.relations) if others else self
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

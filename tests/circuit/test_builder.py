@@ -98,7 +98,9 @@ ILL_FORMED: dict[str, Case] = {
     "fixpoint in its own depth": lambda b: CircuitBuilder(1).add(ops.Fixpoint(closure_body())),
     "fixpoint without its input": lambda b: b.add(ops.Fixpoint(closure_body())),
     "fixpoint over an input of another type": lambda b: b.add(ops.Fixpoint(closure_body()), bag(b)),
-    "body with a bag": lambda b: b.add(ops.Fixpoint(body(("p", ops.Import(0, ZSetType(XY))), distinct=False)), bag(b)),
+    "a set from a bag": lambda b: b.add(
+        ops.Fixpoint(body(("p", ops.Import(0, ZSetType(XY))), ("q", ops.Feedback("p", XY)), distinct=False)), bag(b)
+    ),
     "feedback without a sink": lambda b: b.add(ops.Fixpoint(body(("q", ops.Feedback("p", XY))))),
     "feedback of another schema": lambda b: b.add(
         ops.Fixpoint(body(("p", ops.Import(0, ZSetType(XY))), ("q", ops.Feedback("p", X)))), bag(b)

@@ -57,6 +57,9 @@ select a, (select count(*) from u where u.k = q.a) as n from (select a, count(*)
 select a, count(*) as n, (select max(x) from u where u.k = t.a) as m from t group by a;
 with recursive r(n) as (select 1 union select n + 1 from r where n < 5) select * from r;
 with recursive r(p, q) as (select k, x from u union select r.p, u.x from r join u on r.q = u.k) select * from r;
+with recursive r(p, q, d) as (select k, x, 0 from u union all select r.p, u.x, d + 1 from r join u on r.q = u.k where d < 3) select * from r;
+with recursive r(p, d) as (select distinct a, 1 from t union all select y, d + 1 from r join v on p = k where d < 4 and y not in (select x from u where x is not null)) select p, count(*) as n, max(d) as m from r group by p;
+with recursive r(n) as (select k from v union all select n + 1 from r where n < (select max(a) from t)) select n from r where n > 1;
 select grouping_id(a, b) as g, a, b, sum(b) as s from t group by cube (a, b) having grouping_id(a,b) < 3;
 with recursive r(p, q) as (select k, x from u union select r.p, s.x from r join (select k, max(x) as x from u group by k) s on r.q = s.k where r.p < (select count(*) from t)) select p, count(*) as n from r group by p;
 select * from (select a from t where a in (select k from u) union all select k from v) q where a > (select min(k) from u where u.k = q.a);

@@ -87,9 +87,10 @@ WRONG = {
     "select a from t limit b": "LIMIT takes a number that is not negative",
     "select a from t group by 2": "GROUP BY 2: 1 columns are selected",
     "select z.* from t": "there is no relation z here",
-    "with recursive r as (select k from u union all select r.k from r) select * from r": (
-        "UNION ALL in the recursion of r"
+    "with recursive r as (select k from u union all select r.k from r join r s on r.k = s.k) select * from r": (
+        "r twice, in a subquery or under DISTINCT in its own definition, which is of UNION ALL, is not supported"
     ),
+    "with recursive r as (select k from u union all select distinct k from r) select * from r": "r twice",
     "with recursive r(k) as (select k from u union select k from v where k not in (select k from r)) select * from r": (
         "r under NOT, EXCEPT"
     ),

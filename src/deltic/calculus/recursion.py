@@ -42,7 +42,7 @@ def _looped(builder: CircuitBuilder, node: Node, inputs: list[int], cycles: set[
     if isinstance(operator, ops.Import):
         return builder.add(ops.Integrate(operator.type.is_set), builder.add(operator))
     if isinstance(operator, ops.Feedback):
-        return builder.add(ops.BackEdge(operator.name, operator.schema, is_set=True))
+        return builder.add(ops.BackEdge(operator.name, operator.schema, operator.is_set))
     if isinstance(operator, ops.Sink):
         if operator.name in cycles:
             builder.add(ops.Close(operator.name), *inputs)
@@ -62,7 +62,7 @@ def semi_naive(circuit: Circuit) -> Circuit:
 def _changes(operator: ops.Fixpoint | ops.Bracket) -> ops.Operator:
     if not isinstance(operator, ops.Bracket):
         return operator
-    return replace(operator, body=push(operator.body), is_set=True)
+    return replace(operator, body=push(operator.body), is_set=operator.sums_to_sets)
 
 
 def maintained(circuit: Circuit) -> Circuit:

@@ -26,6 +26,14 @@ def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> I
     return IterationLimitError(message, tuple(relations))
 
 
+def circle_error(relations: Sequence[str]) -> IterationLimitError:
+    """The error of a recursion of bags in which rows derive themselves, so that there are ever more of them."""
+    message = f"the recursion through {', '.join(relations)} has no end; nothing was changed. With UNION ALL a row "
+    message += "counts once for each way to it, and there are rows that lead back to themselves: write UNION, which "
+    message += "takes each row once, or keep the circles out of the data"
+    return IterationLimitError(message, tuple(relations))
+
+
 def computing_rules(body: Circuit) -> list[str]:
     """The rules of a fixpoint's body that compute values from recursive relations, as text.
 

@@ -40,7 +40,7 @@ class Import(Operator):
 class Feedback(Operator):
     """A recursive relation as the body sees it: z⁻¹ of the body's output of that name.
 
-    It is a set; in the derivative of a body it carries the set's changes and `is_set` is false.
+    A set, or a bag; in the derivative of a body it carries changes and `is_set` is false.
     """
 
     keyword: ClassVar[str] = "feedback"
@@ -63,8 +63,9 @@ class Feedback(Operator):
 class Fixpoint(Operator):
     """The least fixpoint of `body` from the empty relations, for mutually recursive relations.
 
-    The body has one sink for each feedback, of the same name and schema, and each sink's input is a
-    set: then the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream.
+    The body has one sink for each feedback, of the same name and schema. Where it is given a set the relation is one:
+    then the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream. Else it is a bag, in
+    which a row counts once for each way to derive it; there is none where rows derive themselves.
     """
 
     keyword: ClassVar[str] = "fixpoint"
@@ -76,14 +77,19 @@ class Fixpoint(Operator):
         if self.body.reach:
             self.refuse("its body must be a function: no delay in it may count the time around it", inputs)
         outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}
-        feedbacks = [(op.name, op.schema) for op in self.body.operators if isinstance(op, Feedback)]
-        for name, type_ in outputs.items():
-            if not type_.is_set:
-                self.refuse(f"the body's sink {name} must be a set; put a distinct before it", inputs)
-        for name, schema in feedbacks:
-            if name not in outputs or outputs[name].schema != schema:
-                self.refuse(f"feedback {name} has no sink of its name and schema in the body", inputs)
-        return BundleType(tuple((n, ZSetType(t.schema, True, depth)) for n, t in sorted(outputs.items())))
+        for op in self.body.operators:
+            if isinstance(op, Feedback):
+                found = outputs.get(op.name)
+                if found is None or found.schema != op.schema:
+                    self.refuse(f"feedback {op.name} has no sink of its name and schema in the body", inputs)
+                if op.is_set and not found.is_set:
+                    self.refuse(f"the body's sink {op.name} must be a set; put a distinct before it", inputs)
+        return BundleType(tuple((n, ZSetType(t.schema, t.is_set, depth)) for n, t in sorted(outputs.items())))
+
+    @property
+    def are_sets(self) -> bool:
+        """Whether all of its relations are sets."""
+        return all(self.body.type_of(node).is_set for node in self.body.sinks.values())
 
     def bodies(self) -> Sequence[tuple[str, Circuit]]:
         return (("body", self.body),)

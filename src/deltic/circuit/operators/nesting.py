@@ -49,6 +49,11 @@ class Bracket(Operator):
                 self.refuse("in its body a fixpoint_delta would count the iterations; make it a bracket, too", inputs)
         return bundle({n: ZSetType(t.schema, self._sums_to_set(n), depth) for n, t in outputs(self.body).items()})
 
+    @property
+    def sums_to_sets(self) -> bool:
+        """Whether all sinks are known to sum up to sets."""
+        return all(map(self._sums_to_set, self.body.sinks))
+
     def _sums_to_set(self, sink: str) -> bool:
         """Whether ∫ is a set; it is when it is taken of D of one, for then it is X, the last of them [DBSP §5.1.4]."""
         node = self.body.nodes[self.body.sinks[sink]]

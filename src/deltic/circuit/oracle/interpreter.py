@@ -10,7 +10,7 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.iterations import ITERATION_LIMIT, computing_rules, limit_error
+from deltic.circuit.iterations import ITERATION_LIMIT, circle_error, computing_rules, limit_error
 from deltic.circuit.oracle.memory import Memory, Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Inputs, Rows, Value
 from deltic.circuit.oracle.windows import latest, recent
@@ -192,14 +192,20 @@ class _Environment:
 
 
 def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, limit: int | None = None) -> dict[str, Rows]:
-    """Iterate the body from the empty relations until nothing changes."""
+    """Iterate the body from the empty relations until nothing changes.
+
+    Bags have no fixpoint where rows derive themselves: where a derivation is longer than there are rows.
+    """
+    are_sets = all(op.body.type_of(number).is_set for number in op.body.sinks.values())
     most = ITERATION_LIMIT if limit is None else limit
     body = Interpreter(op.body, limit=limit)
     current: dict[str, Rows] = {name: ZSet() for name in op.body.sinks}
-    for _ in range(most + 1):
+    for length in range(most + 1):
         following = body.step({}, inputs, current)
         if following == current:
             return current
+        if not are_sets and length > sum(map(len, current.values())):
+            raise circle_error(sorted(current))
         current = following
     raise limit_error(sorted(current), computing_rules(op.body), most)
 

@@ -52,6 +52,7 @@ from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension
 from deltic.engine.resources import Resources
+from deltic.errors import IterationLimitError
 from deltic.program.extract import program_of
 from deltic.program.program import Program
 
@@ -379,6 +380,8 @@ class LocalEngine(Engine):
             return snapshot, changes
         except BaseException as error:
             self.store.roll_back(snapshot)
+            if isinstance(error, IterationLimitError):
+                raise error.told_of(self._views_over(error.relations[0])) from None
             if not isinstance(error, DomainOverflow):
                 raise
             extend = error.domain.extend_amply if error.domain in grown else error.domain.extend

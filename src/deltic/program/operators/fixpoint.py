@@ -44,8 +44,9 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
     relations: list[str] = []
     inner = Scope(scope.drafts, operator.derivative, [scope.relation(i) for i in node.inputs], relations)
     changes = {name: _change(inner, number) for name, number in inner.circuit.sinks.items()}
+    distinct = all(operator.body.type_of(number).is_set for number in operator.body.sinks.values())
     for name, number in inner.circuit.sinks.items():
-        inner.feedback[name] = inner.declare(name, number, Derived(distinct=True))
+        inner.feedback[name] = inner.declare(name, number, Derived(distinct))
         relations.append(inner.feedback[name])
         if changes[name] != number:
             inner.made[number] = inner.feedback[name]
@@ -62,7 +63,13 @@ def _change(scope: Scope, number: int) -> int:
 
 
 def check_monotone(body: Circuit) -> None:
-    """Refuse a recursion in which a row can take away what another is derived from: iterations would not be final."""
+    """Refuse a recursion in which a row can take away what another is derived from: iterations would not be final.
+
+    In a recursion of bags a row counts once for each derivation, which sets in between would lose.
+    """
+    are_sets = {body.type_of(number).is_set for number in body.sinks.values()}
+    if len(are_sets) > 1:
+        raise UnsupportedError("local engine: a fixpoint of sets and bags together; put a distinct before each sink")
     recursive: set[int] = set()
     for number, node in enumerate(body.nodes):
         if isinstance(node.operator, ops.Feedback) or recursive.intersection(node.inputs):
@@ -71,5 +78,7 @@ def check_monotone(body: Circuit) -> None:
         aggregated = isinstance(node.operator, ops.Aggregate) and number in recursive
         if isinstance(node.operator, ops.Negate) or negated or aggregated:
             raise through_recursion(number, node.operator)
-        if isinstance(node.operator, ops.Import) and not node.operator.type.is_set:
+        if isinstance(node.operator, ops.Distinct) and number in recursive and are_sets == {False}:
+            raise through_recursion(number, node.operator)
+        if isinstance(node.operator, ops.Import) and not node.operator.type.is_set and are_sets == {True}:
             raise UnsupportedError(f"local engine: a fixpoint imports bag %{number}; put a distinct before it")

@@ -16,11 +16,12 @@ from deltic.circuit.types import Column, Schema, Type
 class Nodes:
     """A circuit to which nodes are added; every column in it that is not shared on purpose has a name of its own.
 
-    In the body of a recursion `outside` is the circuit around it, and `inputs` are the nodes of that which it imports.
+    In the body of a recursion `outside` is the circuit around it, and `inputs` are the nodes of that which it imports;
+    one of `sets` counts no row twice.
     """
 
-    def __init__(self, outside: Nodes | None = None) -> None:
-        self.outside = outside
+    def __init__(self, outside: Nodes | None = None, sets: bool = True) -> None:
+        self.outside, self.sets = outside, sets
         self.builder: CircuitBuilder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
         self.inputs: list[int] = []
         self._taken: dict[str, int] = {} if outside is None else outside._taken
@@ -45,11 +46,12 @@ class Nodes:
         return schema.columns[schema.index(name)]
 
     def bring(self, node: int, home: Nodes) -> int:
-        """What a node of the circuit `home`, this one or one around it, carries; a recursion counts no row twice."""
+        """What a node of the circuit `home`, this one or one around it, carries."""
         if home is self:
             return node
         assert self.outside is not None
-        number = self.outside.distinct(self.outside.bring(node, home))
+        number = self.outside.bring(node, home)
+        number = self.outside.distinct(number) if self.sets else number
         if number not in self.inputs:
             self.inputs.append(number)
         return self.builder.add(ops.Import(self.inputs.index(number), self.outside.builder.type_of(number)))

@@ -1,4 +1,4 @@
-"""WITH RECURSIVE: the least fixpoint of a query over itself."""
+"""WITH RECURSIVE: the least fixpoint of a query over itself, a set with UNION and a bag with UNION ALL."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _WIDENINGS = 4
 def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> Rows:
     """The rows of a recursive common table expression: of its first query, and of what its second makes of them.
 
-    UNION drops duplicates, so that recursion over cycles ends. The types of the columns are those that both have in
-    common; they are found by lowering the second query until its columns fit.
+    UNION drops duplicates, so that recursion over cycles ends. With UNION ALL the second query makes rows of each row
+    once, which adds up to the fixpoint of bags, since it is linear. The types of the columns are those that both have
+    in common; they are found by lowering the second query until its columns fit.
     """
     name, union = definition.alias, definition.this
     _check_form(definition, scope)
+    is_set = union.args.get("distinct") is not False
     base = scope.lower(union.this, scope)
     shown = list(names) or [a.name for a in base.visible]
     if len(shown) != len(base.visible):
@@ -35,14 +37,15 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
         raise scope.source.error(definition, message)
     base = base.called("", shown)
     for _ in range(_WIDENINGS):
-        inner = Nodes(scope.nodes)
+        inner = Nodes(scope.nodes, sets=is_set)
         feedback = _feedback(name, base, inner)
         named = {**scope.named, name.lower(): Named(feedback, inner)}
         inside = replace(scope, nodes=inner, named=named, around=scope, recursive=name)
         step = inside.lower(union.expression, inside)
         brought = base.over(inner.bring(base.node, scope.nodes))
         first, second = aligned(brought, step, union, "a recursive query", inside)
-        total = inner.distinct(inner.plus(first.node, second.node))
+        total = inner.plus(first.node, second.node)
+        total = inner.distinct(total) if is_set else total
         columns = inner.schema(total).columns
         if [c.value_type for c in columns] == [a.column.value_type for a in base.attributes]:
             return _fixpoint(name, base, inner, total, definition, scope)
@@ -55,10 +58,6 @@ def _check_form(definition: exp.CTE, scope: Scope) -> None:
     if not isinstance(union, exp.Union):
         remedy = f"write it as: {name} AS (SELECT … UNION SELECT … FROM {name} …)"
         raise scope.source.error(definition, f"{name} reads itself, and is no UNION", remedy)
-    if union.args.get("distinct") is False:
-        raise scope.refuse(
-            union, f"UNION ALL in the recursion of {name}", "write UNION: rows that are there already end the recursion"
-        )
     if reads(union.this, name):
         raise scope.source.error(union.this, f"the first query of {name} reads {name}", "put that one second")
     if any(union.args.get(key) for key in ("order", "limit", "offset")):
@@ -68,7 +67,7 @@ def _check_form(definition: exp.CTE, scope: Scope) -> None:
 def _feedback(name: str, base: Rows, inner: Nodes) -> Rows:
     """The recursive relation as its own query sees it."""
     schema = Schema(tuple(a.column for a in base.attributes))
-    return Rows(inner.builder.add(ops.Feedback(name, schema)), base.attributes)
+    return Rows(inner.builder.add(ops.Feedback(name, schema, inner.sets)), base.attributes)
 
 
 def _widened(base: Rows, columns: Sequence[Column], scope: Scope) -> Rows:
@@ -86,6 +85,9 @@ def _fixpoint(name: str, base: Rows, inner: Nodes, total: int, definition: exp.C
     body = inner.builder.build().part(name)
     if not is_monotone(body):
         raise scope.refuse(definition, f"{name} {FALLING} in its own definition", "put that into a view that reads it")
+    if not inner.sets and not is_linear(body):
+        what = f"{name} twice, in a subquery or under DISTINCT in its own definition, which is of UNION ALL,"
+        raise scope.refuse(definition, what, "write UNION, or a join with tables and views alone")
     bundle = scope.nodes.builder.add(ops.Fixpoint(body), *inner.inputs)
     return base.over(scope.nodes.builder.add(ops.Component(name), bundle))
 
@@ -99,6 +101,18 @@ def is_monotone(body: Circuit) -> bool:
             recursive.add(number)
         falling = node.inputs[1:] if isinstance(node.operator, ops.Antijoin) else node.inputs
         if not isinstance(node.operator, _MONOTONE) and recursive.intersection(falling):
+            return False
+    return True
+
+
+def is_linear(body: Circuit) -> bool:
+    """Whether each row that the body makes comes of one row of the recursive relation."""
+    recursive: set[int] = set()
+    for number, node in enumerate(body.nodes):
+        after = [i for i in node.inputs if i in recursive]
+        if isinstance(node.operator, ops.Feedback) or after:
+            recursive.add(number)
+        if after and (isinstance(node.operator, ops.Distinct) or (isinstance(node.operator, ops.Join) and after[1:])):
             return False
     return True
 

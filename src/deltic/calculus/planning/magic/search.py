@@ -45,7 +45,7 @@ def push_demand(circuit: Circuit, hints: Hints = Hints()) -> tuple[Circuit, tupl
     found: list[Pushed] = []
     given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
     refused = Counter[ops.Operator]()
-    for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint)]:
+    for fixpoint in [op for op in circuit.operators if isinstance(op, ops.Fixpoint) and op.are_sets]:
         equal = [number for number, op in enumerate(circuit.operators) if op == fixpoint]
         search = _Search(circuit, equal[refused[fixpoint]], hints)
         if search.finds():

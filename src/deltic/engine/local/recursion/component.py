@@ -13,13 +13,19 @@ from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.fixpoint import Component
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of, search_of
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State
 
 
 def component_of(
     relations: Sequence[str], states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
 ) -> Component:
-    """The component of these relations, whose delta queries are `evaluations`."""
+    """The component of these relations, whose delta queries are `evaluations`.
+
+    Bags have all their counts, whatever the strategy, and no compiled loop.
+    """
+    if any(states[name].kind is Kind.RECURSIVE_BAG for name in relations):
+        strategy = Strategy.NESTED
     inner: dict[str, list[Evaluation]] = defaultdict(list)
     outer: list[Evaluation] = []
     searches: dict[str, list[Evaluation]] = defaultdict(list)
@@ -45,5 +51,6 @@ def component_of(
     own = {name: states[name] for name in relations}
     asking = partial(plan, asks=True)
     following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
-    compiled = CompiledLoop(own, following, searching) if following else None
+    is_set = all(state.kind is Kind.RECURSIVE for state in own.values())
+    compiled = CompiledLoop(own, following, searching) if following and is_set else None
     return Component(own, outer, inner, searches, bases, strategy, compiled)

@@ -11,6 +11,9 @@ The strategies differ in the counts that they keep. `nested` has those of every 
 row's first: derivations at later ones are dropped, and when the first count falls to zero, the later ones are found by
 searching the rules' bodies for the row as they were before the epoch; whatever the epoch changed in them is on its
 way to the row in any case. `full` has none, and can only begin anew.
+
+A recursion of bags decides nothing: a row is at each iteration as often as it is derived there, so that the counts of
+all iterations are the relation itself.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltic.circuit.iterations import limit_error
+from deltic.circuit.iterations import circle_error, limit_error
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.operators.search import Derived, Past
@@ -30,12 +33,15 @@ from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.arrangement import Arrangement, descriptors, time_array
+from deltic.engine.local.storage.arrangement import Arrangement, descriptors, present, time_array
 from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, merge_runs, narrow, plain
 from deltic.engine.local.storage.state import Snapshot, State
 
 Values = np.ndarray[Any, np.dtype[Any]]
+# The iterations after which a recursion of bags that grows deeper is searched for circles, and the greatest weight.
+_DEEP, _MOST = 64, 1 << 40
 # Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
 Check = Callable[[int], None]
 
@@ -156,6 +162,8 @@ class _Epoch:
         self.found: dict[str, tuple[Run, ...]] = dict.fromkeys(component.states, ())
         self.started = Snapshot.of(component.states.values()).runs()
         self.patience = 0
+        runs = [run for state in component.states.values() for run in state.contents.runs]
+        self.horizon = max(_DEEP, 2 * max((run.max_time for run in runs), default=0))
 
     def first(self) -> int | None:
         return min((t for a in self.agendas.values() if (t := a.first()) is not None), default=None)
@@ -249,6 +257,8 @@ class _Epoch:
             state.counts.merge()
             state.share_counted()
         state.contents.merge()
+        if state.kind is Kind.RECURSIVE_BAG:
+            return state.whole()
         return Run(state.contents.runs[0].words) if state.contents.runs else state.whole()
 
     def _settle(self, name: str, agenda: Agenda, now: int) -> Run | None:
@@ -258,6 +268,9 @@ class _Epoch:
             return None
         state = self.component.states[name]
         words, change = candidates
+        if state.kind is Kind.RECURSIVE_BAG:
+            self._check_circles(change, now)
+            return Run(words, time_array(len(change), now), plain(change)) if len(change) else None
         settled = self._settled(state, words, change, now)
         again, times = _select(words, settled.later, settled.later - NEVER)
         if len(times):
@@ -269,6 +282,19 @@ class _Epoch:
         if self.keeps_counts:
             self._count(state, words, settled.counted, now, delta)
         return delta
+
+    def _check_circles(self, change: Weights, now: int) -> None:
+        """Raise IterationLimitError where a row of a bag derives itself, which has no end.
+
+        That is so when a derivation is longer than there are rows: one comes twice in it.
+        """
+        is_endless = np.abs(change).max(initial=0) > _MOST
+        if now >= self.horizon and (change > 0).any():
+            self.horizon = 2 * now
+            runs = [state.contents.runs for state in self.component.states.values() if state.contents.runs]
+            is_endless = is_endless or now - 1 > sum(len(present(of_one)[1]) for of_one in runs)
+        if is_endless:
+            raise circle_error(sorted(self.component.states))
 
     def _settled(self, state: State, words: Words, change: Weights, now: int) -> Settled:
         """What becomes of the candidates of an iteration; large batches are cut among threads."""

@@ -16,6 +16,7 @@ class Kind(enum.Enum):
     CONSTANT = "constant"
     SET = "set, by the number of derivations of each row"
     RECURSIVE = "recursive set"
+    RECURSIVE_BAG = "recursive bag, by the weight of each row at each iteration"
     BAG = "Z-set, by the weight of each row"
     TRANSIENT = "rows that are passed on, of which nothing is kept"
     AGGREGATE = "aggregate, by the totals of each group"
@@ -29,6 +30,8 @@ def kind_of(program: Program, name: str) -> Kind:
     definition = program.relations[name].definition
     if definition == Derived(distinct=True):
         return Kind.RECURSIVE if name in program.recursive else Kind.SET
+    if name in program.recursive:
+        return Kind.RECURSIVE_BAG
     if name in program.passed:
         return Kind.TRANSIENT
     return _DEFINED.get(type(definition), Kind.BAG)

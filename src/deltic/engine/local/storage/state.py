@@ -43,9 +43,10 @@ class State:
     """What the engine keeps of a relation: of a set, whose rows are there once, or of a bag, whose rows have weights.
 
     `counts`, in canonical order: for a set the derivations of each row, for a recursive set those of each
-    row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a
-    recursive set hold (row, first iteration). `delta` is the change of the present epoch, canonical; rows to be
-    grouped have no more than that. `auxiliary` is what operators keep beside the rows, by role and order.
+    row at each iteration. `stores` are the arrangements that queries probe, by column order; those of a recursive set
+    hold (row, first iteration), those of a recursive bag (row, iteration) with its weight. `delta` is the change of the
+    present epoch, canonical; rows to be grouped have no more than that. `auxiliary` is what operators keep beside the
+    rows, by role and order.
     """
 
     relation: Relation

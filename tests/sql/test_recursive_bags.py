@@ -1,0 +1,181 @@
+"""WITH RECURSIVE … UNION ALL: a row is there once for each way to it, through changes of acyclic and of cyclic data.
+
+Catches rows that only support each other, ways counted twice or lost where several changes of an epoch meet, and
+iterations that are mixed up where a row is derived at several.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import duckdb
+import pytest
+
+import deltic
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Schema, Type, ZSetType
+from deltic.engine.local.engine import LocalEngine
+from deltic.errors import IterationLimitError, UnsupportedError
+from tests.conformance.engines import ENGINES, Driver
+
+ROUTES = """
+    WITH RECURSIVE route(a, b, stops) AS (
+        SELECT a, b, 0 FROM leg UNION ALL SELECT r.a, l.b, r.stops + 1 FROM route r JOIN leg l ON r.b = l.a
+    ) SELECT * FROM route
+"""
+WAYS = """
+    WITH RECURSIVE way(a, b) AS (
+        SELECT a, b FROM leg WHERE a NOT IN (SELECT a FROM closed)
+        UNION ALL SELECT w.a, l.b FROM way w JOIN leg l ON w.b = l.a WHERE NOT l.b IN (SELECT a FROM closed)
+    ) SELECT a, b, count(*) AS ways FROM way GROUP BY a, b
+"""
+BOTH = """
+    WITH RECURSIVE way(x) AS (
+        SELECT a FROM closed
+        UNION ALL (SELECT l.b FROM way JOIN leg l ON x = l.a UNION ALL SELECT x + 1 FROM way WHERE x < 3)
+    ) SELECT x FROM way
+"""
+TABLES = "CREATE TABLE leg (a INT, b INT); CREATE TABLE closed (a INT NOT NULL)"
+
+
+def answers(pipeline: deltic.Pipeline, view: str) -> Counter[tuple[object, ...]]:
+    return Counter(tuple(row.values()) for row in pipeline[view].to_arrow().to_pylist())
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize("query", [ROUTES, WAYS, BOTH])
+def test_the_ways_through_acyclic_data(query, engine):
+    rng = random.Random(query)
+    pipeline = deltic.Pipeline(engine=engine)
+    pipeline.sql(f"{TABLES}; CREATE VIEW v AS {query}")
+    database = duckdb.connect(config={"threads": 1})
+    database.execute(TABLES)
+    rows: dict[str, list[tuple[int, ...]]] = {"leg": [], "closed": []}
+    before = Counter[tuple[object, ...]]()
+    for _ in range(12):
+        with pipeline.transaction() as change:
+            for name, present in rows.items():
+                gone = [present.pop(rng.randrange(len(present))) for _ in range(min(len(present), rng.randint(0, 4)))]
+                new = [_leg(rng) if name == "leg" else (rng.randint(0, 9),) for _ in range(rng.randint(0, 5))]
+                present += new
+                change.delete(name, gone)
+                change.insert(name, new)
+                database.execute(f"DELETE FROM {name}")
+                if present:
+                    database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(present[0]))})", present)
+        wanted = Counter(database.execute(query).fetchall())
+        assert answers(pipeline, "v") == wanted
+        moved = Counter[tuple[object, ...]]()
+        for *row, weight in (row.values() for row in change.of("v").to_arrow().to_pylist()):
+            moved[tuple(row)] += weight
+        difference = {row: wanted[row] - before[row] for row in {*wanted, *before} if wanted[row] != before[row]}
+        assert {row: weight for row, weight in moved.items() if weight} == difference
+        before = wanted
+
+
+def _leg(rng: random.Random) -> tuple[int, int]:
+    start = rng.randint(0, 9)
+    return start, rng.randint(start + 1, 10)
+
+
+def test_a_counter():
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE last (n INT)")
+    pipeline.sql(
+        "CREATE VIEW v AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT r.n + 1 FROM r JOIN last l ON r.n < l.n) "
+        "SELECT n FROM r"
+    )
+    for last in (100, 3, 300):
+        with pipeline.transaction() as change:
+            change.delete("last", pipeline["last"].to_arrow())
+            change.insert("last", [(last,)])
+        assert answers(pipeline, "v") == Counter((n,) for n in range(1, last + 1))
+
+
+def test_what_only_carries_itself_goes_with_what_carried_it():
+    """The circle of 5 is out of reach once 1 does not lead to it, though the change of one epoch is zero at first."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"{TABLES}; CREATE VIEW v AS {BOTH.replace('x < 3', 'x < 0')}")
+    with pipeline.transaction() as change:
+        change.insert("closed", [(1,)])
+        change.insert("leg", [(1, 5), (5, 6), (5, 6)])
+    assert answers(pipeline, "v") == {(1,): 1, (5,): 1, (6,): 2}
+    with pipeline.transaction() as change:
+        change.delete("leg", [(1, 5)])
+        change.insert("leg", [(5, 5)])
+    assert answers(pipeline, "v") == {(1,): 1}
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_a_circle_has_no_end(engine):
+    pipeline = deltic.Pipeline(engine=engine)
+    pipeline.sql(f"{TABLES}; CREATE VIEW v AS {WAYS}")
+    with pipeline.transaction() as change:
+        change.insert("leg", [(0, 1), (1, 2), (2, 3)])
+    before = answers(pipeline, "v")
+    with pytest.raises(IterationLimitError, match="write UNION"), pipeline.transaction() as change:
+        change.insert("leg", [(2, 0)])
+    assert answers(pipeline, "v") == before
+    with pytest.raises(IterationLimitError, match=r"no end; nothing was changed"), pipeline.transaction() as change:
+        change.insert("leg", [(3, 3)] * 3)  # three times as often at each iteration
+    with pipeline.transaction() as change:
+        change.insert("leg", [(3, 4)])
+    assert answers(pipeline, "v")[(0, 4, 1)] == 1
+
+
+def test_the_error_names_the_view_and_the_way_out():
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"{TABLES}; CREATE VIEW v AS {WAYS}")
+    with pytest.raises(IterationLimitError) as caught, pipeline.transaction() as change:
+        change.insert("leg", [(0, 0)])
+    assert str(caught.value).startswith("v: the recursion through way")
+
+
+def test_a_long_chain_is_no_circle():
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"{TABLES}; CREATE VIEW v AS {BOTH}")
+    with pipeline.transaction() as change:
+        change.insert("closed", [(4,)])
+        change.insert("leg", [(n, n + 1) for n in range(4, 300)])
+    for start, end in ((299, 450), (100, 300)):
+        with pipeline.transaction() as change:
+            change.insert("leg", [(n, n + 1) for n in range(300, end)] if start == 299 else [(start, end)])
+    assert answers(pipeline, "v")[(450,)] == 2
+
+
+def doubling(distinct: bool = False) -> CircuitBuilder:
+    """way(x, z) :- leg(x, z). way(x, z) :- way(x, y), way(y, z): a row for each tree of legs."""
+    schema = Schema.of(x=Type.INT64, y=Type.INT64)
+    builder, body = CircuitBuilder(), CircuitBuilder(1)
+    leg = body.add(ops.Import(0, ZSetType(schema, is_set=False)))
+    way = body.add(ops.Feedback("way", schema, is_set=False))
+    second = body.add(ops.Map(Schema.of(y=Type.INT64, z=Type.INT64).columns, (column("x"), column("y"))), way)
+    joined = body.add(ops.Map(schema.columns, (column("x"), column("z"))), body.add(ops.Join(), way, second))
+    joined = body.add(ops.Distinct(), joined) if distinct else joined
+    body.add(ops.Sink("way"), body.add(ops.Plus(), leg, joined))
+    fixpoint = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("leg", schema, is_set=False)))
+    builder.add(ops.Sink("way"), builder.add(ops.Component("way"), fixpoint))
+    return builder
+
+
+@pytest.mark.parametrize("kind", ENGINES.keys() - {"reference"})
+def test_a_recursion_of_bags_that_is_not_linear(kind):
+    """Each derivation counts, whatever the strategy: all engines agree with the definition of the fixpoint."""
+    circuit, rng = doubling().build(), random.Random(1)
+    found, wanted = Driver.of_program(kind, circuit), Driver.of_program("reference", circuit)
+    present: list[tuple[int, int]] = []
+    for _ in range(15):
+        gone = [present.pop(rng.randrange(len(present))) for _ in range(min(len(present), rng.randint(0, 3)))]
+        new = [(start, rng.randint(start + 1, 5)) for start in (rng.randint(0, 4) for _ in range(rng.randint(0, 3)))]
+        present += new
+        change = {"leg": [*((row, 1) for row in new), *((row, -1) for row in gone)]}
+        assert found.changes(change) == wanted.changes(change)
+        assert found.everything() == wanted.everything()
+
+
+def test_sets_inside_of_a_recursion_of_bags_are_refused():
+    with pytest.raises(UnsupportedError, match="distinct of a fixpoint's body takes rows away"):
+        LocalEngine(doubling(distinct=True).build())
