@@ -126,6 +126,8 @@ class ReferenceEngine(Engine):
         return _shown(rows, schema, counted)
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
         found = [self.lookup(name, key) for key in keys.group_by(keys.column_names).aggregate([]).to_pylist()]
         return pa.concat_tables(found) if found else _shown(ZSet(), self._schema(name), False)
 

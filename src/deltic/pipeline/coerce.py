@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from deltic.circuit.types import Column, Schema
 from deltic.circuit.values import of_python, to_arrow
 from deltic.errors import DataError, Diagnostic, did_you_mean
-from deltic.pipeline.io.columns import check_columns, conform, is_exact
+from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_object, weight_columns
 from deltic.pipeline.io.parsed import table_of
-from deltic.pipeline.io.values import accepts, problem, whole
-from deltic.pipeline.rows import Rows
-from deltic.pipeline.spark import from_dataframe, is_dataframe
-from deltic.without_pandas import postpone_pandas
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-postpone_pandas()
+from deltic.pipeline.io.values import accepts, problem, shown, whole
+from deltic.pipeline.tabular import is_column, tabular
 
 _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
 
@@ -31,36 +26,36 @@ _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("
 def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.Table:
     """The rows of a table called `name` as Arrow, with weights when `signed`.
 
-    `rows` is an Arrow table or batch, a pandas or Spark DataFrame, what a view or change returned (columns go by
-    their names), or an iterable of tuples, lists or dicts. Raises DataError that names table, row and column.
+    `rows` is an Arrow table, batch or reader, or what hands itself out as one (polars, DuckDB), a pandas or Spark
+    DataFrame, what a view or change returned, a structured array of numpy (columns go by their names), an array of
+    numpy of two dimensions, or an iterable of tuples, lists or dicts. Raises DataError that names the place.
     """
-    if _is_column(rows):
+    if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
-    if isinstance(rows, Rows):
-        rows = rows.to_arrow()
-    if is_dataframe(rows):
-        rows = from_dataframe(rows)
-    if isinstance(rows, pa.RecordBatch):
-        rows = pa.Table.from_batches([rows])
-    if _is_pandas(rows):
-        _check_distinct(name, list(map(str, rows.columns)))
-        rows = _from_pandas(rows)
+    layout = Layout(schema, signed=signed)
+    rows = tabular(rows, schema.names, lambda fields: _check(name, fields, layout))
     if isinstance(rows, pa.Table):
-        return _from_arrow(name, rows, Layout(schema, signed=signed))
+        return _conformed(name, rows, layout)
     if signed:
         raise _error(name, "changes with weights are given as Arrow, pandas or a DataFrame with a column __weight__")
     return _from_rows(name, schema, rows)
 
 
-def _from_arrow(name: str, table: pa.Table, layout: Layout) -> pa.Table:
+def _check(name: str, fields: pa.Schema, layout: Layout) -> None:
+    """Raises DataError unless columns have the names and types of the table's, each once."""
     wanted = [*layout.schema.names, *(weight_columns(layout) if layout.signed else [])]
-    _check_distinct(name, table.column_names)
+    twice = [column for number, column in enumerate(fields.names) if column in fields.names[:number]]
+    if twice:
+        raise _error(name, f"there are several columns {twice[0]}", "give each column its own name")
     try:
-        check_columns(table.schema, layout)
-        for extra in (column for column in table.column_names if column not in wanted):
+        check_columns(fields, layout)
+        for extra in (column for column in fields.names if column not in wanted):
             raise Malformed(f"there is no column {extra}", hint=did_you_mean(extra, layout.schema.names))
     except Malformed as error:
         raise _error(name, error.reason, error.hint or f"the columns are {layout.schema}") from None
+
+
+def _conformed(name: str, table: pa.Table, layout: Layout) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
         raise _error(f"{name}, row {parsed.bad[0] + 1}", _reason(table, parsed.bad[0], layout))
@@ -96,58 +91,32 @@ def _values(name: str, number: int, schema: Schema, row: Any) -> Sequence[Any]:
             raise _error(f"{name}, row {number}", error.reason, error.hint) from None
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
         hint = "a row of one value is written (value,)" if len(schema) == 1 else ""
-        raise _error(f"{name}, row {number}", f"expected a tuple or a dict, found {row!r}", hint)
+        raise _error(f"{name}, row {number}", f"expected a tuple or a dict, found {shown(row)}", hint)
     if len(row) != len(schema):
         hint = f"the columns are {schema}"
-        raise _error(f"{name}, row {number}", f"expected {_counted(len(schema))}, found {len(row)}: {row!r}", hint)
+        raise _error(f"{name}, row {number}", f"expected {_counted(len(schema))}, found {len(row)}: {shown(row)}", hint)
     return row
 
 
-def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
-    """The values of one column as an array, checked all at once where Arrow sees one type in them.
+# Classes of whose values Arrow finds a type that keeps them; where values of two are together, it may change some.
+_ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.date, decimal.Decimal))]
 
-    It does not see the nanoseconds of a timestamp of pandas.
-    """
+
+def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
+    """The values of one column as an array, checked all at once where Arrow sees one type in them."""
     try:
-        inferred = pa.array(values)
-        fits = accepts(column.type, inferred.type) and is_exact(inferred.type, column)
-        fits = fits and not pa.types.is_timestamp(inferred.type)
-        if fits and (column.nullable or not inferred.null_count):
-            return inferred.cast(column.type.arrow)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        if set(map(type, values)) - {type(None)} in _ALIKE:
+            inferred = pa.array(values)
+            fits = accepts(column.type, inferred.type) and is_exact(inferred.type, column)
+            if fits and (column.nullable or not inferred.null_count):
+                return inferred.cast(column.type.arrow)
+    except REFUSED:
         pass
     for number, value in enumerate(values, 1):
         reason = problem(value, column)
         if reason is not None:
             raise _error(f"{name}, row {number}", f"column {column.name}: {reason}")
     return to_arrow([of_python(value, column.type) for value in values], column.type)
-
-
-def _is_pandas(rows: Any) -> bool:
-    return type(rows).__module__.startswith("pandas.") and hasattr(rows, "columns")
-
-
-def _from_pandas(frame: pd.DataFrame) -> Any:
-    """The frame as an Arrow table; as dicts, to find the row, when a column holds values of several types."""
-    try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return frame.to_dict("records")
-
-
-def _check_distinct(name: str, columns: Sequence[str]) -> None:
-    """Raises DataError for columns of one name, of which none could be meant."""
-    twice = [column for number, column in enumerate(columns) if column in columns[:number]]
-    if twice:
-        raise _error(name, f"there are several columns {twice[0]}", "give each column its own name")
-
-
-def _is_column(rows: Any) -> bool:
-    """Whether this is one column of a frame, of Arrow's, pandas' or Spark's, and no rows."""
-    if isinstance(rows, pa.Array | pa.ChunkedArray):
-        return True
-    kind = type(rows)
-    return kind.__module__.startswith(("pandas.", "pyspark.")) and kind.__name__ in ("Series", "Index", "Column")
 
 
 def _counted(columns: int) -> str:

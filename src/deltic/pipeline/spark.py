@@ -38,6 +38,13 @@ def from_dataframe(frame: DataFrame) -> pa.Table:
     return frame.withColumns(casts).toArrow()
 
 
+def arrow_schema_of(frame: DataFrame) -> pa.Schema:
+    """The columns of a DataFrame with Arrow's types, found without a job; UnsupportedError for a type without any."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(f.name, Type.of_spark(f.dataType).arrow, f.nullable) for f in frame.schema])
+
+
 def _for_spark(table: pa.Table) -> pa.Table:
     """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
     import pyarrow as pa

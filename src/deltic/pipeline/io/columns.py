@@ -8,14 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltic.circuit.types import Column, Kind
+from deltic.circuit.types import Column, Kind, Type
 from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import DELETIONS, INSERTIONS, check_names, weight_columns
+from deltic.pipeline.io.objects import DELETIONS, INSERTIONS, MOST, check_names, weight_columns
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
 from deltic.pipeline.io.values import accepts, problem, whole
+
+REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
+"""What Arrow raises for values that one of its types does not hold."""
 
 
 def check_columns(fields: pa.Schema, layout: Layout) -> None:
@@ -29,8 +32,9 @@ def check_columns(fields: pa.Schema, layout: Layout) -> None:
 
 def conform(table: pa.Table, layout: Layout) -> Parsed:
     """The rows of a table that passed `check_columns`, as rows of the relation; other columns are dropped."""
-    columns = [typed(table[column.name], column) for column in layout.schema]
-    wrong = [_nulls(values) for column, values in zip(layout.schema, columns, strict=True) if not column.nullable]
+    given = [decoded(table[name]) for name in layout.schema.names]
+    columns = [typed(values, column) for values, column in zip(given, layout.schema, strict=True)]
+    wrong = list(map(_misfits, given, columns, layout.schema))
     if layout.signed:
         columns.append(_weights(table, layout))
         wrong.append(_nulls(columns[-1]))
@@ -38,12 +42,31 @@ def conform(table: pa.Table, layout: Layout) -> Parsed:
     return _without(rows, [mask for mask in wrong if mask is not None])
 
 
+def decoded(values: Any) -> Any:
+    """The values without an encoding by runs or a dictionary."""
+    if pa.types.is_run_end_encoded(values.type):
+        return decoded(pc.run_end_decode(values))
+    return decoded(values.cast(values.type.value_type)) if pa.types.is_dictionary(values.type) else values
+
+
+def _has_null_parts(values: Any, type_: Type) -> bool:
+    """Whether an element or field is null that may not be: Arrow does not look."""
+    if type_.kind is Kind.ARRAY:
+        parts = [(pc.list_flatten(values), type_.element)]
+    elif type_.kind is Kind.STRUCT:
+        there = values.drop_null()
+        parts = [(pc.struct_field(there, [place]), field.value_type) for place, field in enumerate(type_.fields)]
+    else:
+        return False
+    return any((part.null_count and not of.nullable) or _has_null_parts(part, of.type) for part, of in parts)
+
+
 def typed(values: Any, column: Column) -> Any:
     """The values as those of the column, null where they do not fit it."""
-    if is_exact(values.type, column):
+    if is_exact(values.type, column) and not _has_null_parts(values, column.type):
         try:
             return values.cast(column.type.arrow)
-        except pa.ArrowInvalid:
+        except pa.ArrowException:
             pass
     found = [None if problem(value, column) else value for value in map(whole, values.to_pylist())]
     return to_arrow([of_python(value, column.type) for value in found], column.type)
@@ -60,6 +83,10 @@ def is_exact(arrow: pa.DataType, column: Column) -> bool:
     return True
 
 
+_WEIGHTS = Column(WEIGHT, Type.INT32)
+_NO_WEIGHT = pa.scalar(None, pa.int64())
+
+
 def _weights(table: pa.Table, layout: Layout) -> Any:
     """The weight of each row, null where there is none."""
     found = [_weight_column(table[name], name) for name in weight_columns(layout) if name in table.column_names]
@@ -68,15 +95,22 @@ def _weights(table: pa.Table, layout: Layout) -> Any:
 
 def _weight_column(values: Any, name: str) -> Any:
     if name == WEIGHT:
-        weights = values.cast(pa.int64(), safe=False) if pa.types.is_integer(values.type) else pa.nulls(len(values))
-        weights = weights.cast(pa.int64())
-        return pc.if_else(pc.equal(weights, 0), pa.scalar(None, pa.int64()), weights)
+        whole_ones = values if pa.types.is_integer(values.type) else pa.nulls(len(values))
+        weights = typed(whole_ones, _WEIGHTS).cast(pa.int64())
+        return pc.if_else(pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST)), weights, _NO_WEIGHT)
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return pa.nulls(len(values), pa.int64())
     lowered = pc.utf8_lower(values)
-    deletion = pa.scalar(None, pa.int64())
-    deletion = pc.if_else(pc.is_in(lowered, pa.array(DELETIONS, values.type)), pa.scalar(-1, pa.int64()), deletion)
+    deletion = pc.if_else(pc.is_in(lowered, pa.array(DELETIONS, values.type)), pa.scalar(-1, pa.int64()), _NO_WEIGHT)
     return pc.if_else(pc.is_in(lowered, pa.array(INSERTIONS, values.type)), pa.scalar(1, pa.int64()), deletion)
+
+
+def _misfits(given: Any, values: Any, column: Column) -> Any:
+    """Which values are null without a right to be: where the column has no NULL, or a value was given."""
+    nulls = _nulls(values)
+    if nulls is None or not column.nullable:
+        return nulls
+    return pc.and_(nulls, pc.is_valid(given)) if given.null_count < values.null_count else None
 
 
 def _nulls(values: Any) -> Any:

@@ -11,10 +11,12 @@ from deltic.engine.protocol import WEIGHT
 from deltic.errors import nearest
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.values import problem
+from deltic.pipeline.io.values import problem, shown
 
 # The column that tells insertions from deletions, where there is no WEIGHT.
 OP = "op"
+MOST = 2**31 - 1
+"""The greatest weight of one row of a batch, so that sums of weights do not overflow."""
 INSERTIONS = ("+", "insert")
 DELETIONS = ("-", "delete")
 
@@ -77,10 +79,10 @@ def _weight(row: Mapping[str, Any], layout: Layout) -> int:
             continue
         if name == OP and isinstance(value, str) and value.lower() in INSERTIONS + DELETIONS:
             return 1 if value.lower() in INSERTIONS else -1
-        if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) < 2**63:
+        if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
             return value
-        wanted = "+ or - (or insert or delete)" if name == OP else "an integer other than 0"
-        raise Malformed(f"column {name}: expected {wanted}, found {value!r}")
+        wanted = "+ or - (or insert or delete)" if name == OP else f"an integer other than 0, from -{MOST} to {MOST}"
+        raise Malformed(f"column {name}: expected {wanted}, found {shown(value)}")
     raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
 
 

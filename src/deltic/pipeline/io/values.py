@@ -24,7 +24,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def accepts(type_: Type, arrow: pa.DataType) -> bool:
     """Whether a column of `type_` takes values from an Arrow column of type `arrow`, as far as they fit."""
-    if pa.types.is_dictionary(arrow):
+    if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return accepts(type_, arrow.value_type)
     if pa.types.is_null(arrow):
         return True
@@ -71,23 +71,30 @@ def _problem(value: Any, type_: ValueType) -> str | None:
     if value is None:
         return None if type_.nullable else f"expected {phrase(type_.type)}, found null"
     kind = type_.type.kind
-    if not isinstance(value, _PYTHON[kind]) or (isinstance(value, bool) and kind is not Kind.BOOLEAN):
-        return f"expected {phrase(type_.type)}{or_null}, found {_shown(value)}"
+    if not isinstance(value, _PYTHON[kind]) or _is_other(value, kind):
+        return f"expected {phrase(type_.type)}{or_null}, found {_typed(value)}"
     check = _CHECKS.get(kind)
     return check(value, type_.type) if check else None
+
+
+def _is_other(value: Any, kind: Kind) -> bool:
+    """Whether a value is not of the kind though it is of its classes: truth values and numpy's spans are integers."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0
+    return isinstance(value, bool | np.timedelta64) and kind is not Kind.BOOLEAN
 
 
 def _integer(value: int, type_: Type) -> str | None:
     least, greatest = type_.range
     if least <= value <= greatest:
         return None
-    return f"{value} is out of range for {phrase(type_)} ({least} to {greatest})"
+    return f"{shown(value)} is out of range for {phrase(type_)} ({least} to {greatest})"
 
 
 def _float(value: Any, type_: Type) -> str | None:
-    if not isinstance(value, numbers.Integral):
-        infinite = type_ is Type.FLOAT32 and math.isfinite(value) and math.isinf(round_float(float(value), type_))
-        return f"{value!r} is out of range for {phrase(type_)}" if infinite else None
+    if isinstance(value, float | np.floating):
+        infinite = math.isfinite(value) and math.isinf(round_float(float(value), type_))
+        return f"{shown(value)} is out of range for {phrase(type_)}" if infinite else None
     try:
         near = round_float(float(value), type_)
     except OverflowError:
@@ -95,14 +102,14 @@ def _float(value: Any, type_: Type) -> str | None:
     if near == value:
         return None
     hint = f"; the nearest is {near!r}" if math.isfinite(near) else ""
-    return f"no float is equal to {value}{hint}"
+    return f"no float is equal to {shown(value)}{hint}"
 
 
 def _decimal(value: Any, type_: Type) -> str | None:
     exact = decimal.Decimal(int(value) if isinstance(value, numbers.Integral) else value)
     if exact.is_finite() and to_decimal(exact, type_) == exact:
         return None
-    return f"{value} has more digits than {phrase(type_)}"
+    return f"{shown(value)} has more digits than {phrase(type_)}"
 
 
 def _text(value: str, type_: Type) -> str | None:
@@ -111,22 +118,30 @@ def _text(value: str, type_: Type) -> str | None:
 
 def _date(value: datetime.date, type_: Type) -> str | None:
     if isinstance(value, datetime.datetime):
-        return f"expected {phrase(type_)}, found {_shown(value)}"
+        return f"expected {phrase(type_)}, found {_typed(value)}"
     return None
 
 
 def _time(value: datetime.datetime, type_: Type) -> str | None:
     if (value.tzinfo is None) != (type_ is Type.TIMESTAMP_NTZ):
-        return f"expected {phrase(type_)}, found {_shown(value)}"
-    return f"{value} has nanoseconds; timestamps have microseconds" if getattr(value, "nanosecond", 0) else None
+        return f"expected {phrase(type_)}, found {_typed(value)}"
+    if getattr(value, "nanosecond", 0):
+        return f"{value} has nanoseconds; timestamps have microseconds"
+    try:
+        value.replace(tzinfo=datetime.UTC) - (value.utcoffset() or datetime.timedelta())
+    except OverflowError:
+        return f"{value} is in UTC before the year 1 or after the year 9999"
+    return None
 
 
 def _months(value: Any, type_: Type) -> str | None:
     months, *rest = (int(value),) if isinstance(value, numbers.Integral) else value
-    return None if not any(rest) and -(2**31) <= months < 2**31 else f"{value!r} is no number of months in 32 bits"
+    return None if not any(rest) and -(2**31) <= months < 2**31 else f"{shown(value)} is no number of months in 32 bits"
 
 
 def _span(value: datetime.timedelta, type_: Type) -> str | None:
+    if getattr(value, "nanoseconds", 0):
+        return f"{value} has nanoseconds; intervals have microseconds"
     return None if abs(value) <= LONGEST else f"{value!r} is longer than the longest interval, {LONGEST.days} days"
 
 
@@ -139,7 +154,7 @@ def _struct(value: Any, type_: Type) -> str | None:
     if isinstance(value, Mapping) and value.keys() != set(names):
         return f"expected the fields {', '.join(names)}, found {', '.join(map(str, value))}"
     if len(value) != len(names):
-        return f"expected {len(names)} fields, found {len(value)}: {_shown(value)}"
+        return f"expected {len(names)} fields, found {len(value)}: {_typed(value)}"
     items = [value[name] for name in names] if isinstance(value, Mapping) else value
     pairs = zip(type_.fields, items, strict=True)
     return _first((f"field {column.name}", _problem(item, column.value_type)) for column, item in pairs)
@@ -148,12 +163,12 @@ def _struct(value: Any, type_: Type) -> str | None:
 def _map(value: Any, type_: Type) -> str | None:
     pairs = list(value.items() if isinstance(value, Mapping) else value)
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        return f"expected pairs of a key and its value, found {_shown(value)}"
+        return f"expected pairs of a key and its value, found {_typed(value)}"
     keys = (("key", _problem(key, ValueType(type_.key))) for key, _ in pairs)
-    found = _first([*keys, *((f"value of {key!r}", _problem(item, type_.value)) for key, item in pairs)])
+    found = _first([*keys, *((f"value of {shown(key)}", _problem(item, type_.value)) for key, item in pairs)])
     if found or len({in_order(of_python(key, type_.key)) for key, _ in pairs}) == len(pairs):
         return found
-    return f"two values of one key in {_shown(value)}"
+    return f"two values of one key in {_typed(value)}"
 
 
 def _first(found: Iterable[tuple[str, str | None]]) -> str | None:
@@ -203,6 +218,14 @@ def whole(value: Any) -> Any:
     return int(value) if isinstance(value, decimal.Decimal) and value == value.to_integral_value() else value
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return f"{text if len(text) <= 40 else text[:40] + '…'} ({type(value).__name__})"
+def shown(value: Any, longest: int = 80) -> str:
+    """A value as messages show it: not too much of it, whatever it is."""
+    try:
+        text = str(value) if isinstance(value, numbers.Number) else repr(value)
+    except (ValueError, TypeError, AttributeError, RecursionError):  # Python refuses integers of thousands of digits
+        text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "something"
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+def _typed(value: Any) -> str:
+    return f"{shown(value, 40)} ({type(value).__name__})"
