@@ -60,6 +60,17 @@ with recursive r(p, q) as (select k, x from u union select r.p, u.x from r join 
 with recursive r(p, q, d) as (select k, x, 0 from u union all select r.p, u.x, d + 1 from r join u on r.q = u.k where d < 3) select * from r;
 with recursive r(p, d) as (select distinct a, 1 from t union all select y, d + 1 from r join v on p = k where d < 4 and y not in (select x from u where x is not null)) select p, count(*) as n, max(d) as m from r group by p;
 with recursive r(n) as (select k from v union all select n + 1 from r where n < (select max(a) from t)) select n from r where n > 1;
+select a, b from t where (a, b) in (select k, x from u);
+select a, b from t where (a, b) not in (select k, x from u);
+select a, b, (a, b) in (select k, x from u) as m from t;
+select k, y, (k, y) in (select a, b from t) as m from v;
+select a, b from t where c = 'a' or (a, 1) not in (select k, x from u);
+select a from t where b > any (select x from u);
+select a from t where b = any (select x from u where u.k = t.a);
+select a from t where b <> all (select x from u where u.k = t.a);
+select a, b < any (select x from u where u.k = t.a) as m, b <= all (select x from u where u.k = t.a) as n from t;
+select a, b >= all (select x from u) as m, b + 1 = all (select x from u) as n, b <> any (select y from v where k = t.a) as o from t;
+select a, count(*) as n from t group by a having count(*) >= all (select count(*) from t group by a);
 select grouping_id(a, b) as g, a, b, sum(b) as s from t group by cube (a, b) having grouping_id(a,b) < 3;
 with recursive r(p, q) as (select k, x from u union select r.p, s.x from r join (select k, max(x) as x from u group by k) s on r.q = s.k where r.p < (select count(*) from t)) select p, count(*) as n from r group by p;
 select * from (select a from t where a in (select k from u) union all select k from v) q where a > (select min(k) from u where u.k = q.a);

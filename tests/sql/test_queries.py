@@ -21,7 +21,7 @@ SCHEMA = (
     Table("v", (Column("k", "BIGINT", nullable=False), Column("y", "BIGINT"))),
 )
 QUERIES = [query.strip() for query in (Path(__file__).parent / "queries.sql").read_text().split(";") if query.strip()]
-# Queries that mean something else in DuckDB, with what they are there.
+# Queries that mean something else in DuckDB, or that it does not take, with what they are there.
 OTHERWISE = {
     "select a, sum(b) as s from t group by grouping sets ((a), ())": (
         "select a, sum(b) as s from t group by grouping sets ((a), ()) having count(*) > 0"
@@ -29,6 +29,10 @@ OTHERWISE = {
     "select * from (select b, c from t) pivot (count(b) for c in ('a', 'b'))": (
         "select case when count(*) filter (c = 'a') > 0 then count(b) filter (c = 'a') end as a, "
         "case when count(*) filter (c = 'b') > 0 then count(b) filter (c = 'b') end as b from t"
+    ),
+    "select a, b, (a, b) not in (select k, x from u where x <> t.b) as m from t": (
+        "select a, b, (select case when bool_or(t.a = k and t.b = x) then false "
+        "when bool_or((t.a = k and t.b = x) is null) then null else true end from u where x <> t.b) as m from t"
     ),
 }
 
@@ -83,7 +87,9 @@ WRONG = {
     "select a from t where b": "WHERE takes a condition, and b is int64?",
     "select a, a from t": "two columns of the view are called a",
     "select a from t union select k, x from u": "UNION has 1 columns on one side and 2 on the other",
-    "select a from t where b = (select x from u)": "a scalar subquery that may have several rows is not supported",
+    "select a from t where b = (select x, k from u)": "a scalar subquery has one column, and this one has 2",
+    "select a from t where b > any (select x, k from u)": "one value is compared with a subquery of 2 columns",
+    "select a from t where (a, b) in (select x from u)": "2 values are sought in a subquery of 1 columns",
     "select a from t limit b": "LIMIT takes a number that is not negative",
     "select a from t group by 2": "GROUP BY 2: 1 columns are selected",
     "select z.* from t": "there is no relation z here",

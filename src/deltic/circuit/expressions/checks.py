@@ -52,6 +52,8 @@ def reason(operation: exp.Expression) -> str:
         return "the divisor is zero, or the result does not fit into its type; try_divide and try_mod give NULL there"
     if isinstance(operation, exp.Cast):
         return f"the value is no {operation.args['to'].sql(dialect='spark')}; try_cast gives NULL there"
+    if isinstance(operation, exp.Anonymous) and operation.name == "SPARK_SCALAR_SUBQUERY":
+        return "it may have one row for each row around it; aggregate it without GROUP BY, or add LIMIT 1"
     if isinstance(operation, exp.Anonymous):
         return "there is no such value"
     return "the result does not fit into its type"

@@ -114,6 +114,8 @@ FUNCTIONS |= {
     "radians": _plain("radians"),
     "hypot": Function(DOUBLE, "", (DOUBLE, DOUBLE), python=math.hypot),
     "factorial": Function(LONG, "", (INT,), python=_factorial, tolerant=True),
+    # Whether a scalar subquery, of this text and with so many rows, has one at most: then TRUE, else an error.
+    "scalar_subquery": Function(Type.BOOLEAN, "CASE WHEN {1} <= 1 THEN TRUE END", partial=True),
     "bit_count": Function(INT, "CAST(bit_count({0}) AS INTEGER)", (LONG,)),
     "getbit": Function(
         Type.INT8,

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, is_not_null, is_null, literal, null
+from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.expressions import checked, column, is_not_null, is_null, literal, null
+from deltic.circuit.spark import call
 from deltic.circuit.types import Column, Type, ValueType
-from deltic.sql.queries.nodes import Nodes, true
+from deltic.sql.queries.matching import Matching
+from deltic.sql.queries.nodes import Nodes, conjunction, true
+from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantified
 from deltic.sql.queries.rows import Bindings, Rows
 from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import Values
@@ -33,7 +38,8 @@ def bind(values: Values, query: exp.Expression) -> Rows:
 
 def is_subquery(node: exp.Expression) -> bool:
     """Whether a node of an expression is one that is lowered here."""
-    return isinstance(node, exp.Query | exp.Exists) or (isinstance(node, exp.In) and bool(node.args.get("query")))
+    is_in = isinstance(node, exp.In) and bool(node.args.get("query"))
+    return is_in or is_quantified(node) or isinstance(node, exp.Query | exp.Exists)
 
 
 def prepared(node: exp.Expression, values: Values) -> exp.Expression:
@@ -45,8 +51,11 @@ def value_of(node: exp.Expression, values: Values) -> exp.Expression:
     """The placeholder of a subquery's value: its row's only column, or whether it holds."""
     if isinstance(node, exp.Exists):
         return values.place(node, _marked(values, _exists(values, node.this)))
-    if isinstance(node, exp.In):
-        return values.place(node, _membership(values, node).mark())
+    if (membership := as_membership(node)) is not None:
+        mark = values.place(node, _membership(values, membership.node).mark())
+        return exp.Not(this=mark) if membership.negated else mark
+    if is_quantified(node):
+        return _quantified(values, node)
     return values.place(node, _scalar(values, node))
 
 
@@ -60,8 +69,8 @@ def keep_where(node: exp.Expression, values: Values) -> bool:
         matches = _exists(values, inner.this)
         nodes = values.scope.nodes
         values.go_on((nodes.antijoin if negated else nodes.semijoin)(values.rows.node, matches))
-    elif isinstance(inner, exp.In) and inner.args.get("query"):
-        _membership(values, inner).filter(negated)
+    elif (membership := as_membership(inner)) is not None:
+        _membership(values, membership.node).filter(negated ^ membership.negated)
     else:
         return False
     return True
@@ -99,22 +108,70 @@ def _scalar(values: Values, query: exp.Expression) -> Typed:
     """The value of a subquery of one column and at most one row for each row around it; NULL where there is none."""
     scope, nodes = values.scope, values.scope.nodes
     inner = _query(query)
-    if not has_one_row(inner):
-        raise scope.refuse(
-            query, "a scalar subquery that may have several rows", "aggregate it without GROUP BY, or add LIMIT 1"
-        )
     rows = bind(values, inner)
     if len(rows.visible) != 1:
         raise scope.source.error(query, f"a scalar subquery has one column, and this one has {len(rows.visible)}")
     found = rows.visible[0].column
     bound = _bound_names(values, rows)
     result = nodes.keep(rows.node, [*bound, found.name])
+    if not has_one_row(inner):
+        found, result = _only_row(values, query, found, bound, result)
+    return _beside(values, result, bound, [found], is_total(inner))[0]
+
+
+def _beside(
+    values: Values, result: int, bound: Sequence[str], columns: Sequence[Column], is_total: bool = False
+) -> list[Typed]:
+    """Columns of what a subquery has for each binding at most once, beside the rows; NULL where it has nothing."""
+    nodes = values.scope.nodes
     matched = nodes.join(values.rows.node, result)
-    if not is_total(inner):
+    if not is_total:
         missing = nodes.antijoin(values.rows.node, nodes.keep(result, bound))
-        matched = nodes.plus(matched, nodes.pad(missing, [found]))
+        matched = nodes.plus(matched, nodes.pad(missing, columns))
     values.go_on(matched)
-    return Typed(column(found.name), nodes.column(matched, found.name).value_type)
+    return [Typed(column(c.name), nodes.column(matched, c.name).value_type) for c in columns]
+
+
+def _only_row(
+    values: Values, query: exp.Expression, found: Column, bound: Sequence[str], result: int
+) -> tuple[Column, int]:
+    """The value of each binding's only row; where a binding has several, the epoch that leads there is rejected."""
+    scope, nodes = values.scope, values.scope.nodes
+    _check_extremes(values, query, found, "a scalar subquery that may have several rows")
+    value, rows, only = (nodes.fresh(name) for name in (found.name, "rows", found.name))
+    calls = (ops.AggregateCall("min", found.name, value), ops.AggregateCall("count", "", rows))
+    counted = nodes.builder.add(ops.Aggregate(tuple(bound), calls), result)
+    is_one = checked(call("scalar_subquery", literal(_query(query).sql(dialect="spark"), Type.STRING), column(rows)))
+    chosen = exp.Case(ifs=[exp.If(this=is_one, true=column(value))])
+    kept = [nodes.column(counted, name) for name in bound]
+    made = Column(only, found.type, True)
+    return made, nodes.compute(counted, [*kept, made], [*(column(name) for name in bound), chosen])
+
+
+def _check_extremes(values: Values, node: exp.Expression, found: Column, what: str) -> None:
+    """Raise ProgramError where a column has no least value, by which it could be kept."""
+    if not ACCUMULATORS["min"].takes([found.type]):
+        remedy = "aggregate it without GROUP BY, or add LIMIT 1"
+        raise values.scope.refuse(node, f"{what}, of type {found.type},", remedy)
+
+
+def _quantified(values: Values, node: exp.Expression) -> exp.Expression:
+    """What a comparison with ANY or ALL of a subquery's rows is, by their extremes and how many they are."""
+    nodes = values.scope.nodes
+    left = values.place(node.this, values.typed(prepared(node.this, values)))
+    rows = bind(values, _query(node.expression.this))
+    if len(rows.visible) != 1:
+        message = f"one value is compared with a subquery of {len(rows.visible)} columns"
+        raise values.scope.source.error(node, message)
+    found = rows.visible[0].column
+    _check_extremes(values, node, found, "a comparison with a subquery")
+    bound = _bound_names(values, rows)
+    names = [nodes.fresh(name) for name in ("least", "greatest", "known", "rows")]
+    functions = (("min", found.name), ("max", found.name), ("count", found.name), ("count", ""))
+    calls = tuple(ops.AggregateCall(f, of, name) for (f, of), name in zip(functions, names, strict=True))
+    result = nodes.builder.add(ops.Aggregate(tuple(bound), calls), nodes.keep(rows.node, [*bound, found.name]))
+    parts = _beside(values, result, bound, [nodes.column(result, name) for name in names])
+    return Quantified.of(node, left, [values.place(node, part) for part in parts]).written_out()
 
 
 def has_one_row(query: exp.Expression) -> bool:
@@ -139,7 +196,10 @@ def _is_global(query: exp.Select) -> bool:
 
 @dataclass(frozen=True)
 class _Membership:
-    """IN: `keys` are the columns of the rows, `found` the subquery's of the same names, its bindings beside them."""
+    """IN: `keys` are the columns of the rows, `found` the subquery's of the same names, its bindings beside them.
+
+    Where none of the rows found equals a row's keys, and one may, for all that NULL leaves open, IN is NULL.
+    """
 
     values: Values
     keys: Sequence[Column]
@@ -155,10 +215,36 @@ class _Membership:
         """The keys that are there, without NULL."""
         return self._nodes.drop_null(self.found, [key.name for key in self.keys])
 
-    def _with_null(self) -> int:
-        """The bindings for which the subquery has NULL; that of one key alone."""
+    def _divided(self, rows: int) -> tuple[list[int], int]:
+        """The rows, of which none has a match, for which IN is NULL, in parts, and those for which it is false."""
+        nodes = self._nodes
+        if len(self.keys) == 1:
+            return self._divided_by_one(rows)
+        found = {key.name: nodes.column(self.found, key.name) for key in self.keys}
+        if not any(key.nullable or found[key.name].nullable for key in self.keys):
+            return [], rows
+        names = {name: nodes.fresh(name) for name in found}
+        possible = [
+            _may_equal(column(key.name), column(names[key.name]), key.nullable, found[key.name].nullable)
+            for key in self.keys
+        ]
+        matching = Matching(nodes, rows, nodes.rename(self.found, names), conjunction(possible))
+        return [matching.with_match()], matching.without_match()
+
+    def _divided_by_one(self, rows: int) -> tuple[list[int], int]:
+        """The same for one key: a NULL that is found, and one that is sought where anything is found, leave it open."""
+        nodes, parts = self._nodes, []
         (key,) = self.keys
-        return self._nodes.keep(self._nodes.filter(self.found, is_null(column(key.name))), self.bound)
+        if nodes.column(self.found, key.name).nullable:
+            with_null = nodes.keep(nodes.filter(self.found, is_null(column(key.name))), self.bound)
+            parts.append(nodes.semijoin(rows, with_null))
+            rows = nodes.antijoin(rows, with_null)
+        if key.nullable:
+            unknown = nodes.filter(rows, is_null(column(key.name)))
+            whole = nodes.keep(self.found, self.bound)
+            parts.append(nodes.semijoin(unknown, whole))
+            rows = nodes.plus(nodes.filter(rows, is_not_null(column(key.name))), nodes.antijoin(unknown, whole))
+        return parts, rows
 
     def filter(self, negated: bool) -> None:
         """Keep the rows for which IN, or NOT IN, is true."""
@@ -166,34 +252,18 @@ class _Membership:
         if not negated:
             self.values.go_on(nodes.semijoin(rows, self._matches))
             return
-        rows = nodes.antijoin(rows, self._matches)
-        (key,) = self.keys
-        if nodes.column(self.found, key.name).nullable:
-            rows = nodes.antijoin(rows, self._with_null())
-        if key.nullable:
-            there = nodes.filter(rows, is_not_null(column(key.name)))
-            unknown = nodes.filter(rows, is_null(column(key.name)))
-            rows = nodes.plus(there, nodes.antijoin(unknown, nodes.keep(self.found, self.bound)))
-        self.values.go_on(rows)
+        _, rest = self._divided(nodes.antijoin(rows, self._matches))
+        self.values.go_on(rest)
 
     def mark(self) -> Typed:
         """A new column of what IN is: true, false or NULL."""
         nodes, rows = self._nodes, self.values.rows.node
-        (key,) = self.keys
-        nullable = key.nullable or nodes.column(self.found, key.name).nullable
-        mark = Column(nodes.fresh("contained"), Type.BOOLEAN, nullable)
-        rest = nodes.antijoin(rows, self._matches)
-        parts = [nodes.extend(nodes.semijoin(rows, self._matches), [mark], [true()])]
-        if nodes.column(self.found, key.name).nullable:
-            parts.append(self._marked(nodes.semijoin(rest, self._with_null()), mark, None))
-            rest = nodes.antijoin(rest, self._with_null())
-        if key.nullable:
-            unknown = nodes.filter(rest, is_null(column(key.name)))
-            whole = nodes.keep(self.found, self.bound)
-            parts.append(self._marked(nodes.semijoin(unknown, whole), mark, None))
-            rest = nodes.plus(nodes.filter(rest, is_not_null(column(key.name))), nodes.antijoin(unknown, whole))
+        unknown, rest = self._divided(nodes.antijoin(rows, self._matches))
+        mark = Column(nodes.fresh("contained"), Type.BOOLEAN, bool(unknown))
+        parts = [self._marked(nodes.semijoin(rows, self._matches), mark, True)]
+        parts += [self._marked(part, mark, None) for part in unknown]
         self.values.go_on(nodes.plus(*parts, self._marked(rest, mark, False)))
-        return Typed(column(mark.name), ValueType(Type.BOOLEAN, nullable))
+        return Typed(column(mark.name), ValueType(Type.BOOLEAN, bool(unknown)))
 
     def _marked(self, node: int, mark: Column, value: bool | None) -> int:
         expression = null(Type.BOOLEAN) if value is None else literal(value, Type.BOOLEAN)
@@ -208,8 +278,6 @@ def _membership(values: Values, node: exp.In) -> _Membership:
     if len(rows.visible) != len(given):
         message = f"{len(given)} values are sought in a subquery of {len(rows.visible)} columns"
         raise scope.source.error(node, message)
-    if len(given) > 1 and not _is_filter(node):
-        raise scope.refuse(node, "NOT IN, or IN inside of an expression, with several columns", "write NOT EXISTS")
     bound = _bound_names(values, rows)
     keys: list[Column] = []
     columns: list[Column] = []
@@ -258,9 +326,11 @@ def _apart(
     return new, [Column(key.name, c.type, c.nullable) for key, c in zip(new, columns, strict=True)]
 
 
-def _is_filter(node: exp.In) -> bool:
-    """Whether IN stands alone in a conjunction, under no NOT."""
-    parent = node.parent
-    while isinstance(parent, exp.And | exp.Paren):
-        parent = parent.parent
-    return parent is None or isinstance(parent, exp.Where | exp.Having | exp.Qualify)
+def _may_equal(sought: exp.Expression, found: exp.Expression, left: bool, right: bool) -> exp.Expression:
+    """Whether two values are equal, or may be because one of them is NULL; `left` and `right` say which may be that."""
+    parts: list[exp.Expression] = [exp.EQ(this=sought, expression=found)]
+    parts += [is_null(value) for value, nullable in ((sought, left), (found, right)) if nullable]
+    first, *others = parts
+    for other in others:
+        first = exp.Or(this=first, expression=other)
+    return first
