@@ -136,7 +136,7 @@ def _only_row(
     values: Values, query: exp.Expression, found: Column, bound: Sequence[str], result: int
 ) -> tuple[Column, int]:
     """The value of each binding's only row; where a binding has several, the epoch that leads there is rejected."""
-    scope, nodes = values.scope, values.scope.nodes
+    nodes = values.scope.nodes
     _check_extremes(values, query, found, "a scalar subquery that may have several rows")
     value, rows, only = (nodes.fresh(name) for name in (found.name, "rows", found.name))
     calls = (ops.AggregateCall("min", found.name, value), ops.AggregateCall("count", "", rows))
