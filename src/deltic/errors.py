@@ -75,6 +75,13 @@ class UnsupportedError(DelticError):
     """An engine cannot run an operator or expression; the message says which and why."""
 
 
+class StateError(DelticError):
+    """A directory of state cannot be used: it is damaged, another process writes to it, or it is not one of ours.
+
+    The message names the file and the remedy.
+    """
+
+
 class EvaluationError(DelticError):
     """A row of a view has no value where it must have one; the epoch was rejected whole.
 

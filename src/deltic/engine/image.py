@@ -29,9 +29,9 @@ class Kept(Protocol):
 
 
 class Owner(Protocol):
-    """What has arrays that were written: it remembers where."""
+    """What has arrays: it remembers where they were written, None before that."""
 
-    kept: Kept | None
+    kept: object | None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -30,18 +31,19 @@ class Prepared:
         self._finish("commit")
         return self.result
 
-    def before_commit(self, step: Callable[[], None]) -> None:
-        """Let `commit` begin with this; where it raises, the epoch is aborted."""
+    def before_commit(self, step: Callable[[], None], within: AbstractContextManager[None]) -> None:
+        """Let `commit` begin with this, both inside of a context; where it raises, the epoch is aborted."""
         assert self._end is not None
         commit, abort = self._end["commit"], self._end["abort"]
 
         def both() -> None:
-            try:
-                step()
-            except BaseException:
-                abort()
-                raise
-            commit()
+            with within:
+                try:
+                    step()
+                except BaseException:
+                    abort()
+                    raise
+                commit()
 
         self._end = {"commit": both, "abort": abort}
 

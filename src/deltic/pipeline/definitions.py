@@ -2,33 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import Any
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.catalog.definitions import check_columns, check_name
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit
+from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Sink
 from deltic.circuit.types import ZSetType
-from deltic.datalog import CheckedProgram, Program, check, declared_types, define
+from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
 from deltic.datalog.edits import defined, replacing, without
-from deltic.errors import CatalogError
+from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.sql.names import find_name, spelt
 from deltic.sql.statements.program import SqlProgram
-from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Drop, Statement
+from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Defining, Drop, Statement
 
 PYTHON = "Python"
+_DIRECTIVE = re.compile(r"^\s*\.(decl|input|output|type)\b", re.MULTILINE)
+
+
+Edit = Mapping[str, Any]
+"""A change of definitions as what was written: JSON that `Definitions.replayed` takes."""
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """Datalog programs, SQL's statements, and the tables and views that Python gave. A change makes another value."""
+    """Datalog programs, SQL's statements, and the tables and views that Python gave. A change makes another value.
+
+    `history` are the changes that made it, as texts.
+    """
 
     programs: tuple[Program, ...] = ()
     python: Part = field(default_factory=lambda: Part(PYTHON))
     sql: SqlProgram = field(default_factory=SqlProgram)
+    history: tuple[Edit, ...] = field(default=(), compare=False)
+
+    def replayed(self, edits: Iterable[Edit]) -> Definitions:
+        """With changes that other definitions have in their history; raises what these changes raise."""
+        found = self
+        for edit in edits:
+            found = found._again(dict(edit))
+        return found
+
+    def since(self, before: Definitions) -> tuple[Edit, ...]:
+        """The changes that lead here from earlier definitions."""
+        count = len(before.history)
+        return self.history[count:] if self.history[:count] == before.history else self.history
+
+    def _again(self, edit: dict[str, Any]) -> Definitions:
+        match edit.pop("do"):
+            case "program":
+                return program_definitions(**edit)
+            case "datalog":
+                return self.adding(parse(**edit))
+            case "replace":
+                return self.replacing(parse(**edit))
+            case "sql":
+                return reduce(Definitions.defining, parse_statements(**edit), self)
+            case "table":
+                return self.with_table(_read_table(edit["text"], tuple(edit["key"]), edit["bag"]))
+            case "view":
+                definition = view_definition(edit["name"], edit["text"], edit["hidden"])
+                return self.with_view(definition, edit["replaces"])
+            case "drop":
+                return self.dropping(edit["names"])
+            case other:
+                raise CatalogError(f"a definition was changed by {other!r}, which this Deltic does not know")
+
+    def _after(self, before: Definitions, do: str, **edit: Any) -> Definitions:
+        """These, which come about by a change of other ones."""
+        return replace(self, history=(*before.history, {"do": do, **edit}))
 
     @cached_property
     def checked(self) -> CheckedProgram:
@@ -55,16 +103,23 @@ class Definitions:
 
     def adding(self, program: Program) -> Definitions:
         """With a Datalog program beside the others."""
-        return replace(self, programs=(*self.programs, program))
+        made = replace(self, programs=(*self.programs, program))
+        return made._after(self, "datalog", text=program.source.text, file=program.source.file)
 
     def replacing(self, program: Program) -> Definitions:
         """With a Datalog program whose relations take the place of those of the same names."""
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
-        return Definitions(programs, _part_without(self.python, gone), self.sql.without(gone))
+        made = Definitions(programs, _part_without(self.python, gone), self.sql.without(gone))
+        return made._after(self, "replace", text=program.source.text, file=program.source.file)
 
     def defining(self, statement: Statement) -> Definitions:
         """With what a statement of SQL defines, or without what it drops. Raises ProgramError."""
+        made = self._defining(statement)
+        edit = {"text": statement.in_place, "file": statement.source.file}
+        return self if made is self else made._after(self, "sql", **edit)
+
+    def _defining(self, statement: Statement) -> Definitions:
         assert isinstance(statement, CreateTable | CreateView | DeclareView | Drop)
         if isinstance(statement, Drop):
             return self._after_drop(statement)
@@ -119,7 +174,9 @@ class Definitions:
     def with_table(self, table: Table) -> Definitions:
         """With a table; raises CatalogError when its name is taken."""
         self.catalog.check_free(table.name)
-        return replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
+        made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
+        written = str(Circuit((_source(table),)))
+        return made._after(self, "table", text=written, key=table.key, bag=table.is_bag)
 
     def with_view(self, definition: Definition, replaces: bool) -> Definitions:
         """With a view, which takes the place of one of the same name when it `replaces` it."""
@@ -128,12 +185,14 @@ class Definitions:
                 self.catalog.check_free(name)
         before = self._without(definition.names) if replaces else self
         definitions = (*before.python.definitions, definition)
-        return replace(before, python=replace(before.python, definitions=definitions))
+        made = replace(before, python=replace(before.python, definitions=definitions))
+        (view,) = definition.views
+        return made._after(self, "view", name=view.name, text=view.text, hidden=view.is_hidden, replaces=replaces)
 
     def dropping(self, names: Collection[str]) -> Definitions:
         """Without these relations; raises CatalogError when others read them."""
         self.catalog.check_unread(names)
-        return self._without(names)
+        return self._without(names)._after(self, "drop", names=list(names))
 
     def _without(self, names: Collection[str]) -> Definitions:
         programs = tuple(without(self.programs, names))
@@ -160,6 +219,59 @@ def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definit
     type_ = part.type_of(part.sinks[name])
     check_columns(name, type_.schema)
     return Definition((View(name, type_, is_hidden, str(part)),), part)
+
+
+def program_of(given: str | Path) -> Definitions:
+    """What a program defines, in a file or as text, in SQL or Datalog: a file's name tells which by its end (.sql).
+
+    Datalog's texts have a directive such as `.decl`. Raises DataError for a file that is not text, ProgramError.
+    """
+    is_text = isinstance(given, str) and ("\n" in given or not Path(given).suffix)
+    if is_text:
+        language = "datalog" if _DIRECTIVE.search(str(given)) else "sql"
+        return program_definitions(str(given), f"<{language}>", language)
+    path = Path(given)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError([Diagnostic("the program is not UTF-8 text", str(path))]) from error
+    except OSError as error:
+        raise DelticError(f"program {path}: {error.strerror or error}") from None
+    return program_definitions(text, str(path), "sql" if path.suffix.lower() == ".sql" else "datalog")
+
+
+def program_definitions(text: str, file: str, language: str) -> Definitions:
+    """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
+    if language == "datalog":
+        made = Definitions().adding(parse(text, file))
+    else:
+        made = Definitions()
+        for statement in parse_statements(text, file):
+            if not isinstance(statement, Defining):
+                raise statement.error("a program has definitions alone", "change tables by transactions")
+            made = made.defining(statement)
+    made.check()
+    return made._after(Definitions(), "program", text=text, file=file, language=language)
+
+
+def parse_statements(text: str, file: str) -> tuple[Statement, ...]:
+    """The statements of a text of SQL."""
+    from deltic.sql.statements.parse import parse as parse_sql
+
+    return parse_sql(text, file)
+
+
+def _source(table: Table) -> Node:
+    """The node of a circuit that is a table."""
+    return Node(ops.Source(table.name, table.schema, not table.is_bag), (), table.type)
+
+
+def _read_table(text: str, key: tuple[str, ...], is_bag: bool) -> Table:
+    from deltic.circuit.reading.parser import parse_circuit
+
+    (source,) = parse_circuit(text, "<table>").operators
+    assert isinstance(source, ops.Source)
+    return Table(source.name, source.schema, key, is_bag)
 
 
 def _named(circuit: Circuit, name: str) -> Circuit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -19,11 +20,15 @@ from deltic.circuit.operators import Feedback
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, parse
 from deltic.engine.batches import TableBatch
+from deltic.engine.local.critical_section import CriticalSection
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.resources import Resources
-from deltic.errors import CatalogError, DelticError
-from deltic.pipeline.definitions import Definitions, view_definition
+from deltic.errors import CatalogError, DelticError, UnsupportedError
+from deltic.pipeline.definitions import Definitions, program_of, view_definition
+from deltic.pipeline.durable.checkpoint import Moment
+from deltic.pipeline.durable.log import Record
+from deltic.pipeline.durable.state import Checkpoints, State, check_options
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.keys import check_keys
@@ -74,6 +79,13 @@ class Pipeline:
     kinds of them: Rewrites(eliminate=False) keeps no projections and no tests of what nothing else needs, and
     Rewrites(share=False) nothing that several views compute.
 
+    With a directory `state` all of this outlives the process: tables, views, definitions. A transaction that has ended
+    without an exception is there after a crash at any moment, whole and once. `checkpoint` says how much the log of
+    transactions may hold before the state is written beside it, while transactions go on: a number of epochs, bytes as
+    in "64 MiB", or Checkpoints. One process at a time writes to a directory; `readonly` ones read what it has when
+    they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
+    then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
+
     One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction between two
     steps of its work, and leaves the state before it.
     """
@@ -91,6 +103,10 @@ class Pipeline:
         spill: str | Path | None = None,
         memory: int | str | None = None,
         rewrites: Rewrites = ALL,
+        state: str | Path | None = None,
+        checkpoint: Checkpoints | int | str | None = None,
+        readonly: bool = False,
+        program: str | Path | None = None,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -105,6 +121,108 @@ class Pipeline:
         self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance, self._resources, rewrites)
         self._pushed: tuple[Pushed, ...] = ()
         self._transaction: Transaction | None = None
+        self._closed = False
+        self._logging = CriticalSection()
+        self.positions: Mapping[str, Any] = {}
+        """How far sources have been read: what transactions said of them, the last word on each."""
+        self._state: State | None = None
+        self.evolution: Evolution | None = None
+        """What `program` changed."""
+        if state is None and (readonly or checkpoint is not None):
+            raise DelticError("readonly and checkpoint are about a state that is kept: name its directory with state=")
+        if state is not None:
+            self._open(state, Checkpoints.of(checkpoint), readonly, program)
+        elif program is not None:
+            self.evolution = self._evolve(program_of(program))
+
+    def _open(self, place: str | Path, checkpoints: Checkpoints, readonly: bool, program: str | Path | None) -> None:
+        """Take the state in a directory, and go on with it."""
+        if self._engine_name == "reference":
+            raise UnsupportedError(f"state {place}: the reference engine keeps none; leave out engine, or state")
+        state = State.open(place, checkpoints, readonly)
+        try:
+            check_options(state, self._options)
+            self._restore(state)
+            state.begin()
+            self._state = state
+            if program is not None:
+                self.evolution = self._become(program_of(program))
+        except BaseException:
+            state.close()
+            raise
+
+    def _become(self, definitions: Definitions) -> Evolution:
+        """Have just these definitions; raises CatalogError where a table with rows is not among them."""
+        difference = Difference.between(self.catalog, definitions.catalog)
+        if definitions.history == self._definitions.history:
+            return Evolution(difference, self.views, EpochResult(), self.spark)
+        for name in difference.dropped:
+            if name in self.tables and self._has_begun and self._engine.count(name):
+                raise CatalogError(
+                    f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
+                )
+        return self._evolve(definitions)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What a state depends on."""
+        return {"strategy": self._maintenance.strategy}
+
+    def _restore(self, state: State) -> None:
+        """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it."""
+        if state.manifest is not None:
+            self._definitions = Definitions().replayed(state.manifest.definitions)
+            circuit, self._pushed = asked(self.catalog, self._rewrites)
+            self._engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
+            if (saved := state.saved()) is not None:
+                self._engine.restore(saved)
+        for record in state.records():
+            if record.tables is None:
+                self._evolve(self._definitions.replayed(record.edits))
+            else:
+                self._engine.prepare(record.batches, record.conflicts, record.token).commit()
+            state.check_epoch(record, self._engine.epoch)
+        self.positions = dict(state.positions)
+
+    def checkpoint(self) -> None:
+        """Write the state, so that the next start has no log to read. Raises StateError, and the log stays then."""
+        self._writable("checkpoint").checkpoint(self._moment())
+
+    def close(self) -> None:
+        """Write what the last checkpoint has not, and let go of the directory; without one there is nothing to do.
+
+        Raises StateError where it cannot be written; the log has it then, and the directory is free.
+        """
+        state, self._state = self._state, None
+        if state is None:
+            return
+        self._closed = True
+        try:
+            if not state.readonly and not state.is_current:
+                state.checkpoint(self._moment(state))
+        finally:
+            state.close()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _writable(self, what: str) -> State:
+        """The state, to be written to; raises DelticError where there is none."""
+        if self._state is None:
+            raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
+        if self._state.readonly:
+            raise DelticError(f"{what}: the state was opened with readonly=True; open it for writing")
+        return self._state
+
+    def _moment(self, state: State | None = None) -> Moment:
+        """What a checkpoint is to hold now."""
+        sequence, engine = (state or self._writable("checkpoint")).sequence, self._engine
+        image = engine.capture() if self._has_begun else None
+        told = dict(self.positions), self._options, self._definitions.history
+        return Moment(sequence, engine.epoch, engine.token, *told, image)
 
     def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
         """Add a Datalog program: its declarations, rules and facts join those that are there.
@@ -171,11 +289,15 @@ class Pipeline:
             find(name, "view or table", {**self.catalog.relations, **dict.fromkeys(self.checked.inlined)})
         return self._evolve(self._definitions.dropping(names))
 
-    def transaction(self, conflicts: Conflicts | None = None) -> Transaction:
+    def transaction(
+        self, conflicts: Conflicts | None = None, token: str = "", positions: Mapping[str, Any] | None = None
+    ) -> Transaction:
         """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
 
-        `conflicts` overrides that of the pipeline.
+        `conflicts` overrides that of the pipeline. `positions` say how far sources have been read, by their names, in
+        anything that JSON can hold; they are part of the epoch, and so is a `token`.
         """
+        self._refuse_closed()
         self._refuse_inside_transaction("transactions do not nest")
         if not self._has_begun:
             self._maintenance.check(self.catalog)
@@ -183,7 +305,7 @@ class Pipeline:
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
 
         def prepare(batches: Batches) -> Prepared:
-            epoch = self._engine.prepare(batches, chosen)
+            epoch = self._prepare(batches, chosen, token, positions or {})
             if chosen != "trust":
                 try:
                     check_keys(self.catalog.tables, batches, self._engine)
@@ -289,8 +411,31 @@ class Pipeline:
         """The engine, to be read from; what facts alone give is derived before the first transaction."""
         if not self._has_begun:
             self._maintenance.check(self.catalog)
-            self._engine.apply({})
+            with self._prepare({}, "error", "", {}) as epoch:
+                epoch.commit()
         return self._engine
+
+    def _prepare(self, batches: Batches, conflicts: Conflicts, token: str, positions: Mapping[str, Any]) -> Prepared:
+        """An epoch that is written to the log before it is committed; a checkpoint that is due is begun first."""
+        state = self._state if self._state is not None and not self._state.readonly else None
+        if state is not None and state.is_due:
+            state.begin_checkpoint(self._moment())
+        epoch = self._engine.prepare(batches, conflicts, token)
+
+        def step() -> None:
+            if state is not None:
+                tables = {name: batch.to_arrow() for name, batch in batches.items()}
+                state.write(Record(state.sequence + 1, epoch.number, token, conflicts, positions, tables))
+            self.positions = {**self.positions, **positions}
+
+        epoch.before_commit(step, self._logging)
+        return epoch
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise DelticError("the pipeline is closed: open its state with another one")
+        if self._state is not None:
+            self._writable("a change")
 
     def _take(self, step: Step) -> Evolution | Transaction | Rows:
         """Do one step of a text of SQL."""
@@ -349,18 +494,32 @@ class Pipeline:
 
     def _evolve(self, definitions: Definitions) -> Evolution:
         """Go on with other definitions; after any exception the pipeline is as it was."""
+        self._refuse_closed()
         self._refuse_inside_transaction("definitions are changed before or after it")
         difference = Difference.between(self.catalog, definitions.catalog)
         result = EpochResult()
         circuit, pushed = asked(definitions.catalog, self._rewrites)
+        before = copy(self._engine)
         if self._has_begun:
             self._maintenance.check(definitions.catalog)
             self._refuse_lost_rows(definitions.catalog, difference)
             result = self._engine.extend(circuit)
         else:
             self._engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
-        self._definitions, self._pushed = definitions, pushed
+        with self._logging:
+            try:
+                self._log(definitions)
+            except BaseException:
+                self._engine = before
+                raise
+            self._definitions, self._pushed = definitions, pushed
         return Evolution(difference, self.views, result, self.spark)
+
+    def _log(self, definitions: Definitions) -> None:
+        """Write to the log that definitions are others from this epoch on."""
+        edits = definitions.since(self._definitions)
+        if self._state is not None and edits:
+            self._state.write(Record(self._state.sequence + 1, self._engine.epoch, edits=edits))
 
     def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:
         """Raises DelticError where a table that holds rows would be no table any more, or have other columns."""

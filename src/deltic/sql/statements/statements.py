@@ -29,6 +29,12 @@ class Statement:
         """The statement as it was written."""
         return self.source.text[self.start : self.end]
 
+    @property
+    def in_place(self) -> str:
+        """The statement as it was written, with as many lines and blanks before it as there were lines and letters."""
+        before = self.source.text[: self.start]
+        return "\n" * before.count("\n") + " " * len(before.rpartition("\n")[2]) + self.text
+
     def error(self, message: str, hint: str = "") -> ProgramError:
         """The error about the statement as a whole, shown at its first word."""
         first = self.start + len(self.text.split(None, 1)[0])

@@ -47,7 +47,7 @@ class Run:
 
     __slots__ = ("descriptor", "kept", "max_time", "times", "weights", "words")
 
-    kept: Kept | None
+    kept: object | None
     """Where it is written; None before it is."""
 
     def __init__(self, words: Words, times: Times = NO_TIMES, weights: Weights = NO_WEIGHTS) -> None:

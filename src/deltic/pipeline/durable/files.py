@@ -1,0 +1,253 @@
+"""Files of a directory of state: written whole and durably, read by mapping them, appended to by the log alone.
+
+A file has its name only once all of it is on the disk: it is written under another one, synced, and renamed, and the
+directory is synced after that. What touches the disk goes through one `System`, so that tests can let it fail.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import socket
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.errors import StateError
+
+Bytes = npt.NDArray[np.uint8]
+Buffer = Any
+"""What the buffer protocol gives: bytes, memoryviews, contiguous arrays."""
+
+_PART = ".part"
+"""How the name of a file ends that is being written."""
+
+
+class Appender(Protocol):
+    """The end of a file that grows."""
+
+    def append(self, data: bytes) -> None:
+        """Write to the end; returns when it is on the disk. After an OSError the file is as before.
+
+        Raises StateError where it cannot be brought back to that, and from then on.
+        """
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+class Files(Protocol):
+    """Files by their names, which may have one folder: `log/0001`."""
+
+    place: str
+    """Where they are, for messages."""
+    appends: bool
+    """Whether a file can grow."""
+
+    def names(self, folder: str = "") -> list[str]:
+        """The names of the files in a folder, in order; none where it is not there."""
+
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+
+    def read(self, name: str) -> bytes:
+        """What a file holds."""
+
+    def map(self, name: str) -> Bytes:
+        """What a file holds, as an array that is read when it is used; changes of it stay in this process."""
+
+    def write(self, name: str, parts: Iterable[Buffer]) -> int:
+        """Write a file whole, durably; its size. After an exception there is no file of that name."""
+
+    def appender(self, name: str) -> Appender:
+        """The end of a file, which is made if it is not there."""
+
+    def truncate(self, name: str, size: int) -> None:
+        """Cut a file off behind its first bytes."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+    def lock(self) -> None:
+        """Keep other writers out; raises StateError where there is one."""
+
+    def unlock(self) -> None:
+        """Let other writers in."""
+
+
+class System:
+    """The calls that change what is on a disk."""
+
+    def write(self, file: int, data: Buffer) -> int:
+        return os.write(file, data)
+
+    def sync(self, file: int) -> None:
+        os.fsync(file)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.rename(old, new)
+
+    def truncate(self, file: int, size: int) -> None:
+        os.ftruncate(file, size)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+
+class LocalFiles:
+    """A directory of the local disk."""
+
+    appends = True
+
+    def __init__(self, root: Path, system: System | None = None) -> None:
+        self.root, self.place, self.system = root, str(root), system or System()
+        if root.exists() and not root.is_dir():
+            raise StateError(f"state {root}: it is a file, and a state is a directory; name another place")
+        self._lock: int | None = None
+
+    def names(self, folder: str = "") -> list[str]:
+        path = self.root / folder
+        return sorted(f"{folder}/{p.name}" if folder else p.name for p in path.iterdir()) if path.is_dir() else []
+
+    def size(self, name: str) -> int:
+        return (self.root / name).stat().st_size
+
+    def read(self, name: str) -> bytes:
+        return (self.root / name).read_bytes()
+
+    def map(self, name: str) -> Bytes:
+        with (self.root / name).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return np.empty(0, np.uint8)
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+
+    def write(self, name: str, parts: Iterable[Buffer]) -> int:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + _PART)
+        try:
+            file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            try:
+                size = sum(self._write_all(file, data) for data in parts)
+                self.system.sync(file)
+            finally:
+                os.close(file)
+            self.system.rename(part, path)
+            self._sync_folder(path.parent)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            raise
+        return size
+
+    def _write_all(self, file: int, data: Buffer) -> int:
+        view = memoryview(data).cast("B")
+        done = 0
+        while done < len(view):
+            done += self.system.write(file, view[done:])
+        return len(view)
+
+    def _sync_folder(self, path: Path) -> None:
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            self.system.sync(folder)
+        finally:
+            os.close(folder)
+
+    def appender(self, name: str) -> LocalAppender:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists()
+        appender = LocalAppender(path, self.system)
+        if is_new:
+            self._sync_folder(path.parent)
+        return appender
+
+    def truncate(self, name: str, size: int) -> None:
+        file = os.open(self.root / name, os.O_WRONLY)
+        try:
+            self.system.truncate(file, size)
+            self.system.sync(file)
+        finally:
+            os.close(file)
+
+    def remove(self, name: str) -> None:
+        self.system.unlink(self.root / name)
+
+    def lock(self) -> None:
+        path = self.root / "lock"
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(file, 4096, 0).decode(errors="replace")
+            os.close(file)
+            raise StateError(f"state {self.place}: {_told(holder)}; {_ONE_WRITER}") from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, json.dumps(_myself()).encode(), 0)
+        self._lock = file
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            os.ftruncate(self._lock, 0)
+            os.close(self._lock)
+            self._lock = None
+
+
+_ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
+
+
+def _myself() -> dict[str, Any]:
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+
+
+def _told(holder: str) -> str:
+    """Who holds the lock."""
+    try:
+        who = json.loads(holder)
+        return f"process {who['pid']} on {who['host']} has it open for writing since {who['since']}"
+    except (ValueError, KeyError):
+        return "another process has it open for writing"
+
+
+class LocalAppender:
+    """The end of a file of a local disk."""
+
+    def __init__(self, path: Path, system: System) -> None:
+        self._path, self._system = path, system
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self._size = os.fstat(self._file).st_size
+        self._failure: OSError | None = None
+
+    def append(self, data: bytes) -> None:
+        if self._failure is not None:
+            raise StateError(
+                f"{self._path}: the log is closed since writing to it failed ({self._failure.strerror}); "
+                "see to the disk, and open the state again"
+            )
+        try:
+            done = 0
+            while done < len(data):
+                done += self._system.write(self._file, memoryview(data)[done:])
+            self._system.sync(self._file)
+        except OSError as error:
+            self._take_back(error)
+            raise
+        self._size += len(data)
+
+    def _take_back(self, error: OSError) -> None:
+        """Cut off what was written of a record; where that fails, nothing is appended any more."""
+        try:
+            self._system.truncate(self._file, self._size)
+            self._system.sync(self._file)
+        except OSError:
+            self._failure = error
+
+    def close(self) -> None:
+        os.close(self._file)

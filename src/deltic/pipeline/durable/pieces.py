@@ -1,0 +1,119 @@
+"""Run files: pieces of an image, one after the other, each with a header that says what it is.
+
+A file begins with a line that names the format. A piece is a header, its length and checksum before it, then its
+arrays, each at a multiple of 64 bytes of the file, so that they can be used where they are mapped. Checksums are
+CRC-32, over header and arrays together.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.engine.image import Arrays, Json
+from deltic.errors import StateError
+from deltic.pipeline.durable.files import Buffer, Bytes, Files
+
+MAGIC = b"deltic runs 1\n".ljust(64, b"\0")
+_ALIGNED = 64
+# The length of the header; the checksum of this, the header and the arrays.
+_LENGTH, _SUM = struct.Struct("<Q"), struct.Struct("<I")
+_HEAD = _LENGTH.size + _SUM.size
+REPAIR = "`deltic verify {place} --repair` builds the state anew from what is whole"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a piece stands."""
+
+    file: str
+    offset: int
+    length: int
+    checksum: int
+
+
+class Mapped:
+    """A file of pieces, mapped once."""
+
+    def __init__(self, files: Files, name: str) -> None:
+        self.name, self.place = name, files.place
+        try:
+            self.data = files.map(name)
+        except OSError as error:
+            raise self.damaged(f"it cannot be read ({error.strerror or error})") from None
+
+    def damaged(self, what: str) -> StateError:
+        """The error about the file."""
+        return StateError(f"state {self.place}: {self.name}: {what}; {REPAIR.format(place=self.place)}")
+
+
+class Stored:
+    """A piece in a file; it is checked when its arrays are asked for the first time."""
+
+    def __init__(self, mapped: Mapped, place: Place, about: Mapping[str, Json]) -> None:
+        self.place, self.about = place, about
+        self._mapped, self._arrays = mapped, dict[str, npt.NDArray[np.generic]]()
+
+    def arrays(self) -> Arrays:
+        if not self._arrays:
+            self._arrays = read_piece(self._mapped, self.place)[1]
+        return self._arrays
+
+
+def place_of(kept: object | None) -> Place | None:
+    """Where the arrays of an owner stand, if they were written."""
+    return kept.place if isinstance(kept, Stored) else kept if isinstance(kept, Place) else None
+
+
+def encode(about: Mapping[str, Json], arrays: Arrays) -> tuple[list[Buffer], int, int]:
+    """A piece as buffers, their length and checksum."""
+    told, at = [], 0
+    for name, array in arrays.items():
+        told.append({"name": name, "type": array.dtype.str, "shape": array.shape, "offset": at})
+        at += _padded(array.nbytes)
+    header = json.dumps({"about": about, "arrays": told}).encode()
+    header = header.ljust(_padded(_HEAD + len(header)) - _HEAD)
+    parts: list[Buffer] = [header]
+    for array in arrays.values():
+        if array.nbytes:
+            parts += [
+                np.ascontiguousarray(array).reshape(-1).view(np.uint8),
+                bytes(_padded(array.nbytes) - array.nbytes),
+            ]
+    checksum = zlib.crc32(_LENGTH.pack(len(header)))
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    parts = [_LENGTH.pack(len(header)), _SUM.pack(checksum), *parts]
+    return parts, _HEAD + len(header) + at, checksum
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+def read_piece(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
+    """What a piece says, and its arrays; raises StateError where it is not what was written."""
+    data = mapped.data[place.offset : place.offset + place.length]
+    if len(data) < place.length or place.length < _HEAD:
+        raise mapped.damaged(f"it ends at byte {len(mapped.data):,}, within the piece at {place.offset:,}")
+    start = data[:_HEAD].tobytes()
+    (length,), (checksum,) = _LENGTH.unpack_from(start), _SUM.unpack_from(start, _LENGTH.size)
+    found = zlib.crc32(data[_HEAD:], zlib.crc32(start[: _LENGTH.size]))
+    if not found == checksum == place.checksum:
+        raise mapped.damaged(f"the piece at byte {place.offset:,} has another checksum than was written")
+    header = json.loads(data[_HEAD : _HEAD + length].tobytes())
+    return header["about"], dict(_arrays(data[_HEAD + length :], header["arrays"]))
+
+
+def _arrays(data: Bytes, told: Sequence[Mapping[str, Json]]) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
+    for entry in told:
+        dtype, shape = np.dtype(entry["type"]), tuple(entry["shape"])
+        count = int(np.prod(shape))
+        found = data[entry["offset"] : entry["offset"] + count * dtype.itemsize]
+        yield entry["name"], found.view(dtype).reshape(shape)

@@ -1,0 +1,279 @@
+"""A directory of state in the hands of a pipeline: opened, logged to, checkpointed, closed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltic.engine.image import Json, Saved
+from deltic.engine.resources import bytes_of
+from deltic.errors import DelticError, StateError
+from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.checkpoint import Moment, collect_garbage, leftovers, write_checkpoint
+from deltic.pipeline.durable.files import Files, LocalFiles
+from deltic.pipeline.durable.log import Log, Reader, Record
+from deltic.pipeline.durable.manifest import Manifest
+from deltic.pipeline.durable.pieces import Mapped, Stored
+
+MARK = "deltic-state"
+_MARK = b"deltic state 1\n"
+_LOG = logging.getLogger("deltic.state")
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """When a checkpoint is made, and how many stay.
+
+    One is begun once there were so many `epochs`, or so many bytes of `log` ("64 MiB"), since the last one; the next
+    start reads as much. `keep` is how many stay: with the files of an older one a damaged newer one is made good.
+    """
+
+    epochs: int = 1000
+    log: int | str = "64 MiB"
+    keep: int = 2
+
+    @classmethod
+    def of(cls, given: Checkpoints | int | str | None) -> Checkpoints:
+        """What a user says: so many epochs, so many bytes ("64 MiB"), or both; raises DelticError."""
+        match given:
+            case None:
+                return cls()
+            case Checkpoints():
+                found = given
+            case int():
+                found = cls(epochs=given)
+            case str():
+                found = cls(log=given)
+        if found.epochs < 1 or found.keep < 1:
+            raise DelticError(f"checkpoint={given!r}: epochs and manifests to keep are counted from 1")
+        bytes_of(found.log)
+        return found
+
+    def are_due(self, epochs: int, log: int) -> bool:
+        """Whether so much came since the last one that the next is to be made."""
+        return epochs >= self.epochs or log >= bytes_of(self.log)
+
+
+def files_at(place: str | Path) -> Files:
+    """The files of a directory of the local disk, or of a file system of fsspec: `s3://bucket/folder`."""
+    if "://" in str(place):
+        from deltic.pipeline.durable.remote import RemoteFiles
+
+        return RemoteFiles.at(str(place))
+    return LocalFiles(Path(place))
+
+
+class State:
+    """The state of one pipeline in a directory.
+
+    After `open` the records of the log are read, then `begin` is called; from then on records are written. A state
+    that is opened `readonly` is left as it is.
+    """
+
+    def __init__(self, files: Files, checkpoints: Checkpoints, readonly: bool) -> None:
+        self.files, self.checkpoints, self.readonly = files, checkpoints, readonly
+        self.manifest: Manifest | None = None
+        self.positions: dict[str, Json] = {}
+        self.sequence = 0
+        self._reader = Reader(files, 0)
+        self._log: Log | None = None
+        self._since = [0, 0]
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
+
+    @classmethod
+    def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool) -> State:
+        """The state in a directory, which is made if it is not there; raises StateError."""
+        files = files_at(place)
+        state = cls(files, checkpoints, readonly)
+        try:
+            _claim(files, readonly)
+            state._find()
+        except OSError as error:
+            files.unlock()
+            raise StateError(f"state {files.place}: {error.strerror or error}") from error
+        except BaseException:
+            files.unlock()
+            raise
+        return state
+
+    def _find(self) -> None:
+        """Take the newest manifest that is whole."""
+        found = manifest.numbers(self.files)
+        damaged: StateError | None = None
+        for number in found:
+            try:
+                self.manifest = manifest.read(self.files, number)
+                break
+            except StateError as error:
+                if "version" in str(error):
+                    raise
+                damaged = damaged or error
+        self._number = max(found, default=0)
+        if self.manifest is None and damaged is not None:
+            raise damaged
+        if damaged is not None:
+            _LOG.warning("%s; going on from the manifest before it", damaged)
+        if self.manifest is not None:
+            self.sequence, self.positions = self.manifest.sequence, dict(self.manifest.positions)
+        self._reader = Reader(self.files, self.sequence)
+
+    def saved(self) -> Saved | None:
+        """What the manifest has of the engine; None where there was no epoch yet."""
+        found = self.manifest
+        if found is None or found.engine is None:
+            return None
+        mapped = {name: Mapped(self.files, name) for name in sorted(found.files)}
+        pieces = [Stored(mapped[place.file], place, about) for place, about in found.pieces]
+        growing = {
+            name: [Stored(mapped[s.place.file], s.place, {}) for s in stretches]
+            for name, stretches in found.growing.items()
+        }
+        return Saved(found.engine, pieces, growing)
+
+    def records(self) -> Iterator[Record]:
+        """What came after the manifest; raises StateError where it is damaged."""
+        for record in self._reader.records():
+            yield record
+            self._count(record)
+            self._since[1] = self._reader.bytes
+
+    def check_epoch(self, record: Record, epoch: int) -> None:
+        """Raises StateError where a record was another epoch than it has become."""
+        if record.epoch != epoch:
+            raise StateError(
+                f"state {self.files.place}: record {record.sequence:,} of the log was epoch {record.epoch:,}, and is "
+                f"{epoch:,} now; open the state with the Deltic that wrote it"
+            )
+
+    def begin(self) -> None:
+        """Let records be written, after those that were read."""
+        if self.readonly:
+            return
+        for name in leftovers(self.files):
+            self.files.remove(name)
+        self._log = Log(self.files, self.sequence, self._reader.tail)
+
+    def write(self, record: Record) -> None:
+        """Append a record, durably. Raises StateError, and nothing is written then."""
+        assert self._log is not None
+        try:
+            self._since[1] += self._log.append(record)
+        except OSError as error:
+            raise StateError(
+                f"state {self.files.place}: the log cannot be written ({error.strerror or error}); nothing was changed"
+            ) from error
+        self._count(record)
+
+    def _count(self, record: Record) -> None:
+        self.sequence = record.sequence
+        self.positions |= record.positions
+        self._since[0] += 1
+
+    # Checkpoints
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a checkpoint is to be begun; waits for one under way when much came since."""
+        if self._log is None or not self.checkpoints.are_due(*self._since):
+            return False
+        if self._thread is not None and self._thread.is_alive():
+            if not self.checkpoints.are_due(self._since[0] // 4, self._since[1] // 4):
+                return False
+            self._thread.join()
+        return True
+
+    def begin_checkpoint(self, moment: Moment) -> None:
+        """Write a checkpoint while epochs go on. Where that fails a warning tells, and the log goes on."""
+        self._wait()
+        self._rotate()
+        self._thread = threading.Thread(target=self._try, args=(moment,), name="deltic checkpoint")
+        self._thread.start()
+
+    def _try(self, moment: Moment) -> None:
+        try:
+            self._write(moment, compact=False)
+        except (OSError, StateError) as error:
+            self._failure = error
+            _LOG.warning("state %s: no checkpoint was made (%s); the log goes on", self.files.place, error)
+
+    def checkpoint(self, moment: Moment, compact: bool = False) -> None:
+        """Write a checkpoint now; raises StateError."""
+        self._wait()
+        self._rotate()
+        try:
+            self._write(moment, compact)
+        except OSError as error:
+            raise StateError(
+                f"state {self.files.place}: no checkpoint was made ({error.strerror or error}); the log has what it "
+                "would have had"
+            ) from error
+
+    def _rotate(self) -> None:
+        assert self._log is not None
+        self._log.rotate()
+        self._since = [0, 0]
+
+    def _write(self, moment: Moment, compact: bool) -> None:
+        self._number += 1
+        self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
+        collect_garbage(self.files, self.checkpoints.keep)
+
+    def _wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the last checkpoint has everything."""
+        self._wait()
+        return self.manifest is not None and self.manifest.sequence == self.sequence
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        self._wait()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self.files.unlock()
+
+
+def _claim(files: Files, readonly: bool) -> None:
+    """Make sure that the directory is ours, and that nobody else writes to it."""
+    there = files.names()
+    if MARK in there:
+        if (found := files.read(MARK)) != _MARK:
+            raise StateError(
+                f"state {files.place}: {MARK} says {found[:40].decode(errors='replace').strip()!r}, and this Deltic "
+                f"reads {_MARK.decode().strip()!r}; open it with the Deltic that wrote it"
+            )
+    elif [name for name in there if name != "lock" and not name.endswith(".part")]:
+        raise StateError(
+            f"state {files.place}: it is a directory of something else: it has {there[0]}, and no {MARK}; "
+            "name an empty directory, or one that is not there yet"
+        )
+    elif readonly:
+        raise StateError(f"state {files.place}: there is no state yet; open it for writing first")
+    if readonly:
+        return
+    if isinstance(files, LocalFiles):
+        files.root.mkdir(parents=True, exist_ok=True)
+    files.lock()
+    if MARK not in there:
+        files.write(MARK, [_MARK])
+
+
+def check_options(state: State, options: Mapping[str, Json]) -> None:
+    """Raises StateError where the state was written with other options than these."""
+    if state.manifest is None:
+        return
+    for name, value in state.manifest.options.items():
+        if options.get(name) != value:
+            raise StateError(
+                f"state {state.files.place}: it was written with {name}={value!r}, and is opened with "
+                f"{name}={options.get(name)!r}; open it as it was written"
+            )

@@ -1,0 +1,398 @@
+"""Pipelines that are opened again: what was acknowledged is there, what is damaged is named.
+
+Catches a transaction that is lost or applied twice, definitions that come back as others, a file that is overwritten or
+removed while a manifest names it, a flipped bit that is served, and a second writer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deltic.errors import CatalogError, ChangeError, DelticError, StateError
+from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.files import LocalFiles
+from deltic.pipeline.durable.log import segments
+from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.session import Pipeline
+
+SQL = """
+CREATE TABLE sale (shop STRING, price INT);
+CREATE VIEW total AS SELECT shop, sum(price) AS s, max(price) AS m FROM sale GROUP BY shop;
+CREATE VIEW best AS SELECT shop, price FROM sale ORDER BY price DESC LIMIT 2
+"""
+DATALOG = """
+.decl e(x: symbol, y: symbol)
+.input e
+.decl p(x: symbol, y: symbol)
+.output p
+p(x, y) :- e(x, y).
+p(x, z) :- p(x, y), e(y, z).
+"""
+
+
+def rows(pipeline, name):
+    return sorted(map(tuple, (r.values() for r in pipeline[name].to_arrow().to_pylist())), key=repr)
+
+
+def everything(pipeline):
+    return {name: rows(pipeline, name) for name in pipeline}
+
+
+def sell(pipeline, *sales, **more):
+    with pipeline.transaction(**more) as change:
+        change.insert("sale", list(sales))
+
+
+def abandon(pipeline):
+    """End a pipeline as a killed process does: what is in memory is gone, and so is the lock."""
+    state = pipeline._state
+    state._wait()
+    state.files.unlock()
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def shop(place):
+    pipeline = Pipeline(state=place)
+    pipeline.sql(SQL)
+    sell(pipeline, ("a", 1), ("b", 5))
+    sell(pipeline, ("a", 7), token="seventh", positions={"sales.csv": 70})
+    return pipeline
+
+
+def test_a_new_state_is_empty_and_one_that_is_opened_again_has_all(place):
+    with Pipeline(state=place) as pipeline:
+        assert not list(pipeline)
+        pipeline.sql(SQL)
+    with Pipeline(state=place) as pipeline:
+        assert list(pipeline) == ["sale", "total", "best"]
+        sell(pipeline, ("a", 1))
+    with Pipeline(state=place) as pipeline:
+        assert rows(pipeline, "total") == [("a", 1, 1)]
+
+
+@pytest.mark.parametrize("end", [abandon, Pipeline.close, Pipeline.checkpoint])
+def test_what_was_acknowledged_is_there(place, shop, end):
+    before = everything(shop)
+    end(shop)
+    if end is Pipeline.checkpoint:
+        sell(shop, ("c", 9))
+        before = everything(shop)
+        abandon(shop)
+    again = Pipeline(state=place)
+    assert everything(again) == before
+    assert again.positions == {"sales.csv": 70}
+    assert again._engine.epoch == shop._engine.epoch
+    sell(again, ("b", 100), ("z", None))
+    assert rows(again, "best") == [("a", 7), ("b", 100)] if end is not Pipeline.checkpoint else True
+    expected = everything(again)
+    again.close()
+    assert everything(Pipeline(state=place)) == expected
+
+
+def test_a_rejected_transaction_is_not_in_the_log(place):
+    with Pipeline(state=place) as pipeline:
+        pipeline.table("t", {"n": "int64"}, key="n")
+        with pipeline.transaction() as change:
+            change.insert("t", [(1,)])
+        with pytest.raises(ChangeError), pipeline.transaction(positions={"p": 1}) as change:
+            change.insert("t", [(1,)])
+        abandon(pipeline)
+        assert rows(again := Pipeline(state=place), "t") == [(1,)]
+        assert again.positions == {}
+
+
+def test_all_kinds_of_definitions_come_back(place):
+    pipeline = Pipeline(state=place)
+    pipeline.sql("CREATE TABLE s (a INT NOT NULL, b STRING); CREATE VIEW v AS SELECT a FROM s")
+    pipeline.datalog(DATALOG, "paths.dl")
+    pipeline.table("t", {"id": "int64", "tags": "array(string?)?", "x y": "decimal(20, 2)"}, key="id")
+    pipeline.table("bag", {"n": "float64"}, bag=True)
+    pipeline.view("copy", pipeline.circuit("v"))
+    with pipeline.transaction() as change:
+        change.insert("s", [(1, "x")])
+        change.insert("bag", [(0.5,), (0.5,)])
+    pipeline.replace(".decl p(x: symbol, y: symbol)\np(y, x) :- e(x, y).", "turned.dl")
+    pipeline.sql("CREATE OR REPLACE VIEW v AS\n  SELECT a + 1 AS a FROM s")
+    pipeline.drop("t")
+    told, before = str(pipeline.catalog), everything(pipeline)
+    abandon(pipeline)
+    for _ in range(2):
+        with Pipeline(state=place) as again:
+            assert str(again.catalog) == told
+            assert everything(again) == before
+            assert again._engine.epoch == pipeline._engine.epoch
+
+
+def test_random_transactions_checkpoints_and_ends(place):
+    rng = random.Random(7)
+    plain, open_ = Pipeline(), Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
+    for pipeline in (plain, open_):
+        pipeline.datalog(DATALOG)
+    for step in range(60):
+        pairs = {(rng.choice("abcdefg"), rng.choice("abcdefg")) for _ in range(3)}
+        assert rows(plain, "e") == rows(open_, "e")
+        there = set(rows(plain, "e"))
+        for pipeline in (plain, open_):
+            with pipeline.transaction() as change:
+                change.insert("e", sorted(pairs - there))
+                change.delete("e", sorted(pairs & there))
+        match rng.randrange(6):
+            case 0:
+                open_.close()
+                open_ = Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
+            case 1:
+                abandon(open_)
+                open_ = Pipeline(state=place, checkpoint=Checkpoints(epochs=3))
+            case 2:
+                open_.checkpoint()
+        assert everything(open_) == everything(plain), step
+        assert open_._engine.epoch == plain._engine.epoch
+
+
+def test_only_what_is_new_is_written(place, shop):
+    shop.checkpoint()
+    files = LocalFiles(place)
+    (first,) = manifest.numbers(files)
+    with shop.transaction() as change:
+        change.insert("sale", [(f"shop {n}", n) for n in range(200_000)])
+    shop.checkpoint()
+    large = {n for n in files.names("runs") if files.size(n) > 1 << 20}
+    assert large
+    sell(shop, ("a", 2))
+    shop.checkpoint()
+    assert large < set(files.names("runs"))
+    assert sum(files.size(n) for n in set(files.names("runs")) - large) < 1 << 20
+    assert first not in manifest.numbers(files)
+
+
+def test_old_manifests_files_and_logs_go(place):
+    with Pipeline(state=place, checkpoint=Checkpoints(epochs=5, keep=2)) as pipeline:
+        pipeline.sql(SQL)
+        for n in range(40):
+            sell(pipeline, (f"shop {n}", n))
+    files = LocalFiles(place)
+    kept = [manifest.read(files, n) for n in manifest.numbers(files)]
+    assert len(kept) == 2
+    assert set(files.names("runs")) == set().union(*(m.files for m in kept))
+    assert len(files.names("runs")) < 20
+    assert segments(files)[0][0] <= kept[-1].sequence + 1
+    assert len(segments(files)) <= 4
+
+
+# Damage
+
+
+def flip(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 4
+    path.write_bytes(data)
+
+
+def test_a_torn_tail_of_the_log_is_cut(place, shop):
+    before = everything(shop)
+    whole = (place / "log" / "000000000001").read_bytes()
+    sell(shop, ("q", 3))
+    abandon(shop)
+    longer = (place / "log" / "000000000001").read_bytes()
+    for size in (len(whole) + 1, len(whole) + 23, len(whole) + 24, len(longer) - 1):
+        (place / "log" / "000000000001").write_bytes(longer[:size])
+        with Pipeline(state=place, readonly=True) as again:
+            assert everything(again) == before
+    border = (len(longer) - 1) // 512 * 512
+    assert border > len(whole)
+    (place / "log" / "000000000001").write_bytes(longer[:border].ljust(len(longer), b"\0"))
+    again = Pipeline(state=place)
+    assert everything(again) == before
+    sell(again, ("q", 4))
+    abandon(again)
+    assert ("q", 4) in rows(Pipeline(state=place), "sale")
+
+
+def test_any_bit_of_the_log_that_is_flipped_is_named(place, shop):
+    abandon(shop)
+    path = place / "log" / "000000000001"
+    good = path.read_bytes()
+    for at in random.Random(1).sample(range(len(good)), 30):
+        flip(path, at)
+        with pytest.raises(StateError, match=r"log/000000000001.*deltic verify .* --repair"):
+            Pipeline(state=place)
+        path.write_bytes(good)
+    assert everything(Pipeline(state=place)) == everything(shop)
+
+
+def test_any_bit_of_a_run_file_that_is_flipped_is_named_and_never_served(place, shop):
+    shop.close()
+    before = everything(shop)
+    (path,) = (place / "runs").iterdir()
+    good = path.read_bytes()
+    named = 0
+    for at in random.Random(2).sample(range(64, len(good)), 25):
+        flip(path, at)
+        with Pipeline(state=place, readonly=True) as again:
+            for name in before:
+                told = served_or_told(again, name, before[name])
+                assert not told or (f"runs/{path.name}" in told and "--repair" in told)
+                named += bool(told)
+        path.write_bytes(good)
+    assert named > 5
+
+
+def served_or_told(pipeline, name, expected):
+    """What an error says, where the rows are not what they should be."""
+    try:
+        assert rows(pipeline, name) == expected
+    except StateError as error:
+        return str(error)
+    return ""
+
+
+def test_a_damaged_manifest_is_made_good_by_the_one_before_it(place, shop, caplog):
+    shop.checkpoint()
+    sell(shop, ("c", 9))
+    shop.close()
+    before = everything(shop)
+    newest = place / "manifests" / "000000000002"
+    flip(newest, 100)
+    with Pipeline(state=place) as again:
+        assert everything(again) == before
+    assert "manifests/000000000002" in caplog.text
+    for path in (place / "manifests").iterdir():
+        flip(path, 100)
+    with pytest.raises(StateError, match=r"manifests/00000000000.*checksum"):
+        Pipeline(state=place)
+
+
+def test_missing_files_are_named(place, shop):
+    shop.checkpoint()
+    sell(shop, ("c", 9))
+    abandon(shop)
+    (runs,) = (place / "runs").iterdir()
+    data = runs.read_bytes()
+    runs.unlink()
+    with pytest.raises(StateError, match=f"runs/{runs.name}"):
+        Pipeline(state=place)
+    runs.write_bytes(data)
+    (place / "log" / "000000000005").unlink(missing_ok=True)
+    for name in sorted((place / "log").iterdir())[1:]:
+        name.rename(name.with_name("000000000009"))
+    with pytest.raises(StateError, match=r"the records from .* are missing"):
+        Pipeline(state=place)
+
+
+def test_another_version_of_the_format_is_refused(place, shop):
+    shop.close()
+    path = place / "manifests" / "000000000001"
+    path.write_bytes(path.read_bytes().replace(b"deltic manifest 1 ", b"deltic manifest 2 "))
+    with pytest.raises(StateError, match=r"version 2 of the format, and this Deltic reads version 1; open it with"):
+        Pipeline(state=place)
+    (place / "deltic-state").write_bytes(b"deltic state 9\n")
+    with pytest.raises(StateError, match=r"deltic-state says 'deltic state 9'"):
+        Pipeline(state=place)
+
+
+# Who may open what
+
+
+def test_a_second_writer_is_refused_and_readers_are_not(place, shop):
+    with pytest.raises(StateError, match=rf"process {os.getpid()} on .* has it open for writing since 20"):
+        Pipeline(state=place)
+    with Pipeline(state=place, readonly=True) as reader:
+        assert everything(reader) == everything(shop)
+        with pytest.raises(DelticError, match="readonly"), reader.transaction():
+            pass
+        with pytest.raises(DelticError, match="readonly"):
+            reader.sql("CREATE TABLE other (a INT)")
+    sell(shop, ("c", 1))
+
+
+def test_the_lock_goes_with_a_process_that_is_killed(place):
+    script = f"""
+import os, signal
+from deltic.pipeline.session import Pipeline
+pipeline = Pipeline(state={str(place)!r})
+pipeline.table("t", {{"n": "int64"}})
+with pipeline.transaction() as change:
+    change.insert("t", [(1,)])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", script], check=False)
+    with Pipeline(state=place) as pipeline:
+        assert rows(pipeline, "t") == [(1,)]
+
+
+def test_directories_of_something_else_are_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(StateError, match=r"directory of something else: it has letter.txt"):
+        Pipeline(state=tmp_path)
+    with pytest.raises(StateError, match="it is a file, and a state is a directory"):
+        Pipeline(state=tmp_path / "letter.txt")
+    with pytest.raises(StateError, match="there is no state yet"):
+        Pipeline(state=tmp_path / "nothing", readonly=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_options_are_those_of_the_state(place, shop):
+    shop.close()
+    with pytest.raises(StateError, match="written with strategy='nested', and is opened with strategy='elastic'"):
+        Pipeline(state=place, strategy="elastic")
+    with pytest.raises(DelticError, match="the reference engine keeps none"):
+        Pipeline(state=place, engine="reference")
+    with pytest.raises(DelticError, match="name its directory with state="):
+        Pipeline(readonly=True)
+
+
+def test_a_closed_pipeline_is_closed(shop):
+    shop.close()
+    shop.close()
+    with pytest.raises(DelticError, match="closed"):
+        sell(shop, ("a", 1))
+    with pytest.raises(DelticError, match="keeps no state"):
+        Pipeline().checkpoint()
+
+
+# Another program
+
+
+def test_a_program_takes_the_place_of_definitions(place, tmp_path):
+    with Pipeline(state=place, program=DATALOG) as pipeline:
+        assert pipeline.evolution.added == ("e", "p")
+        with pipeline.transaction() as change:
+            change.insert("e", [("a", "b"), ("b", "c")])
+    with Pipeline(state=place, program=DATALOG) as pipeline:
+        assert (pipeline.evolution.added, pipeline.evolution.replaced, pipeline.evolution.dropped) == ((), (), ())
+        assert pipeline._engine.epoch == 1
+    other = tmp_path / "other.dl"
+    other.write_text(DATALOG.replace("p(x, z) :- p(x, y), e(y, z).", "") + ".decl q(x: symbol)\nq(x) :- e(x, _).")
+    with Pipeline(state=place, program=other) as pipeline:
+        assert (pipeline.evolution.added, pipeline.evolution.replaced) == (("q",), ("p",))
+        assert str(pipeline.evolution) == "added q; replaced p; kept e"
+        assert rows(pipeline, "p") == [("a", "b"), ("b", "c")]
+        assert rows(pipeline, "q") == [("a",), ("b",)]
+        before = everything(pipeline)
+    with Pipeline(state=place) as pipeline:
+        assert everything(pipeline) == before
+    with pytest.raises(CatalogError, match=r"table e holds rows, and the program does not declare it"):
+        Pipeline(state=place, program="CREATE TABLE t (a INT)")
+    with Pipeline(state=place) as pipeline:
+        assert everything(pipeline) == before
+
+
+def test_a_manifest_says_what_belongs_to_it(place, shop):
+    shop.close()
+    data = (place / "manifests" / "000000000001").read_bytes()
+    found = json.loads(data.partition(b"\n")[2])
+    assert (found["epoch"], found["token"], found["positions"]) == (2, "seventh", {"sales.csv": 70})
+    assert {about["relation"] for _, about in found["pieces"]} >= {"sale", "total", "best"}
+    assert Path(place / found["pieces"][0][0]["file"]).exists()
