@@ -186,11 +186,11 @@ class LocalFiles:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = os.pread(file, 4096, 0).decode(errors="replace")
+            said = os.pread(file, 4096, 0).decode(errors="replace")
             os.close(file)
-            raise StateError(f"state {self.place}: {_told(holder)}; {_ONE_WRITER}") from None
+            raise StateError(f"state {self.place}: {holder(said)}; {_ONE_WRITER}") from None
         os.ftruncate(file, 0)
-        os.pwrite(file, json.dumps(_myself()).encode(), 0)
+        os.pwrite(file, json.dumps(myself()).encode(), 0)
         self._lock = file
 
     def unlock(self) -> None:
@@ -203,14 +203,15 @@ class LocalFiles:
 _ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
 
 
-def _myself() -> dict[str, Any]:
+def myself() -> dict[str, Any]:
+    """What a lock says of its holder."""
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
 
 
-def _told(holder: str) -> str:
-    """Who holds the lock."""
+def holder(said: str) -> str:
+    """Who holds a lock, by what it says."""
     try:
-        who = json.loads(holder)
+        who = json.loads(said)
         return f"process {who['pid']} on {who['host']} has it open for writing since {who['since']}"
     except (ValueError, KeyError):
         return "another process has it open for writing"

@@ -143,12 +143,11 @@ class Reader:
     def _body(self, name: str, data: bytes, at: int, is_last: bool) -> bytes | None:
         """The body of the record at a place; None where it ends the file unfinished."""
         told, start = f"the record at byte {at:,}", at + _START
-        if start > len(data):
-            return self._unfinished(name, told, is_last)
-        head, (total,) = data[at : at + _HEAD.size], _SUM.unpack_from(data, at + _HEAD.size)
-        if zlib.crc32(head) != total:
-            return self._wrong(name, told, is_last, data[at:])
-        magic, version, length, checksum = _HEAD.unpack(head)
+        head = data[at : at + _HEAD.size]
+        if start <= len(data) and zlib.crc32(head) != _SUM.unpack_from(data, at + _HEAD.size)[0]:
+            self._check_unwritten(name, told, is_last, data[at:])
+            return None
+        magic, version, length, checksum = _HEAD.unpack(head) if start <= len(data) else (_MAGIC, _VERSION, 1, 0)
         if magic != _MAGIC or version != _VERSION:
             raise StateError(
                 f"state {self.files.place}: {name}: {told} has version {version} of the format, and this Deltic reads "
@@ -156,19 +155,18 @@ class Reader:
             )
         body = data[start : start + length]
         if len(body) < length:
-            return self._unfinished(name, told, is_last)
+            if not is_last:
+                raise self._damaged(name, f"{told} is not whole, and there are later ones")
+            return None
         if zlib.crc32(body) != checksum:
-            return self._wrong(name, told, is_last and start + length == len(data), data[at:])
+            self._check_unwritten(name, told, is_last and start + length == len(data), data[at:])
+            return None
         return body
 
-    def _wrong(self, name: str, told: str, is_last: bool, data: bytes) -> None:
-        """A record with another checksum: one that was never written to its end, or one that was damaged."""
+    def _check_unwritten(self, name: str, told: str, is_last: bool, data: bytes) -> None:
+        """Raises StateError for a record with another checksum, but for the last one when its end was not written."""
         if not is_last or any(data[(len(data) - 1) // _SECTOR * _SECTOR :]):
             raise self._damaged(name, f"{told} has another checksum than was written")
-
-    def _unfinished(self, name: str, told: str, is_last: bool) -> None:
-        if not is_last:
-            raise self._damaged(name, f"{told} is not whole, and there are later ones")
 
     def _damaged(self, name: str, what: str) -> StateError:
         place = self.files.place

@@ -23,6 +23,10 @@ FOLDER = "manifests"
 _FIRST_LINE = re.compile(rb"deltic manifest (\d+) ([0-9a-f]{8}) (\d+)\n")
 
 
+class OtherVersion(StateError):
+    """A file has another version of the format."""
+
+
 @dataclass(frozen=True)
 class Stretch:
     """The elements of a growing sequence from `start` up to, but not, `end`."""
@@ -76,7 +80,7 @@ class Manifest:
         if first is None:
             raise _damaged(place, name, "it does not begin as a manifest does")
         if int(first[1]) != FORMAT:
-            raise StateError(
+            raise OtherVersion(
                 f"state {place}: {name} has version {int(first[1])} of the format, and this Deltic reads version "
                 f"{FORMAT}; open it with the Deltic that wrote it, or load the tables into a new directory"
             )

@@ -104,7 +104,7 @@ def read_piece(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[s
         raise mapped.damaged(f"it ends at byte {len(mapped.data):,}, within the piece at {place.offset:,}")
     start = data[:_HEAD].tobytes()
     (length,), (checksum,) = _LENGTH.unpack_from(start), _SUM.unpack_from(start, _LENGTH.size)
-    found = zlib.crc32(data[_HEAD:], zlib.crc32(start[: _LENGTH.size]))
+    found = zlib.crc32(data[_HEAD:].data, zlib.crc32(start[: _LENGTH.size]))
     if not found == checksum == place.checksum:
         raise mapped.damaged(f"the piece at byte {place.offset:,} has another checksum than was written")
     header = json.loads(data[_HEAD : _HEAD + length].tobytes())

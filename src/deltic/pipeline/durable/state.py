@@ -38,19 +38,14 @@ class Checkpoints:
     @classmethod
     def of(cls, given: Checkpoints | int | str | None) -> Checkpoints:
         """What a user says: so many epochs, so many bytes ("64 MiB"), or both; raises DelticError."""
-        match given:
-            case None:
-                return cls()
-            case Checkpoints():
-                found = given
-            case int():
-                found = cls(epochs=given)
-            case str():
-                found = cls(log=given)
-        if found.epochs < 1 or found.keep < 1:
-            raise DelticError(f"checkpoint={given!r}: epochs and manifests to keep are counted from 1")
-        bytes_of(found.log)
-        return found
+        if given is None:
+            return cls()
+        if not isinstance(given, Checkpoints):
+            given = cls(epochs=given) if isinstance(given, int) else cls(log=given)
+        if given.epochs < 1 or given.keep < 1:
+            raise DelticError(f"checkpoint={given!r}: epochs, and the manifests to keep, are counted from 1")
+        bytes_of(given.log)
+        return given
 
     def are_due(self, epochs: int, log: int) -> bool:
         """Whether so much came since the last one that the next is to be made."""
@@ -108,9 +103,9 @@ class State:
             try:
                 self.manifest = manifest.read(self.files, number)
                 break
+            except manifest.OtherVersion:
+                raise
             except StateError as error:
-                if "version" in str(error):
-                    raise
                 damaged = damaged or error
         self._number = max(found, default=0)
         if self.manifest is None and damaged is not None:
