@@ -66,5 +66,5 @@ def test_a_state_in_an_object_store(objects):
 
 
 def test_what_is_missing_for_an_address_is_told():
-    with pytest.raises(StateError, match="other places than directories need the package fsspec|Protocol not known"):
+    with pytest.raises(StateError, match=r"other places than directories need the package fsspec|Protocol not known"):
         Pipeline(state="nowhere://bucket/state")
