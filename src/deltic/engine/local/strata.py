@@ -18,6 +18,7 @@ from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
+from deltic.engine.local.storage.layout import placed
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
 from deltic.engine.local.storage.state import State
 from deltic.engine.protocol import ComponentReport
@@ -209,6 +210,6 @@ def constant_change(state: State, interner: Interner) -> Run | None:
         for i, column in enumerate(schema)
     ]
     batch = Batch()
-    raw = [d.place(*column) for d, column in zip(state.domains, columns, strict=True)]
+    raw = placed(state.domains, columns)
     batch.add(state.layout.pack(raw, len(rows)), NO_WEIGHTS)
     return batch.run()

@@ -23,7 +23,7 @@ from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.values import Values
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.codec import decode
-from deltic.engine.local.storage.layout import Column, Domain, Raw
+from deltic.engine.local.storage.layout import Column, Domain, Raw, placed
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.program.operators.aggregate import Grouped
@@ -137,9 +137,8 @@ class Aggregates(Kernel):
 
     def _rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
         """The packed rows of the chosen groups; DomainOverflow where a result has no place yet."""
-        encoded = []
-        for domain, (values, nulls) in zip(self.target.domains[self.keys :], results, strict=True):
-            encoded.append(domain.place(values[chosen], None if nulls is None else nulls[chosen]))
+        columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
+        encoded = placed(self.target.domains[self.keys :], columns)
         return self.target.layout.pack([*(key[chosen] for key in keys), *encoded], int(chosen.sum()))
 
     def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:

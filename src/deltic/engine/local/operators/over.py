@@ -21,7 +21,7 @@ from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.sequences import Ordering, Rows
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.layout import Column, DomainOverflow, Raw
+from deltic.engine.local.storage.layout import Column, Raw, placed
 from deltic.engine.local.storage.run import Run, Weights, Words, sort_order
 from deltic.engine.local.storage.state import State
 from deltic.errors import EvaluationError
@@ -119,22 +119,9 @@ class WindowFunctions(Kernel):
         inside = self._inside(rows, stretches, each)
         seen = self._seen(rows, raw, inside)
         found = [self._values(call, seen) for call in self.operator.calls]
-        placed = self._placed([(v[inside], None if nulls is None else nulls[inside]) for v, nulls in found])
-        return self.target.layout.pack([*(column[inside] for column in raw), *placed], int(inside.sum()))
-
-    def _placed(self, columns: Sequence[Column]) -> list[Raw]:
-        """The offsets of the values of all calls; where some have no place, all their domains get room at once."""
-        placed, overflows = [], list[DomainOverflow]()
-        for (values, nulls), domain in zip(columns, self.target.domains[len(self.source.domains) :], strict=True):
-            try:
-                placed.append(domain.place(values, nulls))
-            except DomainOverflow as overflow:
-                overflows.append(overflow)
-        for other in overflows[1:]:
-            other.domain.extend(other.low, other.high)
-        if overflows:
-            raise overflows[0]
-        return placed
+        columns = [(v[inside], None if nulls is None else nulls[inside]) for v, nulls in found]
+        results = placed(self.target.domains[len(self.source.domains) :], columns)
+        return self.target.layout.pack([*(column[inside] for column in raw), *results], int(inside.sum()))
 
     def _values(self, call: WindowCall, seen: Seen) -> Column:
         """The values of a call; EvaluationError, which names the view and the call, where one has to be and is not."""

@@ -26,7 +26,7 @@ from deltic.engine.local.plan.plan import Access, Compute, Plan, Segment
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Column, Domain, Layout, Place
+from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, placed
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Query, Term, When, as_expression, variable_name, with_names
@@ -302,10 +302,7 @@ class Evaluation:
         defined = self._defined(columns, segment.compute)
         layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
         places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
-        raws = [
-            domain.place(array[defined], None if nulls is None else nulls[defined])
-            for domain, (array, nulls) in zip(places, found, strict=True)
-        ]
+        raws = placed(places, ((array[defined], None if nulls is None else nulls[defined]) for array, nulls in found))
         kept, count = columns.positions[defined], int(defined.sum())
         words = layout.pack(raws, count)
         times = derived.times[kept] if derived.times.size else NO_TIMES

@@ -111,9 +111,9 @@ class Dictionary:
         return self._ids[value]
 
     def encode(self, column: pa.Array) -> Values:
-        """The ids of a column without NULL; only its distinct values are looked up one by one."""
+        """The ids of a column without NULL; only its distinct values are looked up."""
         encoded = column.dictionary_encode()
-        ids = np.fromiter(map(self._ids.__getitem__, encoded.dictionary.to_pylist()), np.int64)
+        ids = self._ids.numbers(encoded.dictionary.to_pylist())
         return ids[encoded.indices.to_numpy(zero_copy_only=False)] if len(ids) else np.empty(0, np.int64)
 
     def decode(self, ids: Values) -> pa.Array:
@@ -247,6 +247,14 @@ class _Numbering(dict[Any, int]):
 
     def __missing__(self, key: Any) -> int:
         return self.number(key, key)
+
+    def numbers(self, keys: Sequence[Any]) -> Values:
+        """The numbers of different keys that stand for themselves."""
+        if new := [key for key in keys if key not in self]:
+            first = len(self.named)
+            self.named += new
+            self.update(zip(new, range(first, len(self.named)), strict=True))
+        return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
 
     def number(self, key: Any, value: Any) -> int:
         """The number of a key that stands for `value`."""

@@ -182,6 +182,21 @@ class Sorted(Domain):
         super().extend(low, high)
 
 
+def placed(domains: Iterable[Domain], columns: Iterable[Column]) -> list[Raw]:
+    """The offsets of computed columns; where some have no place, all their domains get room at once."""
+    found, overflows = [], list[DomainOverflow]()
+    for domain, (values, nulls) in zip(domains, columns, strict=True):
+        try:
+            found.append(domain.place(values, nulls))
+        except DomainOverflow as overflow:
+            overflows.append(overflow)
+    for other in overflows[1:]:
+        other.domain.extend(other.low, other.high)
+    if overflows:
+        raise overflows[0]
+    return found
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a column's offset stands: `bits` bits of word `word` above `shift`, from `base` in a `numbering`.

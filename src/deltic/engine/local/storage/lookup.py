@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Raw
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
 from deltic.engine.local.storage.state import State
+
+_WORD = 64
 
 
 def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
@@ -42,14 +44,32 @@ def _with_one_of(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) ->
     """The entries of a run that have one of the keys."""
     near = _near(arrangement, run, keys)
     words = np.ascontiguousarray(run.words[:, near])
-    theirs = [arrangement.layout.column(words, i) for i, column in enumerate(arrangement.order) if column in keys]
-    wanted = [keys[column] for column in arrangement.order if column in keys]
-    count = len(wanted[0])
-    _, numbers = np.unique(np.hstack([wanted, theirs]), axis=1, return_inverse=True)
-    mask = np.isin(numbers.ravel()[count:], numbers.ravel()[:count])
-    times = run.times[near][mask] if run.times.size else NO_TIMES
-    weights = run.weights[near][mask] if run.weights.size else run.weights
-    return Run(np.ascontiguousarray(words[:, mask]), times, weights)
+    if _prefix(arrangement, keys) < len(keys):
+        theirs = [arrangement.layout.column(words, i) for i, column in enumerate(arrangement.order) if column in keys]
+        wanted = [keys[column] for column in arrangement.order if column in keys]
+        mask = _are_among(theirs, wanted)
+        near, words = near[mask], np.ascontiguousarray(words[:, mask])
+    times = run.times[near] if run.times.size else NO_TIMES
+    weights = run.weights[near] if run.weights.size else run.weights
+    return Run(words, times, weights)
+
+
+def _are_among(rows: Sequence[Raw], wanted: Sequence[Raw]) -> npt.NDArray[np.bool_]:
+    """Which rows are among the wanted ones; both are given by their columns."""
+    count, numbers, bits = len(rows[0]), np.zeros(len(rows[0]) + len(wanted[0]), np.uint64), 0
+    for ours, theirs in zip(rows, wanted, strict=True):
+        column = np.concatenate([ours, theirs])
+        width = int(column.max(initial=0)).bit_length()
+        if bits + width > _WORD:
+            (numbers, bits), (column, width) = _ranks(numbers), _ranks(column)
+        numbers, bits = numbers << np.uint64(width) | column, bits + width
+    return np.isin(numbers[:count], numbers[count:])
+
+
+def _ranks(numbers: Raw) -> tuple[Raw, int]:
+    """The ranks of numbers among all of them, and the bits that these take."""
+    known, ranks = np.unique(numbers, return_inverse=True)
+    return ranks.astype(np.uint64), len(known).bit_length()
 
 
 def _near(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
