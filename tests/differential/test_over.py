@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
 
+from deltic.algebra import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.operators.frames import session
 from deltic.circuit.operators.over import NUMBERED, PICKS, RANKS, SHIFTS
 from deltic.circuit.reading import parse_circuit
-from deltic.circuit.types import Kind
+from deltic.circuit.types import Column, Kind, Schema, Type
 from deltic.errors import CircuitError
 from tests.differential.circuits import random_epochs, random_parts
 from tests.differential.compare import ReferenceFailed, first_disagreement_on
@@ -108,6 +112,48 @@ def test_random_window_functions(batch):
     for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         met |= check_seed(seed)
     assert len(met) > len(LOCAL)
+
+
+def random_sessions(rng):
+    """Functions of sessions over dates that are a few days apart."""
+    schema = Schema((Column("k", Type.INT32), Column("d", Type.DATE, rng.random() < 0.3), Column("x", Type.INT64)))
+    order = (ops.Order("d", rng.random() < 0.3),)
+    calls = [
+        ops.WindowCall(function, (column,), f"r{i}", frame=session(rng.randint(0, 3)))
+        for i, (function, column) in enumerate((("first_value", "d"), ("last_value", "d"), ("sum", "x")))
+    ]
+    builder = CircuitBuilder()
+    rows = builder.add(ops.Source("s", schema, is_set=False))
+    builder.add(ops.Sink("v"), builder.add(ops.Over(("k",), order, tuple(calls[: rng.randint(1, 3)])), rows))
+    return builder.build()
+
+
+def session_epochs(rng, days, count=8):
+    """Changes of few rows among many days, so that sessions merge and split."""
+    present = Counter()
+    for _ in range(count):
+        change = Counter(
+            (rng.randint(0, 1), rng.choice(days), rng.randint(0, 2)) for _ in range(rng.choice((1, 2, 15)))
+        )
+        change.subtract(rng.sample(sorted(present.elements(), key=repr), min(present.total(), rng.randint(0, 3))))
+        present = +Counter({row: present[row] + change[row] for row in {*present, *change}})
+        yield {"s": ZSet({row: weight for row, weight in change.items() if weight})}
+
+
+def check_sessions(seed):
+    rng = random.Random(seed)
+    circuit = random_sessions(rng)
+    assert parse_circuit(str(circuit)) == circuit
+    days = [date(2024, 1, 1) + timedelta(days=n) for n in rng.sample(range(60), 30)]
+    epochs = list(session_epochs(rng, days + [None] * circuit.type_of(0).schema.columns[1].nullable))
+    found = first_disagreement_on(circuit, [(epoch, "error") for epoch in epochs])
+    assert found is None, f"seed {seed}\n{circuit}\n{epochs}\n{found}"
+
+
+@pytest.mark.parametrize("batch", range(4))
+def test_random_sessions(batch):
+    for seed in range(batch * 10, (batch + 1) * 10):
+        check_sessions(seed)
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ TYPES = {
     "DATE": Type.DATE,
     "BOOLEAN": Type.BOOLEAN,
     "DOUBLE": Type.FLOAT64,
+    "TIMESTAMP": Type.TIMESTAMP,
 }
 VALUES: Mapping[str, Sequence[Any]] = {
     "INT": (0, 1, 2, 3),
@@ -41,6 +42,10 @@ VALUES: Mapping[str, Sequence[Any]] = {
     "DATE": tuple(datetime.date(2024, 1, day) for day in (1, 2, 3)),
     "BOOLEAN": (True, False),
     "DOUBLE": (0.5, 1.25, 2.0, -1.0),
+    "TIMESTAMP": tuple(
+        datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=n)
+        for n in (-1201, -600, -1, 0, 1, 299, 300, 310, 600, 900, 901, 1800)
+    ),
 }
 Bag = Counter[tuple[Any, ...]]
 
@@ -69,12 +74,12 @@ def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3
     shown = translated or sqlglot.transpile(query, read="spark", write="duckdb")[0]
     before = Bag()
     for epoch in range(epochs):
-        changes = {table.name: _change(rng, table.columns, state[table.name]) for table in schema}
-        result = engine.apply(_batches(circuit, schema, changes), "trust")
+        changes = {table.name: random_change(rng, table.columns, state[table.name]) for table in schema}
+        result = engine.apply(batches_of(circuit, schema, changes), "trust")
         for name, change in changes.items():
             state[name] = +Bag({row: state[name][row] + change[row] for row in state[name] | change})
-        wanted, found = _answer(shown, schema, state), _bag(engine.read("v", counted=True))
-        changed = _bag(result.changes["v"]) if "v" in result.changes else Bag()
+        wanted, found = _answer(shown, schema, state), bag_of(engine.read("v", counted=True))
+        changed = bag_of(result.changes["v"]) if "v" in result.changes else Bag()
         difference = Bag({row: wanted[row] - before[row] for row in {*wanted, *before}})
         if found != wanted or changed != Bag({row: w for row, w in difference.items() if w}):
             return f"epoch {epoch}: {query}\nexpected {wanted}\nactual   {found}\nchange   {changed}\ntables   {state}"
@@ -82,7 +87,8 @@ def disagreement(query: str, schema: Schema, rng: random.Random, epochs: int = 3
     return ""
 
 
-def _change(rng: random.Random, columns: Sequence[Column], present: Bag) -> Bag:
+def random_change(rng: random.Random, columns: Sequence[Column], present: Bag) -> Bag:
+    """Some rows that come, and some that go."""
     change = Bag(_row(rng, columns) for _ in range(rng.randint(0, 6) if present else 10))
     rows = sorted(present.elements(), key=repr)
     change.subtract(rng.sample(rows, min(len(rows), rng.randint(0, 4))))
@@ -93,12 +99,14 @@ def _row(rng: random.Random, columns: Sequence[Column]) -> tuple[Any, ...]:
     return tuple(None if c.nullable and rng.random() < 0.25 else rng.choice(VALUES[c.type]) for c in columns)
 
 
-def _batches(circuit: Circuit, schema: Schema, changes: Mapping[str, Bag]) -> dict[str, pa.Table]:
+def batches_of(circuit: Circuit, schema: Schema, changes: Mapping[str, Bag]) -> dict[str, pa.Table]:
+    """The changes of those tables that the circuit reads, as an engine takes them."""
     read = {op.name for op in circuit.operators if op.keyword == "source"}  # type: ignore[attr-defined]
-    return {t.name: _arrow(t.columns, changes[t.name], WEIGHT) for t in schema if t.name in read}
+    return {t.name: arrow_table(t.columns, changes[t.name], WEIGHT) for t in schema if t.name in read}
 
 
-def _arrow(columns: Sequence[Column], rows: Bag, weight: str) -> pa.Table:
+def arrow_table(columns: Sequence[Column], rows: Bag, weight: str) -> pa.Table:
+    """The rows, and how often each is there in a column of the name `weight`."""
     arrays = [pa.array([row[i] for row in rows], TYPES[c.type].arrow) for i, c in enumerate(columns)]
     return pa.table([*arrays, pa.array(rows.values(), pa.int64())], names=[*(c.name for c in columns), weight])
 
@@ -108,16 +116,24 @@ _connection = duckdb.connect(config={"threads": 1})
 
 def _answer(query: str, schema: Schema, state: Mapping[str, Bag]) -> Bag:
     for table in schema:
-        _connection.register("given", _arrow(table.columns, state[table.name], "n"))
+        _connection.register("given", arrow_table(table.columns, state[table.name], "n"))
         names = ", ".join(c.name for c in table.columns)
         _connection.execute(f"CREATE OR REPLACE TABLE {table.name} AS SELECT {names} FROM given, range(n)")
         _connection.unregister("given")
     return Bag(_connection.execute(query).fetchall())
 
 
-def _bag(table: pa.Table) -> Bag:
+def bag_of(table: pa.Table) -> Bag:
+    """The rows with the weights that their last column has."""
     rows: Bag = Bag()
     for row in table.to_pylist():
         *values, weight = row.values()
-        rows[tuple(values)] += weight
+        rows[tuple(map(_plain, values))] += weight
     return rows
+
+
+def _plain(value: Any) -> Any:
+    """A value that can be counted: structs and arrays as tuples."""
+    if isinstance(value, dict):
+        return tuple(map(_plain, value.values()))
+    return tuple(map(_plain, value)) if isinstance(value, list) else value

@@ -6,10 +6,13 @@ arguments; aggregates, window functions and generators are parsed as sqlglot doe
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import TokenType
 
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import REFUSED
@@ -21,13 +24,38 @@ _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBS
 _SCALAR = {name.upper() for name in (*known(), *REFUSED, "struct")} - {"ARRAY"}
 
 
+def _table_function(parser: SparkParser, name: str) -> exp.Anonymous:
+    """TUMBLE(TABLE t, DESCRIPTOR(ts), …) and its like; what PARTITION BY names behind the table is `partition`."""
+    parser._match(TokenType.TABLE)
+    table = exp.Table(this=parser._parse_table_part())
+    has_keys = parser._match(TokenType.PARTITION_BY)
+    others = parser._parse_csv(parser._parse_lambda) if has_keys or parser._match(TokenType.COMMA) else []
+    is_time = [isinstance(part, exp.Anonymous) and part.name.upper() == "DESCRIPTOR" for part in others]
+    count = is_time.index(True) if has_keys and any(is_time) else 0
+    call = exp.Anonymous(this=name, expressions=[table, *others[count:]])
+    keys = (part.unnest() for part in others[:count])
+    call.set("partition", [key for part in keys for key in (part.expressions or [part])])
+    return call
+
+
 class DelticParser(SparkParser):
     """Spark's parser, for which scalar functions are names and arguments."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX
+        **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
+        **{name: partial(_table_function, name=name) for name in ("TUMBLE", "HOP", "SESSION")},
     }
+
+    FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        """GROUP BY, in which `window(` is a function and not the clause WINDOW."""
+        at = self._index + (not skip_group_by_token)
+        words = self._tokens[at : at + 2]
+        if [word.token_type for word in words] == [TokenType.WINDOW, TokenType.L_PAREN]:
+            words[0].token_type = TokenType.VAR
+        return super()._parse_group(skip_group_by_token)
 
 
 class Deltic(Spark):

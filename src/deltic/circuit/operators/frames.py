@@ -17,6 +17,7 @@ class Unit(enum.Enum):
     RANGE = "RANGE"
     GROUPS = "GROUPS"
     MONTHS = "RANGE MONTHS"
+    SESSIONS = "SESSIONS"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Frame:
 
     ROWS counts rows, GROUPS groups of peers, rows that the order does not tell apart. RANGE counts in the values of the
     one column of the order, days of dates and microseconds of timestamps; in MONTHS of these by the calendar. There the
-    current row stands for all its peers, and NULL is near to NULL alone.
+    current row stands for all its peers, and NULL is near to NULL alone. SESSIONS has all rows that are reached from
+    the current one by steps to a neighbour that is at most that far away, in the unit of RANGE and to both sides alike.
     """
 
     unit: Unit
@@ -58,6 +60,11 @@ def _written(distance: Distance, unbounded: str) -> str:
     if not distance:
         return "CURRENT ROW"
     return f"{-distance} PRECEDING" if distance < 0 else f"{distance} FOLLOWING"
+
+
+def session(gap: int) -> Frame:
+    """The rows of one session: each is at most `gap`, in the unit of the order's column, from the one before it."""
+    return Frame(Unit.SESSIONS, -gap, gap)
 
 
 PARTITION = Frame(Unit.ROWS, None, None)

@@ -71,6 +71,12 @@ class WindowCall:
         return max(-self.frame.start, 0), max(self.frame.end, 0)
 
     @property
+    def gap(self) -> int | None:
+        """How far rows of one session are apart at most, for a function that sees a session."""
+        is_session = self.frame is not None and self.frame.unit is Unit.SESSIONS
+        return int(self.frame.end) if is_session and self.frame.end is not None else None  # type: ignore[union-attr]
+
+    @property
     def looks_back(self) -> bool:
         """Whether rows that come after a row and its peers make no difference to its value."""
         if self.function in SHIFTS:
@@ -174,7 +180,9 @@ class Over(Operator):
             self._expect(call, whole, f"has a frame that counts in parts, {frame}", source)
         if frame.unit is Unit.GROUPS:
             self._expect(call, bool(self.order), "has a frame of groups, for which there is no order", source)
-        if frame.unit in (Unit.RANGE, Unit.MONTHS) and frame.has_distances:
+        if frame.unit is Unit.SESSIONS:
+            self._check_session(call, frame, source)
+        elif frame.unit in (Unit.RANGE, Unit.MONTHS) and frame.has_distances:
             self._check_range(call, frame, source)
 
     def _check_range(self, call: WindowCall, frame: Frame, source: ZSetType) -> None:
@@ -183,6 +191,12 @@ class Over(Operator):
         whole = isinstance(frame.start, int | None) and isinstance(frame.end, int | None)
         fits = (type_.kind in _TIMES and whole) or (frame.unit is Unit.RANGE and type_.is_numeric)
         self._expect(call, fits, f"has a frame {frame} in the values of a {type_}", source)
+
+    def _check_session(self, call: WindowCall, frame: Frame, source: ZSetType) -> None:
+        even = isinstance(frame.start, int) and isinstance(frame.end, int) and frame.start == -frame.end
+        self._expect(call, even, f"has a session whose gap is not one number, {frame}", source)
+        is_time = len(self.order) == 1 and source.schema.types[self.order[0].column].kind in _TIMES
+        self._expect(call, is_time, "has a session, for which one column of dates or times is ordered by", source)
 
     def _expect(self, call: WindowCall, fits: bool, reason: str, source: ZSetType) -> None:
         if not fits:

@@ -156,7 +156,7 @@ def _top(kind: type[ops.Top]) -> Reader:
 
 
 _DISTANCE = r"UNBOUNDED (?:PRECEDING|FOLLOWING)|CURRENT ROW|[\d.E+]+ (?:PRECEDING|FOLLOWING)"
-_FRAME = rf"(?P<unit>ROWS|RANGE MONTHS|RANGE|GROUPS) BETWEEN (?P<start>{_DISTANCE}) AND (?P<end>{_DISTANCE})"
+_FRAME = rf"(?P<unit>ROWS|RANGE MONTHS|RANGE|GROUPS|SESSIONS) BETWEEN (?P<start>{_DISTANCE}) AND (?P<end>{_DISTANCE})"
 _OVER = re.compile(rf"\[(?:{_PARTS}: )?(?P<calls>.*)\]", re.DOTALL)
 _WINDOW_CALL = re.compile(
     rf"(?P<function>\w+)\((?P<columns>\*|{WRITTEN}(?:, {WRITTEN})*|)(?P<constants>(?:; (?:{_CONSTANT}))*)\)"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
+from typing import Any
 
 from deltic.circuit.spark.function import FUNCTIONS, Function
 from deltic.circuit.types import Type
@@ -202,6 +203,22 @@ def _units_between(unit: str, start: datetime, end: datetime) -> int:
     return (months - rest) // _IN_MONTHS[unit]
 
 
+def _window_start(time: datetime, step: int, origin: int, back: int) -> datetime | None:
+    """The last start of a window that is not after the time, and so many before it; starts are `step` µs apart."""
+    zone = time.tzinfo
+    since = (time - _EPOCH.replace(tzinfo=zone)) // timedelta(microseconds=1)
+    found = _instant(since - (since - origin) % step - back * step)
+    return None if found is None else found.replace(tzinfo=zone)
+
+
+def _window_starts(times: Any, step: Any, origin: Any, back: Any) -> tuple[Any, Any]:
+    found = times - (times - origin) % step - back * step
+    return found, found < _FIRST
+
+
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+
+
 def _part(name: str, argument: str = "{0}") -> Function:
     return Function(INT, f"CAST({name}({argument}) AS INTEGER)", (DATE,))
 
@@ -238,6 +255,9 @@ FUNCTIONS |= {
     "months_between": Function(DOUBLE, "", (TIMESTAMP, TIMESTAMP, Type.BOOLEAN), (True,), python=_months_between),
     "date_format": Function(TEXT, "", python=_format),
     "read_time": Function(TIMESTAMP, "", python=_read, partial=True),
+    "window_start": Function(
+        lambda _, operands: operands[0], python=_window_start, vector=_window_starts, partial=True
+    ),
     "shifted": Function(TIMESTAMP, python=_shifted, partial=True),
     "units_between": Function(LONG, python=_units_between),
     "unix_micros": Function(LONG, "epoch_us({0})", (TIMESTAMP,)),

@@ -39,6 +39,8 @@ class Windows(Definition):
 
 def _reads(call: ops.WindowCall) -> str:
     """Which rows a call looks at when some change, and why."""
+    if call.gap is not None:
+        return "reads the sessions around a changed row, and the row before and after them"
     if call.reach is None:
         return f"reads the whole partition of a changed row, for {call.why_unbounded}"
     back, ahead = call.reach

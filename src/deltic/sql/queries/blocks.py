@@ -15,6 +15,7 @@ from deltic.sql.queries.ordering import limited
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import keep_where, prepared
+from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.queries.windows import Windows, written_out
@@ -80,7 +81,8 @@ class _Block:
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
         order = tuple(self._named(key, items) for key in self._order)
-        clauses = self._grouped(Clauses(tuple(items), having, qualify, order).map(self._written_out))
+        clauses = Clauses(tuple(items), having, qualify, order).map(self._written_out)
+        clauses = self._grouped(*self._in_time(clauses))
         self._keep(clauses.having)
         clauses = self._windowed(clauses)
         self._keep(clauses.qualify)
@@ -97,7 +99,9 @@ class _Block:
             raise self._scope.source.error(part, f"WHERE cannot have the aggregate {written}", "write HAVING")
         for part in outermost(where.this, lambda n: isinstance(n, exp.Window)):
             raise self._scope.source.error(part, "WHERE cannot have a window function", "write QUALIFY")
-        self._keep(where.this, "WHERE")
+        for part in outermost(where.this, is_time_window):
+            raise self._scope.source.error(part, "WHERE cannot have a window of time", "write it in a subquery")
+        self._keep(self._values.dotted(where.this), "WHERE")
 
     def _keep(self, condition: exp.Expression | None, what: str = "HAVING") -> None:
         """Keep the rows for which a condition is true; its parts without subqueries first."""
@@ -168,19 +172,34 @@ class _Block:
         by_name = {item.name.lower(): item.node for item in reversed(items)}
 
         def is_alias(part: exp.Expression) -> bool:
-            plain = isinstance(part, exp.Column) and not part.table and part.name.lower() in by_name
-            return plain and not self._values.rows.find(part)  # type: ignore[arg-type]
+            if not isinstance(part, exp.Column) or part.db or self._values.rows.find(part):
+                return False
+            if part.table.lower() in {a.relation.lower() for a in self._values.rows.attributes if part.table}:
+                return False
+            return (part.table or part.name).lower() in by_name
 
-        return replaced(node, is_alias, lambda part: exp.Paren(this=by_name[part.name.lower()].copy()))
+        def meant(part: exp.Expression) -> exp.Expression:
+            whole = exp.Paren(this=by_name[(part.text("table") or part.name).lower()].copy())
+            return exp.Dot(this=whole, expression=part.this.copy()) if part.text("table") else whole
 
-    def _grouped(self, clauses: Clauses) -> Clauses:
+        return replaced(self._values.dotted(node), is_alias, meant)
+
+    def _in_time(self, clauses: Clauses) -> tuple[Clauses, exp.Group | None]:
+        """The clauses and GROUP BY with the start and end of the window of time that they name, if they do."""
+        group = self._ordinals(self._select.args.get("group"), [item.node for item in clauses.items])
+        keys = list(group.expressions) if group is not None else []
+        windows = TimeWindows(self._values, [*clauses, *keys], keys)
+        for key in keys:
+            key.replace(windows.key(key))
+        return clauses.map(windows.written_out), group
+
+    def _grouped(self, clauses: Clauses, group: exp.Group | None) -> Clauses:
         """The clauses over groups, if there are any."""
-        group = self._select.args.get("group")
         has_calls = any(True for node in clauses for _ in aggregates_of(node))
         if group is None and not has_calls and clauses.having is None:
             return clauses
         nodes = [item.node for item in clauses.items]
-        groups = Groups.of(self._values, self._ordinals(group, nodes), nodes)
+        groups = Groups.of(self._values, group, nodes)
         rewritten = clauses.map(groups.rewritten)
         self._values = groups.lower()
         return rewritten
@@ -246,4 +265,6 @@ def _name_of(node: exp.Expression) -> str:
     """The name of a selected expression that has no alias: that of the column, or its text."""
     if isinstance(node, exp.Column | exp.Dot):
         return node.name
+    if is_time_window(node):
+        return node.name.lower()
     return node.sql(dialect="spark").lower() if isinstance(node, exp.Func) else node.sql(dialect="spark")

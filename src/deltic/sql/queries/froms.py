@@ -18,6 +18,7 @@ from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import bind
+from deltic.sql.queries.time_windows import table_function_of, windowed
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced, common_type
 
@@ -75,6 +76,8 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
         return scope.own(scope.lower_alone(node if _has_modifiers(node) else node.this))
     if isinstance(node, exp.Values):
         return values_rows(node, scope)
+    if (call := table_function_of(node)) is not None:
+        return windowed(call, scope)
     return generated(node, left, scope)
 
 
@@ -99,7 +102,7 @@ def _joined(rows: Rows, join: exp.Join, scope: Scope) -> Rows:
 
 def _join(left: Rows, right: Rows, how: str, on: exp.Expression | None, scope: Scope) -> Rows:
     both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
-    predicate = None if on is None else both.predicate(on, "ON")
+    predicate = None if on is None else both.predicate(both.dotted(on), "ON")
     return _combined(left, right, how, predicate, scope)
 
 

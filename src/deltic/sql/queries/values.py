@@ -7,6 +7,7 @@ from sqlglot import exp
 from deltic.circuit.types import Column, Type
 from deltic.sql.queries.rows import Rows, resolve, settled
 from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.trees import replaced
 from deltic.sql.scalars import Typed, typed
 from deltic.sql.text import span_of
 
@@ -35,6 +36,20 @@ class Values:
         if reference.name in self._placed:
             return self._placed[reference.name]
         return resolve(reference, self.rows, self.scope.bindings, self.scope.source)
+
+    def dotted(self, node: exp.Expression) -> exp.Expression:
+        """An expression in which `s.f` is the field f of a column s where no relation is called s."""
+        return replaced(node, self._is_field, _as_field)
+
+    def _is_field(self, node: exp.Expression) -> bool:
+        if not isinstance(node, exp.Column) or not node.table or node.args.get("catalog"):
+            return False
+        return not self._finds(node) and self._finds(_as_field(node).this)
+
+    def _finds(self, reference: exp.Column) -> bool:
+        """Whether there is a column that a reference means, here or around."""
+        bindings = self.scope.bindings
+        return bool(self.rows.find(reference) or (bindings and bindings.find(reference)))
 
     def place(self, node: exp.Expression, value: Typed) -> exp.Column:
         """What stands for a node of this value."""
@@ -85,3 +100,10 @@ class Values:
     def go_on(self, node: int) -> None:
         """Go on with a node that has all columns of the rows, and others."""
         self.rows = self.rows.over(node)
+
+
+def _as_field(node: exp.Expression) -> exp.Dot:
+    """A column `s.f` or `t.s.f` as the field f of the column before it."""
+    column, relation = (node.args.get(part) for part in ("table", "db"))
+    whole = exp.Column(this=column.copy(), table=relation.copy() if relation else None)
+    return exp.Dot(this=whole, expression=node.this.copy())

@@ -47,7 +47,25 @@ class _Partition:
     def frame(self, call: WindowCall, i: int) -> list[int]:
         """The positions that row i sees."""
         assert call.frame is not None
+        if call.frame.unit is Unit.SESSIONS:
+            return self._session(call.frame, i)
         return [j for j in range(len(self.rows)) if self._sees(call.frame, i, j)]
+
+    def _session(self, frame: Frame, i: int) -> list[int]:
+        """The positions that are reached from row i by steps that are not too far."""
+        first = last = i
+        while first and self._is_near(frame, first - 1):
+            first -= 1
+        while last + 1 < len(self.rows) and self._is_near(frame, last):
+            last += 1
+        return list(range(first, last + 1))
+
+    def _is_near(self, frame: Frame, i: int) -> bool:
+        """Whether row i and the next one are of one session."""
+        assert frame.start is not None
+        assert frame.end is not None
+        after = self._compared(Unit.RANGE, i, i + 1, frame.start) >= 0
+        return after and self._compared(Unit.RANGE, i, i + 1, frame.end) <= 0
 
     def _sees(self, frame: Frame, i: int, j: int) -> bool:
         if frame.unit in (Unit.ROWS, Unit.GROUPS):

@@ -1,24 +1,25 @@
 """Window functions: each epoch computes the rows that see a changed one, as they were and as they are.
 
 Where every function sees a bounded number of rows, so many before and after each changed one are read, a *stretch*;
-else the whole partition is. What a row had and still has cancels: rows with other values alone are the change.
+where each sees a session, a stretch has the sessions around it; else the whole partition is read. What a row had and
+still has cancels: rows with other values alone are the change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deltic.circuit.operators.over import WindowCall
 from deltic.engine.local.kernels.settle import totals
-from deltic.engine.local.kernels.walk import ENDED, MET
+from deltic.engine.local.kernels.walk import ENDED, ENOUGH, MET
 from deltic.engine.local.operators.functions import Seen, evaluate
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
-from deltic.engine.local.operators.ordered import Changed, Mask, Ordered, Positions
+from deltic.engine.local.operators.ordered import Changed, Mask, Ordered, Positions, Walked
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.operators.sequences import Ordering, Rows
+from deltic.engine.local.operators.sequences import Ordering, Rows, are_apart
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import Column, Raw, placed
@@ -29,6 +30,8 @@ from deltic.program.operators.over import Windows
 
 _ALL = np.iinfo(np.int64).max
 _MANY = 1 << 12  # changed rows from which on partitions may be read whole, which sorts nothing
+
+_STEP = 8  # rows by which a walk to the end of a session is longer at least than the one before
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class WindowFunctions(Kernel):
         reaches = [call.reach for call in op.calls]
         bounded = [reach for reach in reaches if reach is not None]
         self.back, self.ahead = (max((reach[i] for reach in bounded), default=0) for i in (0, 1))
-        self.is_bounded = len(bounded) == len(reaches)
+        gaps = [call.gap for call in op.calls if call.gap is not None]
+        self.gap = max(gaps) if len(gaps) == len(op.calls) else None
+        self.is_bounded = len(bounded) == len(reaches) or self.gap is not None
 
     def change(self) -> Run | None:
         """The change of the rows with their values; DomainOverflow where one of these has no place yet."""
@@ -98,14 +103,37 @@ class WindowFunctions(Kernel):
 
     def _around(self, changed: Changed) -> _Stretches:
         """The changed rows, the rows that see them, and those that these see; near ones in one stretch."""
-        wanted = changed.after + self.back + self.ahead
-        later = self.ordered.walk(changed.words, wanted, forward=True, meet=True)
-        earlier = self.ordered.walk(changed.words, wanted, forward=False, meet=True)
-        begins = np.concatenate([[True], later.ends[:-1] != MET])
+        later, earlier = (self._reaching(changed, forward=forward) for forward in (True, False))
+        begins = np.concatenate([[True], (later.ends[:-1] != MET) & (earlier.ends[1:] != MET)])
         numbers = np.cumsum(begins) - 1
         last = np.append(np.flatnonzero(begins)[1:], len(numbers)) - 1
         met = [(w.words, w.weights, numbers[w.origins]) for w in (earlier, later)]
         return _gathered(changed, numbers, met, earlier.ends[begins] == ENDED, later.ends[last] == ENDED)
+
+    def _reaching(self, changed: Changed, *, forward: bool) -> Walked:
+        """What lies to one side of changed rows: so many rows, or their session and the first row behind it."""
+        wanted = changed.after + (1 if self.gap is not None else self.back + self.ahead)
+        walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
+        while self.gap is not None and (open_ := (walked.ends == ENOUGH) & ~self._is_parted(changed, walked)).any():
+            wanted = np.where(open_, 2 * wanted + _STEP, wanted)
+            walked = self.ordered.walk(changed.words, wanted, forward=forward, meet=True)
+        return walked
+
+    def _is_parted(self, changed: Changed, walked: Walked) -> Mask:
+        """Whether a session ends on the way from each changed row to the last one that was met from there."""
+        assert self.gap is not None
+        origins = np.concatenate([np.arange(len(changed.parts)), walked.origins])
+        order = np.argsort(origins, kind="stable")
+        times = self._times(np.concatenate([changed.words, walked.words], axis=1)[:, order])
+        origins = origins[order]
+        apart = are_apart(times, self.gap) & (origins[1:] == origins[:-1])
+        return np.bincount(origins[1:][apart], minlength=len(changed.parts)) > 0
+
+    def _times(self, words: Words) -> Column:
+        """The values of the one column that rows are ordered by."""
+        index = self.source.relation.schema.index(self.operator.order[0].column)
+        domain, raw = self.source.domains[index], self.ordered.decode(words)[index]
+        return domain.decode(raw), domain.nulls(raw)
 
     def _computed(self, stretches: _Stretches, weights: Weights) -> Words:
         """The rows as the target has them, with the values that they have when they weigh so much."""
@@ -116,8 +144,9 @@ class WindowFunctions(Kernel):
         differs[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
         rows = Rows.of(begins, begins | differs)
         raw = [column[each] for column in self.ordered.decode(stretches.words)]
-        inside = self._inside(rows, stretches, each)
-        seen = self._seen(rows, raw, inside)
+        seen = self._seen(rows, raw, np.ones(len(each), bool))
+        inside = self._inside(seen, stretches, each)
+        seen = replace(seen, asked=inside)
         found = [self._values(call, seen) for call in self.operator.calls]
         columns = [(v[inside], None if nulls is None else nulls[inside]) for v, nulls in found]
         results = placed(self.target.domains[len(self.source.domains) :], columns)
@@ -143,11 +172,15 @@ class WindowFunctions(Kernel):
             ordering = Ordering(columns[order.column], schema.types[order.column], order.descending, self.interner)
         return Seen(rows, columns, schema, ordering, asked, self.interner)
 
-    def _inside(self, rows: Rows, stretches: _Stretches, each: Positions) -> Mask:
+    def _inside(self, seen: Seen, stretches: _Stretches, each: Positions) -> Mask:
         """The rows all of whose frames are in their stretch: those that see a changed row are."""
-        numbers, at = stretches.numbers[each], rows.positions
-        found: Mask = stretches.starts_whole[numbers] | (at - rows.starts >= self.back)
-        found &= stretches.ends_whole[numbers] | (rows.ends - at > self.ahead)
+        numbers, rows = stretches.numbers[each], seen.rows
+        if self.gap is None:
+            before, behind = rows.positions - self.back >= rows.starts, rows.positions + self.ahead < rows.ends
+        else:
+            first, end = rows.sessions(self.gap, seen.ordering)
+            before, behind = first > rows.starts, end < rows.ends
+        found: Mask = (stretches.starts_whole[numbers] | before) & (stretches.ends_whole[numbers] | behind)
         return found
 
 

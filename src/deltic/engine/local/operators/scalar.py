@@ -348,7 +348,10 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], 
 
 
 def _called(expression: exp.Expression, columns: Columns) -> Result:
-    """The calls that DuckDB computes within one another as one query; the others row by row."""
+    """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
+    if (vector := function_of(expression).vector) is not None:
+        results = [evaluate(operand, columns) for operand in operands_of(expression)]
+        return _where_defined(_any(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
     operands = [operand for operand in operands_of(expression) if not is_literal(operand)]
     if columns.count > _FEW and len(operands) == 1 and function_of(expression).strict:
         type_ = type_of(operands[0], columns.types)

@@ -64,9 +64,18 @@ class Rows:
 
     def seen(self, frame: Frame, ordering: Ordering | None) -> tuple[Positions, Positions]:
         """From where to where each row sees; of the rows between, none where the second is not greater."""
+        if frame.unit is Unit.SESSIONS:
+            return self.sessions(_near(frame.end or 0), ordering)
         low = self.starts if frame.start is None else self._low(frame, frame.start, ordering)
         high = self.ends if frame.end is None else self._high(frame, frame.end, ordering)
         return low, np.maximum(low, high)
+
+    def sessions(self, gap: int, ordering: Ordering | None) -> tuple[Positions, Positions]:
+        """From where to where the session of each row reaches, whose rows are no more than the gap apart."""
+        assert ordering is not None
+        begins = self.starts == self.positions
+        begins[1:] |= are_apart(ordering.column, gap)
+        return _stretches(begins)
 
     def _low(self, frame: Frame, distance: int | Decimal, ordering: Ordering | None) -> Positions:
         if frame.unit is Unit.ROWS:
@@ -107,6 +116,15 @@ class Rows:
         first = np.searchsorted(partitions, partitions)
         found[there] = there[first] + below - first
         return found
+
+
+def are_apart(times: Column, gap: int) -> Mask:
+    """Whether each of n times is further than the gap from the next: bool[n − 1]. NULL is near to NULL alone."""
+    values, nulls = times
+    found: Mask = np.abs(np.diff(values)) > gap
+    if nulls is not None:
+        found = np.where(nulls[1:] | nulls[:-1], nulls[1:] != nulls[:-1], found)
+    return found
 
 
 def _stretches(begins: Mask) -> tuple[Positions, Positions]:

@@ -1,0 +1,262 @@
+"""Windows of time: tumbling and hopping ones, which a row's time alone decides, and sessions, which neighbours do.
+
+They are written as Spark's functions `window` and `session_window` in a SELECT, of which there is one at most, or as
+the table functions TUMBLE, HOP and SESSION. Rows without a time are in no window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.operators.frames import session
+from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.types import Kind, Type
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.subqueries import prepared
+from deltic.sql.queries.trees import outermost, replaced
+from deltic.sql.queries.values import Values
+from deltic.sql.scalars import Typed, constant
+from deltic.sql.scalars.functions.rules import apply
+from deltic.sql.scalars.operators import arithmetic
+from deltic.sql.text import SourceText
+
+FUNCTIONS = ("window", "session_window")
+TABLE_FUNCTIONS = {"TUMBLE": "size", "HOP": "slide, size", "SESSION": "gap"}
+_MICROSECOND = timedelta(microseconds=1)
+_PARTS = ("start", "end")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The window of each row: from `start` up to, and not with, what comes `length` microseconds after `last`."""
+
+    start: Typed
+    last: Typed
+    length: int
+
+    @property
+    def end(self) -> Typed:
+        """Where it ends."""
+        return arithmetic(exp.Add, self.last, constant(self.length * _MICROSECOND, Type.DAY_TIME_INTERVAL))
+
+
+def is_time_window(node: exp.Expression) -> bool:
+    """Whether a node is a call of one of Spark's functions for windows of time."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS
+
+
+class TimeWindows:
+    """The window of time of a block's clauses, if one is written; `keys` are what GROUP BY has beside a session."""
+
+    def __init__(self, values: Values, clauses: Sequence[exp.Expression], keys: Sequence[exp.Expression]) -> None:
+        self._values, self._source = values, values.scope.source
+        calls = {n.sql().lower(): n for clause in clauses for n in outermost(clause, is_time_window)}
+        first, *others = [*calls.values()] or [None]
+        if others:
+            raise self._source.error(others[0], "a SELECT has one window of time", "compute the other in a subquery")
+        self._name = first.name.lower() if first is not None else ""
+        if isinstance(first, exp.Anonymous):
+            self._found = self._window(first, keys)
+
+    def _window(self, call: exp.Anonymous, keys: Sequence[exp.Expression]) -> Window:
+        values, (time, *lengths) = self._values, call.expressions or [None]
+        wanted = "window(time, size[, slide[, start]])" if self._name == "window" else "session_window(time, gap)"
+        if time is None or not 1 <= len(lengths) <= (3 if self._name == "window" else 1):
+            raise self._source.error(call, f"it is written {wanted}")
+        found = _time_column(values, time, call)
+        spans = [_length(length, values) for length in lengths]
+        if self._name == "session_window":
+            return sessions(values, found, _positive(spans[0], lengths[0], self._source), self._partition(call, keys))
+        size, slide, origin = [*spans, *[spans[0], 0][len(spans) - 1 :]]
+        return hopping(values, found, _Hop(size, slide, origin).checked(call, self._source))
+
+    def _partition(self, call: exp.Expression, keys: Sequence[exp.Expression]) -> list[str]:
+        """The columns by which GROUP BY groups beside a session; each group has sessions of its own."""
+        if call not in [key.unnest() for key in keys]:
+            raise self._source.error(call, "session_window stands in GROUP BY", "use SESSION in FROM without one")
+        values = self._values
+        others = [key for key in keys if not is_time_window(key.unnest())]
+        return [values.column(values.typed(prepared(key, values)), "key").name for key in others]
+
+    def written_out(self, node: exp.Expression) -> exp.Expression:
+        """An expression with the window's start and end, or a struct of both, in its place and for its name."""
+        return replaced(node, self._is_meant, self._meant) if self._name else node
+
+    def key(self, node: exp.Expression) -> exp.Expression:
+        """A key of GROUP BY: the window's start, and the last time in it where that does not decide about it."""
+        if self._name and self._is_meant(node.unnest()) and not self._part(node.unnest()):
+            parts = dict.fromkeys((self._found.start, self._found.last))
+            return exp.Tuple(expressions=[self._values.place(node, part) for part in parts])
+        return self.written_out(node)
+
+    def _is_meant(self, node: exp.Expression) -> bool:
+        if is_time_window(node):
+            return True
+        if isinstance(node, exp.Dot) and is_time_window(node.this.unnest()):
+            return bool(self._part(node))
+        is_named = isinstance(node, exp.Column) and self._name in (node.table.lower(), node.name.lower())
+        return is_named and not self._values.rows.find(node)  # type: ignore[arg-type]
+
+    def _part(self, node: exp.Expression) -> str:
+        """Which part of the window a node is, "" for the whole."""
+        if isinstance(node, exp.Dot):
+            return node.expression.name.lower() if node.expression.name.lower() in _PARTS else ""
+        if not isinstance(node, exp.Column) or not node.table:
+            return ""
+        if node.name.lower() not in _PARTS:
+            raise self._source.error(node, f"a window has no field {node.name}", "its fields are start and end")
+        return node.name.lower()
+
+    def _meant(self, node: exp.Expression) -> exp.Expression:
+        window = self._found
+        length = exp.Interval(this=exp.Literal.string(str(window.length)), unit=exp.var("MICROSECOND"))
+        end = exp.Add(this=self._values.place(node, window.last), expression=length)
+        parts = {"start": self._values.place(node, window.start), "end": exp.Paren(this=end)}
+        if part := self._part(node):
+            return parts[part]
+        fields = [part for name, value in parts.items() for part in (exp.Literal.string(name), value)]
+        return exp.Anonymous(this="named_struct", expressions=fields)
+
+
+# What a window is
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """Windows of `size` that start every `slide` from `origin` on, in microseconds."""
+
+    size: int
+    slide: int
+    origin: int = 0
+
+    def checked(self, node: exp.Expression, source: SourceText) -> _Hop:
+        """The same; raises ProgramError for what Spark refuses."""
+        _positive(self.size, node, source)
+        _positive(self.slide, node, source)
+        if self.slide > self.size:
+            raise source.error(node, "the slide is longer than the window", "some times would be in no window")
+        if abs(self.origin) >= self.slide:
+            raise source.error(node, "the start is not less than the slide")
+        return self
+
+    @property
+    def overlapping(self) -> int:
+        """In how many windows a time is at most."""
+        return -(-self.size // self.slide)
+
+
+def hopping(values: Values, time: Typed, hop: _Hop) -> Window:
+    """The window of each row; rows are there once for each window that has them."""
+    nodes, index = values.scope.nodes, constant(0, Type.INT64)
+    if hop.overlapping > 1:
+        name = nodes.fresh("hop")
+        bounds = (literal(0, Type.INT64), literal(hop.overlapping, Type.INT64))
+        values.go_on(nodes.builder.add(ops.FlatMap(name, "range", bounds), values.rows.node))
+        index = Typed(column(name), nodes.column(values.rows.node, name).value_type)
+    numbers = (constant(hop.slide, Type.INT64), constant(hop.origin, Type.INT64), index)
+    made = values.computed(apply("window_start", time, *numbers), "window_start")
+    start = Typed(column(made.name), made.value_type)
+    window = Window(start, start, hop.size)
+    if hop.size % hop.slide:
+        values.filter(exp.LT(this=time.expression.copy(), expression=window.end.expression.copy()))
+    return window
+
+
+def sessions(values: Values, time: Typed, gap: int, keys: Sequence[str]) -> Window:
+    """The session of each row among those of the same keys: it ends a gap after its last row."""
+    scope = values.scope
+    if scope.nodes.outside is not None:
+        raise scope.refuse(None, "a session in a recursion", "compute it in a view of its own")
+    name, frame = time.expression.name, session(gap)
+    made = {function: scope.nodes.fresh(function) for function in ("first_value", "last_value")}
+    calls = tuple(ops.WindowCall(function, (name,), own, frame=frame) for function, own in made.items())
+    partition = tuple(dict.fromkeys((*scope.bound_names, *keys)))
+    values.go_on(scope.nodes.builder.add(ops.Over(partition, (ops.Order(name),), calls), values.rows.node))
+    first, last = (Typed(column(own), time.type) for own in made.values())
+    return Window(first, last, gap)
+
+
+# What is written
+
+
+def _time_column(values: Values, node: exp.Expression, call: exp.Expression) -> Typed:
+    """The column of the rows' times; from then on there are no rows without one."""
+    source = values.scope.source
+    found = values.column(values.typed(prepared(node, values)), "time")
+    if found.type.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        message = f"a window is one of a TIMESTAMP, and {source.written(node)} is {found.type}"
+        raise source.error(node, message, f"write CAST({source.written(node)} AS TIMESTAMP)")
+    values.go_on(values.scope.nodes.drop_null(values.rows.node, [found.name]))
+    there = values.scope.nodes.column(values.rows.node, found.name)
+    return Typed(column(there.name), there.value_type)
+
+
+def _length(node: exp.Expression, values: Values) -> int:
+    """A constant interval, or a text of one as Spark reads it, in microseconds."""
+    source = values.scope.source
+    written = exp.Interval(this=node.copy()) if isinstance(node, exp.Literal) and node.is_string else node
+    if isinstance(written, exp.Interval) and written is not node:
+        written.this.set("this", written.this.name.lower().removeprefix("interval "))
+    found = values.typed(written)
+    if found.type.type is not Type.DAY_TIME_INTERVAL or found.expression.find(exp.Column):
+        message = f"{source.written(node)} is not a constant interval of weeks, days, hours or less"
+        raise source.error(node, message, "write '10 minutes' or INTERVAL 10 MINUTES")
+    span: timedelta = evaluate(found.expression, {}, {})
+    return span // _MICROSECOND
+
+
+def _positive(length: int, node: exp.Expression, source: SourceText) -> int:
+    if length <= 0:
+        raise source.error(node, "the length of a window is above zero")
+    return length
+
+
+# Table functions
+
+
+def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
+    """The call of TUMBLE, HOP or SESSION that a relation of FROM is, with TABLE(…) around it or without."""
+    call = node.this if isinstance(node, exp.Table) else node
+    if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and len(call.expressions) == 1:
+        call = call.expressions[0]
+    return call if isinstance(call, exp.Anonymous) and call.name.upper() in TABLE_FUNCTIONS else None
+
+
+def windowed(call: exp.Anonymous, scope: Scope) -> Rows:
+    """The rows of a table with window_start and window_end: of each once for each window that has it."""
+    source, name = scope.source, call.name.upper()
+    table, descriptor, *lengths = [*call.expressions, None]
+    lengths = lengths[:-1]
+    is_column = isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == "DESCRIPTOR"
+    most = 1 + len(TABLE_FUNCTIONS[name].split(", ")) * (name != "SESSION")
+    if not is_column or not most - (name != "SESSION") <= len(lengths) <= most:
+        optional = "" if name == "SESSION" else "[, offset]"
+        raise source.error(call, f"it is written {name}(TABLE t, DESCRIPTOR(time), {TABLE_FUNCTIONS[name]}{optional})")
+    values = Values(scope.rows_of(table.name, table), scope)
+    shown = values.rows.attributes
+    partition = call.args.get("partition") or []
+    if partition and name != "SESSION":
+        raise source.error(partition[0], f"{name} has no PARTITION BY", "leave it out")
+    keys = [values.column(values.typed(key), "key").name for key in partition]
+    time = _time_column(values, descriptor.expressions[0], call)
+    spans = [_length(length, values) for length in lengths]
+    if name == "SESSION":
+        window = sessions(values, time, _positive(spans[0], call, source), keys)
+    else:
+        slide, size, *origin = spans if name == "HOP" else [spans[0], *spans]
+        window = hopping(values, time, _Hop(size, slide, *origin).checked(call, source))
+    made = [(f"window_{part}", values.computed(value, f"window_{part}")) for part, value in _both(window)]
+    own = [Attribute(a.name, scope.nodes.column(values.rows.node, a.column.name)) for a in shown]
+    rows = Rows(values.rows.node, (*own, *(Attribute(label, found) for label, found in made)))
+    return rows.over(scope.nodes.keep(rows.node, rows.names))
+
+
+def _both(window: Window) -> list[tuple[str, Typed]]:
+    return [("start", window.start), ("end", window.end)]

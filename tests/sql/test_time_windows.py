@@ -1,0 +1,169 @@
+"""Windows of time as maintained views, against their definitions computed anew in Python after each change.
+
+Catches a time that falls into the neighbouring window, before 1970 too, a hop that is missing or there twice, sessions
+that do not merge, or do not split, as rows come and go between them, and a window that mixes the groups of others.
+`tests/sql/test_against_spark.py` compares the same queries with Spark's answers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import deltic
+from deltic.errors import ProgramError
+
+SECOND = timedelta(seconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TABLE = "CREATE TABLE t (k INT, ts TIMESTAMP, x INT)"
+
+
+def starts(time, size, slide, origin):
+    """The starts of all windows that have a time, in seconds."""
+    seconds = (time - EPOCH).total_seconds()
+    last = seconds - (seconds - origin) % slide
+    return [last - i * slide for i in range(size // slide + 1) if last - i * slide + size > seconds]
+
+
+def hopping(rows, size, slide, origin):
+    found = Counter()
+    for k, ts, x in rows:
+        if ts is not None:
+            for start in starts(ts, size, slide, origin):
+                begin = EPOCH + start * SECOND
+                found[k, begin, begin + size * SECOND] += x
+    return Counter((*key, total) for key, total in found.items())
+
+
+def sessions(rows, gap):
+    found = Counter()
+    for k in {row[0] for row in rows}:
+        mine = sorted((ts, x) for key, ts, x in rows if key == k and ts is not None)
+        parts = []
+        for ts, x in mine:
+            if parts and ts - parts[-1][-1][0] <= gap * SECOND:
+                parts[-1].append((ts, x))
+            else:
+                parts.append([(ts, x)])
+        found.update((k, part[0][0], part[-1][0] + gap * SECOND, sum(x for _, x in part)) for part in parts)
+    return found
+
+
+def random_time(rng):
+    if rng.random() < 0.1:
+        return None
+    return EPOCH + rng.choice((-1, 1)) * timedelta(seconds=rng.randint(0, 600), microseconds=rng.choice((0, 0, 1)))
+
+
+def epochs(rng, count):
+    """Changes of the table and its rows after each."""
+    rows = Counter()
+    for _ in range(count):
+        change = Counter(
+            (rng.choice((None, 1, 2)), random_time(rng), rng.randint(1, 9)) for _ in range(rng.randint(1, 6))
+        )
+        change.subtract(rng.sample(sorted(rows.elements(), key=repr), min(rows.total(), rng.randint(0, 4))))
+        rows = +Counter({row: rows[row] + change[row] for row in {*rows, *change}})
+        yield change, list(rows.elements())
+
+
+def follow(query, expected, seed):
+    """The view after each epoch, which is to be what is expected of the table's rows."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"{TABLE}; CREATE VIEW v AS {query}")
+    for change, rows in epochs(random.Random(seed), 12):
+        with pipeline.transaction() as transaction:
+            transaction.insert("t", [row for row, weight in change.items() for _ in range(weight)])
+            transaction.delete("t", [row for row, weight in change.items() for _ in range(-weight)])
+        found = Counter(tuple(row.values()) for row in pipeline["v"].to_arrow().to_pylist())
+        assert found == expected(rows), (query, seed, rows)
+
+
+HOPS = [(60, 60, 0), (60, 60, 7), (90, 30, 0), (100, 30, 10), (7, 2, 1), (45, 45, -3)]
+
+
+@pytest.mark.parametrize(("size", "slide", "origin"), HOPS)
+def test_windows_that_hop(size, slide, origin):
+    written = f"window(ts, '{size} seconds', '{slide} seconds', '{origin} seconds')"
+    query = f"SELECT k, window.start, window.end, sum(x) AS s FROM t GROUP BY k, {written}"
+    follow(query, lambda rows: hopping(rows, size, slide, origin), seed=size)
+
+
+def test_windows_in_from():
+    hop = "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 30 SECONDS, INTERVAL 1 MINUTE)"
+    query = f"SELECT k, window_start, window_end, sum(x) AS s FROM TABLE({hop}) AS w GROUP BY ALL"
+    follow(query, lambda rows: hopping(rows, 60, 30, 0), seed=1)
+
+
+@pytest.mark.parametrize("gap", [3, 40, 120])
+def test_sessions(gap):
+    shown = "k, session_window.start AS a, session_window.end AS b, sum(x) AS s"
+    query = f"SELECT {shown} FROM t GROUP BY session_window(ts, '{gap} seconds'), k"
+    follow(query, lambda rows: sessions(rows, gap), seed=gap)
+    call = f"SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL {gap} SECONDS)"
+    query = f"SELECT k, window_start, window_end, sum(x) AS s FROM {call} GROUP BY k, window_start, window_end"
+    follow(query, lambda rows: sessions(rows, gap), seed=gap + 1)
+
+
+def test_a_change_reads_the_sessions_around_it():
+    pipeline = deltic.Pipeline()
+    query = "SELECT session_window.start AS a, count(*) AS n FROM t GROUP BY session_window(ts, '10 seconds')"
+    pipeline.sql(f"{TABLE}; CREATE VIEW v AS {query}")
+    with pipeline.transaction() as change:
+        change.insert("t", [(1, EPOCH + (100 * i + j) * SECOND, 1) for i in range(5000) for j in range(4)])
+    with pipeline.transaction() as change:
+        change.insert("t", [(1, EPOCH + 250_008 * SECOND, 1)])
+    assert change.of("v").to_arrow().num_rows == 2
+    assert change.report.rows_visited < 100
+    assert "reads the sessions around a changed row" in pipeline.explain("v")
+
+
+NAMED = {
+    "SELECT window, count(*) AS n FROM t GROUP BY window(ts, '1 day')": ["window", "n"],
+    "SELECT window(ts, '1 day').end AS e, count(*) AS n FROM t GROUP BY window(ts, '1 day')": ["e", "n"],
+    "SELECT window(ts, '1 day') AS w, count(*) AS n FROM t GROUP BY w HAVING w.start IS NOT NULL": ["w", "n"],
+    "SELECT window(ts, '1 hour 30 minutes', 'interval 30 minutes') AS w, x FROM t": ["w", "x"],
+    "SELECT session_window, x, count(*) AS n FROM t GROUP BY 2, session_window(ts, INTERVAL 1 DAY)": [
+        "session_window",
+        "x",
+        "n",
+    ],
+}
+
+
+@pytest.mark.parametrize("query", NAMED)
+def test_what_a_window_is_called(query):
+    pipeline = deltic.Pipeline()
+    pipeline.sql(f"{TABLE}; INSERT INTO t VALUES (1, TIMESTAMP '2024-01-01', 3); CREATE VIEW v AS {query}")
+    (row, *_) = pipeline["v"].to_arrow().to_pylist()
+    assert [*row] == NAMED[query]
+
+
+REFUSED = {
+    "SELECT window(ts, '1 month') AS w FROM t": "is not a constant interval of weeks, days, hours or less",
+    "SELECT window(x, '1 day') AS w FROM t": "a window is one of a TIMESTAMP, and x is int32",
+    "SELECT window(ts, '1 day', '2 days') AS w FROM t": "the slide is longer than the window",
+    "SELECT window(ts, '0 days') AS w FROM t": "the length of a window is above zero",
+    "SELECT window(ts, '1 day', '1 day', '1 day') AS w FROM t": "the start is not less than the slide",
+    "SELECT window(ts) AS w FROM t": "it is written window(time, size[, slide[, start]])",
+    "SELECT window.middle FROM t GROUP BY window(ts, '1 day')": "a window has no field middle",
+    "SELECT count(*) AS n FROM t GROUP BY window(ts, '1 day'), session_window(ts, '1 day')": "one window of time",
+    "SELECT session_window(ts, '1 day') AS w FROM t": "session_window stands in GROUP BY",
+    "SELECT x FROM t WHERE window(ts, '1 day').start IS NULL": "WHERE cannot have a window of time",
+    "SELECT * FROM TUMBLE(TABLE t, ts, INTERVAL 1 DAY)": "TUMBLE(TABLE t, DESCRIPTOR(time), size[",
+    "SELECT * FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL 1 DAY)": "HOP(TABLE t, DESCRIPTOR(time), slide, size[",
+    "SELECT * FROM TUMBLE(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL 1 DAY)": "TUMBLE has no PARTITION BY",
+    "SELECT * FROM TUMBLE(TABLE u, DESCRIPTOR(ts), INTERVAL 1 DAY)": "there is no table or view u",
+}
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_is_refused(query):
+    pipeline = deltic.Pipeline()
+    pipeline.sql(TABLE)
+    with pytest.raises(ProgramError) as error:
+        pipeline.sql(f"CREATE VIEW v AS {query}")
+    assert REFUSED[query] in str(error.value)
