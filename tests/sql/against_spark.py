@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import random
+import zoneinfo
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,7 +135,14 @@ def answers(spark, course: Course, queries: Sequence[str]) -> dict[str, list[Bag
 
 def recorded() -> list[tuple[Course, dict[str, list[Bag]]]]:
     """What spark.jsonl has."""
-    names = {"datetime": datetime, "Decimal": Decimal, "Counter": Counter, "Column": Column, "Table": Table}
+    names = {
+        "datetime": datetime,
+        "zoneinfo": zoneinfo,
+        "Decimal": Decimal,
+        "Counter": Counter,
+        "Column": Column,
+        "Table": Table,
+    }
     return [
         (Course(*(eval(part, names) for part in line[:3])), eval(line[3], names))  # what this module has written
         for line in map(json.loads, ANSWERS.read_text().splitlines())
@@ -148,10 +156,9 @@ def main() -> None:
     spark = SparkSession.builder.master("local[1]").config("spark.sql.session.timeZone", "UTC").getOrCreate()
     courses = [random_course(seed, 11) for seed in range(10)]
     courses.append((Course.of(TIMES, random.Random(1)), list(WINDOWS)))
-    with ANSWERS.open("w") as file:
-        for course, queries in courses:
-            parts = [course.schema, course.changes, course.states, answers(spark, course, queries)]
-            file.write(json.dumps([repr(part) for part in parts], ensure_ascii=False) + "\n")
+    parts = [(c.schema, c.changes, c.states, answers(spark, c, queries)) for c, queries in courses]
+    lines = (json.dumps([repr(part) for part in line], ensure_ascii=False) for line in parts)
+    ANSWERS.write_text("".join(f"{line}\n" for line in lines))
 
 
 if __name__ == "__main__":
