@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import REFUSED

@@ -47,7 +47,7 @@ class Window:
         return arithmetic(exp.Add, self.last, constant(self.length * _MICROSECOND, Type.DAY_TIME_INTERVAL))
 
 
-def is_time_window(node: exp.Expression) -> bool:
+def is_time_window(node: object) -> bool:
     """Whether a node is a call of one of Spark's functions for windows of time."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS
 
@@ -58,21 +58,23 @@ class TimeWindows:
     def __init__(self, values: Values, clauses: Sequence[exp.Expression], keys: Sequence[exp.Expression]) -> None:
         self._values, self._source = values, values.scope.source
         calls = {n.sql().lower(): n for clause in clauses for n in outermost(clause, is_time_window)}
-        first, *others = [*calls.values()] or [None]
-        if others:
-            raise self._source.error(others[0], "a SELECT has one window of time", "compute the other in a subquery")
-        self._name = first.name.lower() if first is not None else ""
-        if isinstance(first, exp.Anonymous):
-            self._found = self._window(first, keys)
+        if len(calls) > 1:
+            other = list(calls.values())[1]
+            raise self._source.error(other, "a SELECT has one window of time", "compute the other in a subquery")
+        self._name = ""
+        for call in calls.values():
+            assert isinstance(call, exp.Anonymous)
+            self._name, self._found = call.name.lower(), self._window(call, keys)
 
     def _window(self, call: exp.Anonymous, keys: Sequence[exp.Expression]) -> Window:
-        values, (time, *lengths) = self._values, call.expressions or [None]
-        wanted = "window(time, size[, slide[, start]])" if self._name == "window" else "session_window(time, gap)"
-        if time is None or not 1 <= len(lengths) <= (3 if self._name == "window" else 1):
+        values, name = self._values, call.name.lower()
+        wanted = "window(time, size[, slide[, start]])" if name == "window" else "session_window(time, gap)"
+        if not 2 <= len(call.expressions) <= (4 if name == "window" else 2):
             raise self._source.error(call, f"it is written {wanted}")
+        time, *lengths = call.expressions
         found = _time_column(values, time, call)
         spans = [_length(length, values) for length in lengths]
-        if self._name == "session_window":
+        if name == "session_window":
             return sessions(values, found, _positive(spans[0], lengths[0], self._source), self._partition(call, keys))
         size, slide, origin = [*spans, *[spans[0], 0][len(spans) - 1 :]]
         return hopping(values, found, _Hop(size, slide, origin).checked(call, self._source))
@@ -91,7 +93,9 @@ class TimeWindows:
 
     def key(self, node: exp.Expression) -> exp.Expression:
         """A key of GROUP BY: the window's start, and the last time in it where that does not decide about it."""
-        if self._name and self._is_meant(node.unnest()) and not self._part(node.unnest()):
+        inner = node.unnest()
+        assert isinstance(inner, exp.Expression)
+        if self._name and self._is_meant(inner) and not self._part(inner):
             parts = dict.fromkeys((self._found.start, self._found.last))
             return exp.Tuple(expressions=[self._values.place(node, part) for part in parts])
         return self.written_out(node)
@@ -232,8 +236,8 @@ def table_function_of(node: exp.Expression) -> exp.Anonymous | None:
 def windowed(call: exp.Anonymous, scope: Scope) -> Rows:
     """The rows of a table with window_start and window_end: of each once for each window that has it."""
     source, name = scope.source, call.name.upper()
-    table, descriptor, *lengths = [*call.expressions, None]
-    lengths = lengths[:-1]
+    table, *others = call.expressions
+    descriptor, lengths = (others or [None])[0], others[1:]
     is_column = isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == "DESCRIPTOR"
     most = 1 + len(TABLE_FUNCTIONS[name].split(", ")) * (name != "SESSION")
     if not is_column or not most - (name != "SESSION") <= len(lengths) <= most:

@@ -104,6 +104,6 @@ class Values:
 
 def _as_field(node: exp.Expression) -> exp.Dot:
     """A column `s.f` or `t.s.f` as the field f of the column before it."""
-    column, relation = (node.args.get(part) for part in ("table", "db"))
-    whole = exp.Column(this=column.copy(), table=relation.copy() if relation else None)
+    relation = node.args.get("db")
+    whole = exp.Column(this=node.args["table"].copy(), table=relation.copy() if relation else None)
     return exp.Dot(this=whole, expression=node.this.copy())
