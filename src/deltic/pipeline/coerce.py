@@ -13,13 +13,16 @@ from deltic.circuit.types import Column, Schema
 from deltic.circuit.values import of_python, to_arrow
 from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
+from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
+from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import parse_object, weight_columns
-from deltic.pipeline.io.parsed import table_of
+from deltic.pipeline.io.objects import FEED, FEED_COLUMNS, parse_json, parse_object, weight_columns
+from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.values import accepts, problem, shown, whole
 from deltic.pipeline.tabular import is_column, tabular
 
+_SIGNED = "rows that all come, or all go, are for insert and delete"
 _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
 
 
@@ -33,26 +36,30 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.T
     if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
     layout = Layout(schema, signed=signed)
-    rows = tabular(rows, schema.names, lambda fields: _check(name, fields, layout))
+    rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):
-        return _conformed(name, rows, layout)
-    if signed:
-        raise _error(name, "changes with weights are given as Arrow, pandas or a DataFrame with a column __weight__")
-    return _from_rows(name, schema, rows)
+        if not (signed and are_envelopes(rows.column_names, layout)):
+            return _conformed(name, rows, layout)
+        rows = rows.to_pylist()
+    return _from_signed_rows(name, layout, rows) if signed else _from_rows(name, schema, rows)
 
 
-def _check(name: str, fields: pa.Schema, layout: Layout) -> None:
-    """Raises DataError unless columns have the names and types of the table's, each once."""
-    wanted = [*layout.schema.names, *(weight_columns(layout) if layout.signed else [])]
+def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
+    """The columns that are needed. Raises DataError unless they have names and types of the table's, each once."""
+    if layout.signed and are_envelopes(fields.names, layout):
+        return [part for part in ENVELOPE if part in fields.names]
+    signs = weight_columns(layout) if layout.signed else []
+    passed = FEED_COLUMNS if FEED in signs and FEED in fields.names else ()
     twice = [column for number, column in enumerate(fields.names) if column in fields.names[:number]]
     if twice:
         raise _error(name, f"there are several columns {twice[0]}", "give each column its own name")
     try:
         check_columns(fields, layout)
-        for extra in (column for column in fields.names if column not in wanted):
+        for extra in (column for column in fields.names if column not in (*layout.schema.names, *signs, *passed)):
             raise Malformed(f"there is no column {extra}", hint=did_you_mean(extra, layout.schema.names))
     except Malformed as error:
         raise _error(name, error.reason, error.hint or f"the columns are {layout.schema}") from None
+    return [column for column in fields.names if column in (*layout.schema.names, *signs)]
 
 
 def _conformed(name: str, table: pa.Table, layout: Layout) -> pa.Table:
@@ -78,6 +85,39 @@ def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
     columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
     arrays = [_column(name, column, values) for column, values in zip(schema, columns, strict=True)]
     return table_of(arrays, schema.to_arrow(), len(listed))
+
+
+def _from_signed_rows(name: str, layout: Layout, rows: Any) -> pa.Table:
+    """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
+    found: list[Signed] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found += _signed(row, layout)
+        except Malformed as error:
+            raise _error(f"{name}, row {number}", error.reason, error.hint) from None
+    values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in found]
+    columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
+    weights = pa.array([weight for _, weight in found], pa.int64())
+    return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(found))
+
+
+def _signed(row: Any, layout: Layout) -> list[Signed]:
+    """The rows that go and come by one change; raises Malformed."""
+    if isinstance(row, str | bytes):
+        try:
+            return parse_json(row if isinstance(row, str) else row.decode("utf-8"), layout)
+        except UnicodeDecodeError:
+            raise Malformed("the change is not UTF-8 text") from None
+    if is_envelope(row, layout):
+        return opened(row, layout)
+    if not isinstance(row, Mapping):
+        raise Malformed(f"expected a dict or its JSON, found {shown(row)}", hint=_SIGNED)
+    passed = (*layout.schema.names, *weight_columns(layout), *FEED_COLUMNS)
+    for extra in (key for key in row if key not in passed):
+        raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), layout.schema.names))
+    return [parse_object(row, layout)]
 
 
 def _values(name: str, number: int, schema: Schema, row: Any) -> Sequence[Any]:

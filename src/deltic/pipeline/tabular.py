@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.columns import REFUSED
 from deltic.pipeline.rows import Rows
-from deltic.pipeline.spark import arrow_schema_of, from_dataframe, is_dataframe
+from deltic.pipeline.spark import arrow_schema_of, from_dataframe, is_dataframe, quoted
 from deltic.without_pandas import postpone_pandas
 
 if TYPE_CHECKING:
@@ -19,26 +19,25 @@ if TYPE_CHECKING:
 
 postpone_pandas()
 
-Check = Callable[[pa.Schema], None]
+Check = Callable[[pa.Schema], list[str]]
+"""Refuses columns before a row moves, or tells which of them are needed."""
 
 
 def tabular(rows: Any, names: tuple[str, ...], check: Check) -> Any:
     """The rows as an Arrow table, whose columns go by their names; rows of Python as they are.
 
-    `check` refuses columns before a row moves. An array of two dimensions has the columns called `names`.
+    Columns that `check` does not ask for do not move. An array of two dimensions has the columns called `names`.
     """
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
     if is_dataframe(rows):
-        check(arrow_schema_of(rows))
-        return from_dataframe(rows)
+        return from_dataframe(rows.select(*map(quoted, check(arrow_schema_of(rows)))))
     if _is_of("pandas", rows) and hasattr(rows, "columns"):
         return _of_pandas(rows, check)
     if _is_of("numpy", rows):
         return _of_numpy(rows, names, check)
     if isinstance(rows, pa.Table):
-        check(rows.schema)
-        return rows
+        return rows.select(check(rows.schema))
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         return _of_arrow(rows, check)
     return rows
@@ -62,9 +61,9 @@ def _of_arrow(rows: Any, check: Check) -> pa.Table:
         if isinstance(rows, pa.RecordBatch) or not hasattr(rows, "__arrow_c_stream__"):
             rows = pa.Table.from_batches([pa.record_batch(rows)]).to_reader()
         reader = rows if isinstance(rows, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(rows)
-        check(reader.schema)
+        wanted = check(reader.schema)
         # Arrow's own kernels fail on an empty batch that is a slice of another one.
-        return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
+        return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema).select(wanted)
     except pa.ArrowException as error:
         raise DataError([Diagnostic(f"the rows could not be read: {error}")]) from error
 
@@ -96,8 +95,7 @@ def _of_columns(columns: dict[str, Any], values: Callable[[Any], Iterable[Any]],
     except REFUSED:
         lists = [values(column) for column in columns.values()]
         return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
-    check(table.schema)
-    return table
+    return table.select(check(table.schema))
 
 
 def _array(column: Any) -> Any:

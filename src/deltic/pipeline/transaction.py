@@ -68,9 +68,10 @@ class Transaction:
         self._add(table, rows, -1)
 
     def change(self, table: str, rows: Any) -> None:
-        """Insert and delete rows as the column `__weight__` of a table or DataFrame says: 1 or -1.
+        """Insert and delete rows as their column `__weight__` says: 1 or -1.
 
-        A column `op` with + or - does as well.
+        Or their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are given in the forms
+        of `insert`, but for tuples; dicts may also be envelopes of Debezium, and either of them JSON texts.
         """
         self._require(_Phase.OPEN)
         self.append(table, to_table(table, self._schema(table), rows, signed=True))

@@ -152,9 +152,9 @@ def test_many_lines_of_json_agree_with_one(lines, signed):
     for position, line in enumerate(lines):
         try:
             if line.strip():
-                row, weight = parse_json(line, layout)
-                values = [float(v) if c.type is Type.FLOAT64 else v for v, c in zip(row, SCHEMA, strict=True)]
-                rows[repr((*values, weight) if signed else tuple(values))] += 1
+                for row, weight in parse_json(line, layout):
+                    values = [float(v) if c.type is Type.FLOAT64 else v for v, c in zip(row, SCHEMA, strict=True)]
+                    rows[repr((*values, weight) if signed else tuple(values))] += 1
         except Malformed:
             bad.append(position)
     check_at_once(lines, layout, (rows, bad))

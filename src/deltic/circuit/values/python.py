@@ -54,7 +54,7 @@ _OF: dict[Kind, Convert] = {
     Kind.FLOAT32: lambda value, type_: round_float(float(value), type_),
     Kind.FLOAT64: lambda value, type_: round_float(float(value), type_),
     Kind.TIMESTAMP: lambda value, type_: value.astimezone(UTC),
-    Kind.YEAR_MONTH_INTERVAL: lambda value, type_: int(getattr(value, "months", value)),
+    Kind.YEAR_MONTH_INTERVAL: lambda value, type_: value.months if hasattr(value, "months") else int(value),
     Kind.DECIMAL: lambda value, type_: value if isinstance(value, Decimal) else Decimal(int(value)),
     Kind.ARRAY: lambda value, type_: tuple(of_python(item, type_.element.type) for item in value),
     Kind.STRUCT: _struct,

@@ -13,7 +13,7 @@ from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import DELETIONS, INSERTIONS, MOST, check_names, weight_columns
+from deltic.pipeline.io.objects import MOST, SIGNS, check_names, weight_columns
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
 from deltic.pipeline.io.values import accepts, problem, whole
 
@@ -89,7 +89,9 @@ _NO_WEIGHT = pa.scalar(None, pa.int64())
 
 def _weights(table: pa.Table, layout: Layout) -> Any:
     """The weight of each row, null where there is none."""
-    found = [_weight_column(table[name], name) for name in weight_columns(layout) if name in table.column_names]
+    found = [
+        _weight_column(decoded(table[name]), name) for name in weight_columns(layout) if name in table.column_names
+    ]
     return pc.coalesce(*found)
 
 
@@ -100,9 +102,8 @@ def _weight_column(values: Any, name: str) -> Any:
         return pc.if_else(pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST)), weights, _NO_WEIGHT)
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return pa.nulls(len(values), pa.int64())
-    lowered = pc.utf8_lower(values)
-    deletion = pc.if_else(pc.is_in(lowered, pa.array(DELETIONS, values.type)), pa.scalar(-1, pa.int64()), _NO_WEIGHT)
-    return pc.if_else(pc.is_in(lowered, pa.array(INSERTIONS, values.type)), pa.scalar(1, pa.int64()), deletion)
+    words = pa.array(list(SIGNS[name]), values.type)
+    return pa.array(list(SIGNS[name].values())).take(pc.index_in(pc.utf8_lower(values), words))
 
 
 def _misfits(given: Any, values: Any, column: Column) -> Any:

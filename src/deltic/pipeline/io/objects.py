@@ -5,40 +5,49 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import nearest
+from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem, shown
 
-# The column that tells insertions from deletions, where there is no WEIGHT.
 OP = "op"
+FEED = "_change_type"
+"""The column of Delta's change data feed that tells insertions from deletions."""
+SIGNS = {
+    OP: {"+": 1, "insert": 1, "-": -1, "delete": -1},
+    FEED: {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1},
+}
+"""The columns that tell insertions from deletions where there is no WEIGHT, by their words, case aside."""
+FEED_COLUMNS = (FEED, "_commit_version", "_commit_timestamp")
 MOST = 2**31 - 1
 """The greatest weight of one row of a batch, so that sums of weights do not overflow."""
-INSERTIONS = ("+", "insert")
-DELETIONS = ("-", "delete")
 
 
-def parse_json(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
-    """The row and weight that a line of JSON holds; raises Malformed."""
+def parse_json(line: str, layout: Layout) -> list[Signed]:
+    """The row and weight that a line of JSON holds, or the rows of a change; raises Malformed."""
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise Malformed(f"not JSON: {error.msg[0].lower()}{error.msg[1:]}", error.colno) from None
     except RecursionError:
         raise Malformed("not a row: brackets are nested too deeply", 1) from None
+    if layout.signed and is_envelope(value, layout):
+        return opened(json.loads(line, parse_float=Decimal), layout)
     if not isinstance(value, dict):
         raise Malformed("expected a JSON object, with the names of the columns as its keys", 1)
     try:
-        return parse_object(value, layout)
+        return [parse_object(value, layout)]
     except Malformed as error:
         column, length = _key_place(line, error)
         raise Malformed(error.reason, column, length, error.hint) from None
 
 
-def parse_object(row: Mapping[str, Any], layout: Layout) -> tuple[tuple[Any, ...], int]:
+def parse_object(row: Mapping[str, Any], layout: Layout) -> Signed:
     """The row and weight that named values hold; further names are ignored; raises Malformed."""
     check_names(row, layout)
     for column in layout.schema:
@@ -63,7 +72,7 @@ def check_names(names: Iterable[str], layout: Layout) -> None:
 
 def weight_columns(layout: Layout) -> list[str]:
     """The names that a weight is looked for under, the first that is there counts."""
-    return [name for name in (WEIGHT, OP) if name not in layout.schema.names]
+    return [name for name in (WEIGHT, *SIGNS) if name not in layout.schema.names]
 
 
 def _signs_wanted(layout: Layout) -> str:
@@ -77,11 +86,12 @@ def _weight(row: Mapping[str, Any], layout: Layout) -> int:
         value = row.get(name)
         if value is None:
             continue
-        if name == OP and isinstance(value, str) and value.lower() in INSERTIONS + DELETIONS:
-            return 1 if value.lower() in INSERTIONS else -1
+        words = SIGNS.get(name)
+        if words is not None and isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
         if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
             return value
-        wanted = "+ or - (or insert or delete)" if name == OP else f"an integer other than 0, from -{MOST} to {MOST}"
+        wanted = f"one of {', '.join(words)}" if words else f"an integer other than 0, from -{MOST} to {MOST}"
         raise Malformed(f"column {name}: expected {wanted}, found {shown(value)}")
     raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
 

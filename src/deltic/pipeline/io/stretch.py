@@ -48,13 +48,13 @@ def _middle(data: bytes) -> int:
 
 
 def _one_by_one(data: bytes, first: int, layout: Layout, file: str) -> Batch:
-    rows, rejects = [], []
+    rows, rejects = list[tuple[tuple[Any, ...], int]](), []
     raw = data.removesuffix(b"\n").split(b"\n") if data else []
     for number, line in enumerate(raw, first):
         if _is_blank(line, layout):
             continue
         try:
-            rows.append(_row(line, layout))
+            rows += _rows(line, layout)
         except Malformed as error:
             rejects.append(error.at(file, number, _shown(line)))
     return Batch(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects), len(raw))
@@ -67,14 +67,14 @@ def _is_blank(line: bytes, layout: Layout) -> bool:
     return not layout.keeps_blank_lines and line in (b"", b"\r")
 
 
-def _row(line: bytes, layout: Layout) -> tuple[tuple[Any, ...], int]:
-    """The row and weight of a line as it stands in the file, newline aside; raises Malformed."""
+def _rows(line: bytes, layout: Layout) -> list[tuple[tuple[Any, ...], int]]:
+    """The row and weight of a line as it stands in the file, newline aside, or those of a change; raises Malformed."""
     try:
         text = line.decode("utf-8").removesuffix("\r")
     except UnicodeDecodeError:
         column = _shown(line).find("\N{REPLACEMENT CHARACTER}") + 1
         raise Malformed("the line is not UTF-8 text", column, hint="save the file as UTF-8") from None
-    return parse_line(text, layout) if layout.kind is Kind.TEXT else parse_json(text, layout)
+    return [parse_line(text, layout)] if layout.kind is Kind.TEXT else parse_json(text, layout)
 
 
 def _shown(line: bytes) -> str:
