@@ -65,6 +65,12 @@ MADE = {
     "select a, x from t lateral view outer explode(split(c, 'a')) e as x": (
         "select a, unnest(coalesce(string_split(c, 'a'), [NULL])) as x from t"
     ),
+    "select c, k, v from t lateral view stack(2, 1, a, 2) s as k, v": (
+        "select c, 1 as k, a as v from t union all select c, 2, null from t"
+    ),
+    "select a, inline(array(named_struct('p', a, 'q', c), named_struct('p', 0, 'q', c))) from t": (
+        "select a, a as p, c as q from t union all select a, 0, c from t"
+    ),
     "select a, r.id from t join range(1, 6, 2) r on r.id > a": (
         "select a, r.range as id from t join range(1, 6, 2) r on r.range > a"
     ),
@@ -105,6 +111,10 @@ WRONG = {
     "select a from t where rank() over (order by a) = 1": "WHERE cannot have a window function",
     "select explode(a) from t": "explode(a) takes an array or a map, and this is int64",
     "select explode(split(c, '')), explode(split(c, '')) from t": "a SELECT has one function that makes rows",
+    "select * from t asof join u on t.a = u.k": "the condition of an ASOF join compares both sides",
+    "select * from t asof full join u on t.a >= u.k": "ASOF FULL JOIN is not supported",
+    "select stack(a, 1) from t": "stack takes a number of rows above zero",
+    "select inline(split(c, '')) from t": "takes an array of structs",
     "select a from t tablesample (10 percent)": "TABLESAMPLE is not supported in a maintained view",
     "select a from (values (1, 2), (3)) as q(a, b)": "the rows of VALUES have 1 and 2 columns",
 }

@@ -11,7 +11,7 @@ from deltic.circuit.types import Column
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.generators import exploded, is_generator
 from deltic.sql.queries.grouping import Groups
-from deltic.sql.queries.ordering import limited
+from deltic.sql.queries.ordering import first_of_each, limited
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import keep_where, prepared
@@ -44,23 +44,25 @@ class Item:
 
 @dataclass(frozen=True)
 class Clauses:
-    """What is evaluated on the rows that FROM and WHERE leave, or on their groups."""
+    """What is evaluated on the rows that FROM and WHERE leave, or on their groups; `first_of` is DISTINCT ON."""
 
     items: tuple[Item, ...]
     having: exp.Expression | None
     qualify: exp.Expression | None
     order: tuple[exp.Expression, ...]
+    first_of: tuple[exp.Expression, ...] = ()
 
     def __iter__(self) -> Iterator[exp.Expression]:
         yield from (item.node for item in self.items)
         yield from (node for node in (self.having, self.qualify) if node is not None)
         yield from self.order
+        yield from self.first_of
 
     def map(self, change: Callable[[exp.Expression], exp.Expression]) -> Clauses:
         """The clauses with other expressions."""
         having, qualify = (None if node is None else change(node) for node in (self.having, self.qualify))
         items = tuple(Item(item.name, change(item.node)) for item in self.items)
-        return Clauses(items, having, qualify, tuple(map(change, self.order)))
+        return Clauses(items, having, qualify, tuple(map(change, self.order)), tuple(map(change, self.first_of)))
 
 
 def lower_block(select: exp.Select, scope: Scope) -> Rows:
@@ -81,12 +83,13 @@ class _Block:
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
         order = tuple(self._named(key, items) for key in self._order)
-        clauses = Clauses(tuple(items), having, qualify, order).map(self._written_out)
+        first_of = tuple(self._named(node, items) for node in self._distinct_on)
+        clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
         clauses = self._grouped(*self._in_time(clauses))
         self._keep(clauses.having)
         clauses = self._windowed(clauses)
         self._keep(clauses.qualify)
-        return self._selected(clauses.items, clauses.order)
+        return self._selected(clauses)
 
     # Clauses
 
@@ -122,6 +125,12 @@ class _Block:
     def _order(self) -> list[exp.Expression]:
         order = self._select.args.get("order")
         return list(order.expressions) if order else []
+
+    @property
+    def _distinct_on(self) -> list[exp.Expression]:
+        distinct = self._select.args.get("distinct")
+        on = distinct.args.get("on") if distinct else None
+        return list(on.expressions) if isinstance(on, exp.Tuple) else [on] if on else []
 
     # What is selected
 
@@ -238,8 +247,8 @@ class _Block:
 
     # The end
 
-    def _selected(self, items: Sequence[Item], order: Sequence[exp.Expression]) -> Rows:
-        nodes, scope = self._scope.nodes, self._scope
+    def _selected(self, clauses: Clauses) -> Rows:
+        nodes, scope, items, order = self._scope.nodes, self._scope, clauses.items, clauses.order
         values = [self._values.typed(prepared(item.node, self._values)) for item in items]
         found = [settled(value) for value in values]
         columns = [Column(nodes.fresh(i.name), v.type.type, v.type.nullable) for i, v in zip(items, found, strict=True)]
@@ -247,9 +256,10 @@ class _Block:
         attributes = tuple(Attribute(i.name, c, is_void=v.is_null) for i, c, v in shown)
         node = nodes.extend(self._values.rows.node, columns, [v.expression for v in found])
         out = [*scope.bound_names, *(c.name for c in columns)]
-        if self._select.args.get("distinct"):
-            if self._select.args["distinct"].args.get("on"):
-                raise scope.refuse(self._select, "DISTINCT ON", "write QUALIFY row_number() OVER (…) = 1")
+        if clauses.first_of:
+            both = Rows(node, self._values.rows.attributes)
+            node = first_of_each(clauses.first_of, Rows(node, attributes), self._values.over(both), order)
+        elif self._select.args.get("distinct"):
             rows = Rows(nodes.distinct(nodes.keep(node, out)), attributes)
             return limited(self._select, rows, scope, self._values.over(rows), order)
         rows = Rows(node, attributes)

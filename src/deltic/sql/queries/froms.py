@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
@@ -87,10 +88,12 @@ def _has_modifiers(node: exp.Subquery) -> bool:
 
 def _joined(rows: Rows, join: exp.Join, scope: Scope) -> Rows:
     side, kind = join.side.upper(), _KINDS.get(join.kind.upper())
-    if kind is None or join.method.upper() not in ("", "NATURAL"):
+    if kind is None or join.method.upper() not in ("", "NATURAL", "ASOF"):
         raise scope.refuse(join.this, f"{join.method} {join.kind} JOIN".strip())
     right = _item(join.this, rows, scope)
     how = kind if kind in ("SEMI", "ANTI") else side or kind
+    if join.method.upper() == "ASOF":
+        return _asof(rows, right, how, join, scope)
     if join.method.upper() == "NATURAL":
         there = {a.name.lower() for a in rows.visible}
         shared = [a.name for a in right.visible if a.name.lower() in there]
@@ -104,6 +107,27 @@ def _join(left: Rows, right: Rows, how: str, on: exp.Expression | None, scope: S
     both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
     predicate = None if on is None else both.predicate(both.dotted(on), "ON")
     return _combined(left, right, how, predicate, scope)
+
+
+def _asof(left: Rows, right: Rows, how: str, join: exp.Join, scope: Scope) -> Rows:
+    """Each row of the left side with the nearest of the right side; LEFT keeps those that have none."""
+    remedy = "write ASOF [LEFT] JOIN … ON equalities AND left.time >= right.time"
+    if how not in ("INNER", "LEFT") or join.args.get("on") is None:
+        raise scope.refuse(join, f"ASOF {how} JOIN" if join.args.get("on") else "ASOF JOIN without ON", remedy)
+    nodes = scope.nodes
+    both = Values(Rows(nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    found = Asof(nodes, left.node, right.node, both.predicate(join.args["on"], "ON"))
+    try:
+        pairs = found.pairs()
+    except NoAsof:
+        told = "the condition of an ASOF join compares both sides: equalities, and one of >=, >, <= and <"
+        raise scope.source.error(join.args["on"], told) from None
+    parts = [pairs]
+    if how == "LEFT":
+        parts.append(nodes.pad(found.without_match(), nodes.schema(right.node).columns))
+    names = nodes.schema(pairs).names
+    node = nodes.plus(*(nodes.keep(part, names) for part in parts))
+    return Rows(node, tuple(_seen(a, node, scope) for a in left.attributes + right.attributes))
 
 
 def _combined(left: Rows, right: Rows, how: str, predicate: exp.Expression | None, scope: Scope) -> Rows:

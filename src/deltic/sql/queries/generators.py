@@ -1,11 +1,11 @@
-"""Functions that make rows: explode and its kind, in FROM, as lateral views and in SELECT, and range.
+"""Functions that make rows: explode, inline, stack and their kind, in FROM, as lateral views and in SELECT, and range.
 
-An array is exploded by the numbers of its places, so that one generator of circuits does for all.
+Rows are made by the numbers of their places, so that one generator of circuits does for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -19,16 +19,19 @@ from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced
 
-_NAMES = ("explode", "posexplode", "unnest")
+_NAMES = ("explode", "posexplode", "unnest", "inline", "stack")
 _ZERO = exp.Literal.number(0)
+# A column that is made: its name and its value.
+_Shown = tuple[str, exp.Expression]
 
 
 @dataclass(frozen=True)
 class _Generator:
-    """What makes a row of each place of an array or a map, with the place or not; of none, one where it is outer."""
+    """What makes rows by its name without `_outer`; where it is outer one, of NULLs, in the place of none."""
 
-    argument: exp.Expression
-    has_position: bool
+    node: exp.Expression
+    name: str
+    arguments: Sequence[exp.Expression]
     is_outer: bool
 
 
@@ -60,21 +63,9 @@ def exploded(
     node: exp.Expression, values: Values, is_outer: bool = False, names: Sequence[str] = ()
 ) -> list[Attribute]:
     """The columns that a generator adds to the rows, of which it makes several. Raises ProgramError."""
-    scope, nodes = values.scope, values.scope.nodes
+    scope = values.scope
     generator = _read(node, scope, is_outer)
-    array = values.column(values.typed(prepared(generator.argument, values)), "array")
-    if array.type.kind not in (Kind.ARRAY, Kind.MAP):
-        message = f"{scope.source.written(node)} takes an array or a map, and this is {array.type}"
-        raise scope.source.error(node, message)
-    given = values.place(node, Typed(column(array.name), array.value_type))
-    count = coerced(values.typed(_count(given, generator.is_outer)), Type.INT64)
-    index = nodes.fresh("index")
-    bounds = (coerced(values.typed(_ZERO), Type.INT64).expression, count.expression)
-    values.go_on(nodes.builder.add(ops.FlatMap(index, "range", bounds), values.rows.node))
-    place = values.place(node, coerced(Typed(column(index), Type.INT64.or_null), Type.INT32))
-    shown: list[tuple[str, exp.Expression]] = [("pos", place)] if generator.has_position else []
-    parts = [("key", "map_keys"), ("value", "map_values")] if array.type.kind is Kind.MAP else [("col", "")]
-    shown += [(name, _call("get", _call(part, given) if part else given, place)) for name, part in parts]
+    shown = _stacked(generator, values) if generator.name == "stack" else _exploded(generator, values)
     if names and len(names) != len(shown):
         raise scope.source.error(node, f"{scope.source.written(node)} makes {len(shown)} columns, not {len(names)}")
     called = names or [name for name, _ in shown]
@@ -82,12 +73,66 @@ def exploded(
     return [Attribute(name, c) for name, c in zip(called, found, strict=True)]
 
 
+def _exploded(generator: _Generator, values: Values) -> list[_Shown]:
+    """A row for each place of an array or a map, maybe with its number; `inline` shows the fields of structs."""
+    node, source = generator.node, values.scope.source
+    array = values.column(values.typed(prepared(generator.arguments[0], values)), "array")
+    if array.type.kind not in (Kind.ARRAY, Kind.MAP):
+        message = f"{source.written(node)} takes an array or a map, and this is {array.type}"
+        raise source.error(node, message)
+    given = values.place(node, Typed(column(array.name), array.value_type))
+    place = _numbered(generator, values, _count(given, generator.is_outer))
+    if generator.name == "inline":
+        if array.type.kind is not Kind.ARRAY or array.type.element.type.kind is not Kind.STRUCT:
+            raise source.error(node, f"{source.written(node)} takes an array of structs, and this is {array.type}")
+        row = values.place(node, values.typed(_call("get", given, place)))
+        fields = array.type.element.type.fields
+        return [(f.name, exp.Dot(this=row.copy(), expression=exp.to_identifier(f.name, quoted=True))) for f in fields]
+    parts = [("key", "map_keys"), ("value", "map_values")] if array.type.kind is Kind.MAP else [("col", "")]
+    shown = [("pos", place)] if generator.name == "posexplode" else []
+    return [*shown, *((name, _call("get", _call(part, given) if part else given, place)) for name, part in parts)]
+
+
+def _stacked(generator: _Generator, values: Values) -> list[_Shown]:
+    """So many rows as the first argument says of all the others, one row after the other, the last one with NULLs."""
+    count, *given = generator.arguments
+    if not isinstance(count, exp.Literal) or not count.is_int or count.name == "0" or not given:
+        message = "stack takes a number of rows above zero, written as such, and the values in them"
+        raise values.scope.source.error(generator.node, message)
+    found = [prepared(value, values) for value in given]
+    rows = int(count.name)
+    place = _numbered(generator, values, count)
+    width = -(-len(found) // rows)
+    return [(f"col{i}", _chosen(place, found[i::width])) for i in range(width)]
+
+
+def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.Expression:
+    """The candidate of a place."""
+    places = (exp.EQ(this=place.copy(), expression=exp.Literal.number(i)) for i in range(len(candidates)))
+    return exp.Case(ifs=[exp.If(this=p, true=c) for p, c in zip(places, candidates, strict=True)])
+
+
+def _numbered(generator: _Generator, values: Values, count: exp.Expression) -> exp.Expression:
+    """The number of its row, from 0, when of each row there are so many."""
+    index = values.scope.nodes.fresh("index")
+    bounds = tuple(coerced(values.typed(bound), Type.INT64).expression for bound in (_ZERO, count))
+    values.go_on(values.scope.nodes.builder.add(ops.FlatMap(index, "range", bounds), values.rows.node))
+    return values.place(generator.node, coerced(Typed(column(index), Type.INT64.or_null), Type.INT32))
+
+
 def _read(node: exp.Expression, scope: Scope, is_outer: bool) -> _Generator:
-    arguments = node.expressions if isinstance(node, exp.Anonymous | exp.Unnest) else [node.this]
-    if len(arguments) != 1 or node.args.get("offset"):
-        raise scope.refuse(node, f"{_name(node)} of several arguments, or with ordinality", "write posexplode")
     name = _name(node)
-    return _Generator(arguments[0], name.startswith("pos"), is_outer or name.endswith("_outer"))
+    plain = name.removesuffix("_outer")
+    arguments = list(_arguments(node))
+    if (len(arguments) != 1 and plain != "stack") or node.args.get("offset"):
+        raise scope.refuse(node, f"{name} of several arguments, or with ordinality", "write posexplode")
+    return _Generator(node, plain, arguments, is_outer or name != plain)
+
+
+def _arguments(node: exp.Expression) -> Iterator[exp.Expression]:
+    if not isinstance(node, exp.Anonymous | exp.Unnest):
+        yield node.this
+    yield from node.expressions
 
 
 def _count(given: exp.Expression, is_outer: bool) -> exp.Expression:
@@ -111,8 +156,8 @@ def generated(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if not is_generator(call):
         raise scope.refuse(node, f"{_name(call)}(…) in FROM")
     reader = Values(left, scope)
-    argument = reader.typed(_read(call, scope, False).argument)
-    used = list(columns_of(argument.expression))
+    arguments = [reader.typed(argument) for argument in _read(call, scope, False).arguments]
+    used = list(dict.fromkeys(name for value in arguments for name in columns_of(value.expression)))
     given = scope.nodes.distinct(scope.nodes.keep(left.node, used)) if used else scope.nodes.unit()
     values = Values(left.over(given), scope)
     made = exploded(call, values)

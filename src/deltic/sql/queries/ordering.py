@@ -40,6 +40,14 @@ def limited(
     return rows.over(scope.nodes.keep(node, [*scope.bound_names, *rows.names]))
 
 
+def first_of_each(parts: Sequence[exp.Expression], rows: Rows, values: Values, order: Sequence[exp.Expression]) -> int:
+    """DISTINCT ON: the first row, in the order, of those that agree in the values of `parts`."""
+    keys = [values.column(values.typed(prepared(part, values)), "part").name for part in parts]
+    found = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
+    top = ops.Top(tuple(dict.fromkeys((*values.scope.bound_names, *keys))), found, 1, 0)
+    return values.scope.nodes.builder.add(top, values.rows.node)
+
+
 def _order(key: exp.Ordered, rows: Rows, values: Values) -> ops.Order:
     """One key of the order, as a column: of the result by its number or name, or computed."""
     column = _selected(key.this, rows, values.scope) or values.column(values.typed(prepared(key.this, values)), "order")
