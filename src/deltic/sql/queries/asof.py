@@ -20,7 +20,12 @@ from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.trees import conjuncts
 
 _BACKWARD = (exp.GTE, exp.GT)
-_FLIPPED = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT}
+_FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.GTE: exp.LTE,
+    exp.GT: exp.LT,
+    exp.LTE: exp.GTE,
+    exp.LT: exp.GT,
+}
 _UP_TO_NOW = Frame(Unit.ROWS, None, 0)
 
 
@@ -67,10 +72,10 @@ class Asof:
         """The equalities and the inequality."""
         found = [self._sides(part) for part in conjuncts(self.predicate)]
         equal = [part for part in found if part.kind in (exp.EQ, exp.NullSafeEQ)]
-        (inequality, *others) = [part for part in found if part not in equal] or [None]
-        if inequality is None or others:
+        others = [part for part in found if part not in equal]
+        if len(others) != 1:
             raise NoAsof
-        return equal, inequality
+        return equal, others[0]
 
     def _sides(self, part: exp.Expression) -> _Compared:
         if not isinstance(part, exp.EQ | exp.NullSafeEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
