@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltic.errors import (
+    BusyError,
     CatalogError,
     ChangeError,
     CircuitError,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline
 
 __all__ = [
+    "BusyError",
     "CatalogError",
     "ChangeError",
     "CircuitError",

@@ -71,6 +71,10 @@ class ChangeError(DelticError):
     """A transaction does not fit the contents of its tables; it was rejected whole."""
 
 
+class BusyError(DelticError):
+    """Another thread was at work for as long as this one would wait; nothing was changed."""
+
+
 class UnsupportedError(DelticError):
     """An engine cannot run an operator or expression; the message says which and why."""
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from deltic.errors import ChangeError
 
-_SHOWN = 3
+SHOWN = 10
+"""How many rows an error lists."""
 
 
 def conflict_error(table: str, old: int, weight: int, rows: Sequence[Sequence[Any]], total: int) -> ChangeError:
@@ -25,12 +26,16 @@ def conflict_error(table: str, old: int, weight: int, rows: Sequence[Sequence[An
 
     `rows` are examples; the first is there `old` times and changes by `weight`.
     """
-    examples = ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in rows[:_SHOWN])
-    more = f" and {total - _SHOWN} more" if total > _SHOWN else ""
     return ChangeError(
-        f"table {table}: the transaction would {_what(old, weight)}: {examples}{more}; nothing was changed. "
+        f"table {table}: the transaction would {_what(old, weight)}: {listed(rows, total)}; nothing was changed. "
         'Pass conflicts="normalize" to ignore such changes.'
     )
+
+
+def listed(rows: Sequence[Sequence[Any]], total: int) -> str:
+    """Some of `total` rows by their values, and how many more there are."""
+    examples = ", ".join("(" + ", ".join(map(repr, row)) + ")" for row in rows[:SHOWN])
+    return f"{examples} and {total - SHOWN:,} more" if total > SHOWN else examples
 
 
 def _what(old: int, weight: int) -> str:

@@ -11,19 +11,22 @@ from deltic.errors import DelticError
 
 if TYPE_CHECKING:
     from deltic.engine.protocol import EpochResult
+    from deltic.engine.version import Version
 
 
 class Prepared:
     """An epoch that an engine has computed. As a context it is aborted at the end of the block, unless committed.
 
-    `number` is one more than that of the last committed epoch; `token` is what the caller wants to find beside the
-    state: say, the positions of its sources. `result` is what the epoch does; after `abort` nobody may read it.
+    `version` are the tables and views as it leaves them; its number is one more than that of the last committed epoch.
+    `token` is what the caller wants to find beside the state: say, the positions of its sources. `result` is what the
+    epoch does. Version and result may be read after `abort`, too.
     """
 
     def __init__(
-        self, number: int, token: str, result: EpochResult, commit: Callable[[], None], abort: Callable[[], None]
+        self, version: Version, token: str, result: EpochResult, commit: Callable[[], None], abort: Callable[[], None]
     ) -> None:
-        self.number, self.token, self.result = number, token, result
+        self.version, self.token, self.result = version, token, result
+        self.number = version.epoch
         self._end: dict[str, Callable[[], None]] | None = {"commit": commit, "abort": abort}
 
     def commit(self) -> EpochResult:

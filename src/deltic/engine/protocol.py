@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from deltic.engine.changes import Changes
 from deltic.engine.prepared import Prepared
+from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -85,15 +86,17 @@ class EpochResult:
     """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
 
 
-class Engine(Protocol):
+class Engine(Version, Protocol):
     """The engines' one interface. A batch has the columns of its table and an int64 column WEIGHT.
 
     An epoch is prepared, then committed or aborted; in between, reads show the state as it will be, and no other epoch
-    can begin. `epoch` is the number of the last committed one, 0 before the first, and `token` what its caller gave it.
+    can begin. `epoch` is the number of the last committed one, 0 before the first, `token` what its caller gave it, and
+    `version` what other threads may read of it while further epochs are prepared.
     """
 
     epoch: int
     token: str
+    version: Version
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         """Compute an epoch from changes of tables.
@@ -116,22 +119,6 @@ class Engine(Protocol):
         nothing. Raises UnsupportedError when the engine cannot run the circuit; after any exception the engine is as
         before, with the circuit of before.
         """
-
-    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
-        """The rows of a view, or of a table, in no particular order: those of positive weight.
-
-        A row of a set is there once, one of a bag as often as it weighs; where `counted`, each stands once, with a
-        column WEIGHT. Where a table and a view have one name, the view is meant unless `table` is true.
-        """
-
-    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        """The rows of a table or view with these values in these columns, as `read` gives them."""
-
-    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        """The rows of a table that agree with one of these in the columns that they have, as `read` gives them."""
-
-    def count(self, name: str) -> int:
-        """The number of rows of a table or view: those that `read` gives."""
 
     def explain(self, name: str, full: bool = False) -> str:
         """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""

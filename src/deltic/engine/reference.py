@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
+from deltic.engine.version import Version
 
 
 class ReferenceEngine(Engine):
@@ -42,6 +43,7 @@ class ReferenceEngine(Engine):
         self._sums: dict[str, Rows] = {name: ZSet() for name in self._sources}
         self._views: dict[str, Rows] = {name: ZSet() for name in circuit.sinks}
         self._prepared: Prepared | None = None
+        self.version: Version = self._version_of(0)
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         started = time.perf_counter()
@@ -53,17 +55,17 @@ class ReferenceEngine(Engine):
             sums[name] = self._checked(name, sums[name], delta, conflicts)
         rows_in = sum(len(self._rows_of(n, sums[n]) - self._rows_of(n, self._sums[n])) for n in changes)
         result = self._step(sums, started, rows_in)
-        number = self.epoch + 1
+        version = self._version_of(self.epoch + 1)
 
         def commit() -> None:
-            self.epoch, self.token, self._prepared = number, token, None
+            self.epoch, self.token, self._prepared, self.version = version.epoch, token, None, version
 
         def abort() -> None:
             self._sums, self._views = before
             self._prepared = None
             self._interpreter.take_back()
 
-        self._prepared = Prepared(number, token, result, commit, abort)
+        self._prepared = Prepared(version, token, result, commit, abort)
         return self._prepared
 
     def extend(self, circuit: Circuit) -> EpochResult:
@@ -81,6 +83,7 @@ class ReferenceEngine(Engine):
         gone = [name for name in (*self._sums, *self._views) if name not in (*other._sums, *other._views)]
         extension = Extension(built=tuple(other._views), kept=tuple(other._sums), dropped=tuple(gone))
         result = replace(other._step(other._sums, started, 0), extension=extension)
+        other.version = other._version_of(other.epoch)
         vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
         return result
 
@@ -115,36 +118,70 @@ class ReferenceEngine(Engine):
             raise conflict_error(name, old[first], weight, same, len(same))
         return sums + ZSet({row: weight - sums.weight(row) for row, weight in new.items()})
 
+    def _version_of(self, epoch: int) -> Version:
+        """The tables and views as they are now."""
+        tables = {name: self._rows_of(name, sums) for name, sums in self._sums.items()}
+        schemas = {name: self._schema(name) for name in (*self._sums, *self._views)}
+        return ReferenceVersion(epoch, tables, self._views, schemas, {n: op.schema for n, op in self._sources.items()})
+
     def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
-        rows = self._rows_of(name, self._sums[name]) if table else self._contents(name)
-        return _shown(rows, self._sources[name].schema if table else self._schema(name), counted)
+        return self._now().read(name, table=table, counted=counted)
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        schema = self._schema(name)
-        wanted = {schema.index(name): values.of_python(value, schema.types[name]) for name, value in key.items()}
-        rows = self._contents(name).filter(lambda row: all(in_order(row[i]) == in_order(v) for i, v in wanted.items()))
-        return _shown(rows, schema, counted)
+        return self._now().lookup(name, key, counted=counted)
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        import pyarrow as pa
-
-        found = [self.lookup(name, key) for key in keys.group_by(keys.column_names).aggregate([]).to_pylist()]
-        return pa.concat_tables(found) if found else _shown(ZSet(), self._schema(name), False)
+        return self._now().lookup_all(name, keys)
 
     def count(self, name: str) -> int:
-        return sum(weight for _, weight in self._contents(name) if weight > 0)
+        return self._now().count(name)
+
+    def _now(self) -> Version:
+        return self.version if self._prepared is None else self._prepared.version
 
     def explain(self, name: str, full: bool = False) -> str:
         told = f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter"
         return f"{told}:\n{self.circuit}" if full else told
 
-    def _contents(self, name: str) -> Rows:
-        return self._views[name] if name in self._views else self._rows_of(name, self._sums[name])
-
     def _schema(self, name: str) -> Schema:
         if name in self._views:
             return self.circuit.type_of(self.circuit.sinks[name]).schema
         return self._sources[name].schema
+
+
+@dataclass(frozen=True)
+class ReferenceVersion(Version):
+    """The rows of tables and views as of one epoch, with their columns."""
+
+    epoch: int
+    tables: Mapping[str, Rows]
+    views: Mapping[str, Rows]
+    schemas: Mapping[str, Schema]
+    table_schemas: Mapping[str, Schema]
+
+    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+        rows = self.tables[name] if table else self._contents(name)
+        return _shown(rows, (self.table_schemas if table else self.schemas)[name], counted)
+
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        return self._found(self._contents(name), self.schemas[name], key, counted)
+
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        rows, schema = self.tables[name], self.table_schemas[name]
+        wanted = keys.group_by(keys.column_names).aggregate([]).to_pylist()
+        found = [self._found(rows, schema, key, False) for key in wanted]
+        return pa.concat_tables(found) if found else _shown(ZSet(), schema, False)
+
+    def count(self, name: str) -> int:
+        return sum(weight for _, weight in self._contents(name) if weight > 0)
+
+    def _contents(self, name: str) -> Rows:
+        return self.views[name] if name in self.views else self.tables[name]
+
+    def _found(self, rows: Rows, schema: Schema, key: Mapping[str, object], counted: bool) -> pa.Table:
+        wanted = {schema.index(name): values.of_python(value, schema.types[name]) for name, value in key.items()}
+        found = rows.filter(lambda row: all(in_order(row[i]) == in_order(v) for i, v in wanted.items()))
+        return _shown(found, schema, counted)
 
 
 def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:

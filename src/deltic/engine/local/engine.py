@@ -20,9 +20,10 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Schema
 from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Json, Saved
+from deltic.engine.interrupts import postponed
 from deltic.engine.local import parallel
-from deltic.engine.local.critical_section import CriticalSection, exclusive
 from deltic.engine.local.evolution import difference, kept_relations, passed_to_new
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
@@ -35,23 +36,21 @@ from deltic.engine.local.storage import spilling
 from deltic.engine.local.storage.arrow import (
     Encoded,
     encode_batch,
-    encode_key,
-    encode_keys,
     make_room,
-    shown_rows,
     table_change,
     view_change,
 )
 from deltic.engine.local.storage.image import image_of, restored
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
-from deltic.engine.local.storage.lookup import find_all, find_rows
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
+from deltic.engine.local.version import LocalVersion, readable
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension
 from deltic.engine.resources import Resources
+from deltic.engine.version import Version
 from deltic.errors import IterationLimitError
 from deltic.program.extract import program_of
 from deltic.program.program import Program
@@ -76,8 +75,7 @@ class LocalEngine(Engine):
 
     Raises UnsupportedError when the circuit has no derivative or the engine cannot run it. `strategies` are those of
     chosen recursive views, and of what is mutually recursive with them; the others have `strategy`. An epoch with a
-    recursion of more than `iteration_limit` iterations is rejected. `resources` are what it may use of the machine. A
-    second thread that uses it at the same time gets a DelticError.
+    recursion of more than `iteration_limit` iterations is rejected. `resources` are what it may use of the machine.
     """
 
     def __init__(
@@ -98,11 +96,12 @@ class LocalEngine(Engine):
         self._prepared: Prepared | None = None
         self.extension: Extension | None = None
         self.section = CriticalSection()
-        """What keeps other threads and interrupts from the state while a method works on it."""
+        """What lets one thread at a time work on the state, and interrupts wait."""
         used = resources or Resources()
         self._threads = used.threads
         self._plans = replace(plans or Plans(), circuit=circuit)
         self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store(Space(used.spill, used.memory)))
+        self.version = self._version_of(0)
 
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
         """Be ready to run a program over the relations of a store, and those that are new."""
@@ -115,7 +114,6 @@ class LocalEngine(Engine):
             store.interner,
             iteration_limit=self._iteration_limit,
             thresholds=self._thresholds,
-            section=self.section,
         )
         self.evaluations = [
             Evaluation(plan(query), store.domains.variables[rule], self._environment)
@@ -128,6 +126,7 @@ class LocalEngine(Engine):
         )
         self._bound = [*self.evaluations, *self._strata.evaluations]
         self._constants = [s for s in self.states.values() if is_constant(s)]
+        self._is_repacked = True
 
     def _strategies_of(self, program: Program) -> Strategies:
         """How the recursions of a program are maintained; a hidden view is a relation of that name."""
@@ -164,22 +163,32 @@ class LocalEngine(Engine):
         if engine is not self:
             replanned = engine._plans.decisions
             vars(self).update(vars(engine))
+        version = self._version_of(self.epoch + 1)
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self.store.end_epoch()
         seconds = time.perf_counter() - started
         visited = self._environment.visits.rows
         result = EpochResult(deltas, rows_in, visited, seconds, self._components, decisions=replanned)
-        number = self.epoch + 1
 
         def commit() -> None:
-            self.epoch, self.token, self._prepared = number, token, None
+            self.epoch, self.token, self._prepared = version.epoch, token, None
+            self.version, self._is_repacked = version, False
 
         def abort() -> None:
             self._prepared = None
             self.store.roll_back(before)
 
-        self._prepared = Prepared(number, token, result, commit, abort)
+        self._prepared = Prepared(version, token, result, commit, abort)
         prepared.append(self._prepared)
+
+    def _version_of(self, epoch: int) -> LocalVersion:
+        """The version of an epoch, at the cost of the relations that it changes, unless they were packed anew."""
+        if self._is_repacked:
+            relations = {name: self.states[name].frozen() for name in readable(self.program)}
+            return LocalVersion(epoch, self.program, relations, self.store.interner)
+        changed = {state.relation.name: state for state in self.store.changed()}
+        kept = self.version.relations
+        return self.version.following(epoch, {n: state.frozen() for n, state in changed.items() if n in kept})
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -204,6 +213,7 @@ class LocalEngine(Engine):
             found = other._settled(partial(other._begin, self, new, kept), self._fit)
         other.store.end_epoch()
         other.epoch += 1
+        other.version, other._is_repacked = other._version_of(other.epoch), False
         gone = self.program.relations.keys() - kept.values() - program.relations.keys()
         dropped = tuple(name for name in self.program.relations if name in gone)
         other.extension = Extension(new, tuple(kept), dropped)
@@ -376,7 +386,7 @@ class LocalEngine(Engine):
         try:
             changes = epoch()
             self._environment.faults.refuse(self._views_over)
-            self.section.check()
+            postponed.check()
             return snapshot, changes
         except BaseException as error:
             self.store.roll_back(snapshot)
@@ -398,6 +408,7 @@ class LocalEngine(Engine):
     def _fit(self) -> None:
         """Let all values have their places, and bind the plans to the layouts."""
         if self.store.fit():
+            self._is_repacked = True
             for evaluation in self._bound:
                 evaluation.prepare(self._value_of)
 
@@ -457,36 +468,26 @@ class LocalEngine(Engine):
                 other._settled(partial(other._build, new), other._fit)
                 store.end_epoch()
         other.epoch, other.token = about["epoch"], about["token"]
+        other.version, other._is_repacked = other._version_of(other.epoch), False
         vars(self).update(vars(other))
 
     # Reading
 
-    @exclusive
     def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
-        self._fit()
-        state = self._state(name, table)
-        return shown_rows(state, *state.rows(), self.store.interner, counted)
+        return self._now().read(name, table=table, counted=counted)
 
-    @exclusive
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        self._fit()
-        state = self._state(name)
-        offsets = encode_key(state, key, self.store.interner)
-        found = state.no_rows() if offsets is None else find_rows(state, offsets)
-        return shown_rows(state, *found, self.store.interner, counted)
+        return self._now().lookup(name, key, counted=counted)
 
-    @exclusive
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        self._fit()
-        state = self._state(name, table=True)
-        found = find_all(state, encode_keys(state, keys, self.store.interner))
-        return shown_rows(state, *found, self.store.interner, counted=False)
+        return self._now().lookup_all(name, keys)
 
-    @exclusive
     def count(self, name: str) -> int:
-        state = self._state(name)
-        weights = np.maximum(state.rows()[1], 0)
-        return int(np.count_nonzero(weights) if state.is_set else weights.sum())
+        return self._now().count(name)
+
+    def _now(self) -> Version:
+        """What is to be read: of the prepared epoch, else of the last one."""
+        return self.version if self._prepared is None else self._prepared.version
 
     @exclusive
     def explain(self, name: str, full: bool = False) -> str:
@@ -499,10 +500,6 @@ class LocalEngine(Engine):
             return told
         concerned = self.extension.of(below)
         return f"{told}\n\nthe last change of definitions {concerned}"
-
-    def _state(self, name: str, table: bool = False) -> State:
-        sinks, tables = self.program.sinks, self.program.tables
-        return self.states[tables[name] if table or name not in sinks else sinks[name]]
 
     @property
     def nbytes(self) -> int:

@@ -13,7 +13,7 @@ from deltic.circuit.expressions import type_of
 from deltic.circuit.expressions.checks import undefined
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.types import Type
-from deltic.engine.local.critical_section import CriticalSection
+from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.answers import Answerer
@@ -53,13 +53,12 @@ class Environment:
     visits: Visits = field(default_factory=Visits)
     iteration_limit: int = ITERATION_LIMIT
     thresholds: Thresholds = DEFAULTS
-    section: CriticalSection = field(default_factory=CriticalSection)
     faults: Faults = field(default_factory=Faults)
     alarm: Alarm = field(default_factory=Alarm)
 
     def check(self) -> None:
         """Let signals that arrived be handled, and the alarm ring: either may raise something that ends the epoch."""
-        self.section.check()
+        postponed.check()
         if self.visits.rows >= self.alarm.rows:
             self.alarm.ring()
 
@@ -260,7 +259,7 @@ class Evaluation:
         found = search(bound.tables, bound.words, runs, sign, timed, now, *sizes, past)
         try:
             for derived in found:
-                environment.section.check()
+                postponed.check()
                 if not len(derived):
                     continue
                 if bound.segment.compute is None:

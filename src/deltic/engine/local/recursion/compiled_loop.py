@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels import iterate as kernel
 from deltic.engine.local.kernels.component import (
     A_BASE,
@@ -257,7 +258,7 @@ class CompiledLoop:
                     self._flush(found)
                 if status == kernel.LARGE:
                     self._attach(found, start)
-                self.environment.section.check()
+                postponed.check()
                 check(int(progress[kernel.P_NOW]))
         finally:
             self.environment.visits.rows += int(progress[kernel.P_VISITED])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -23,6 +23,29 @@ _NO_RUNS: Descriptors = np.empty((0, 4), np.int64)
 def descriptors(runs: Sequence[Run]) -> Descriptors:
     """The table of runs that kernels take, int64[runs, 4]; the caller keeps the runs alive."""
     return np.concatenate([run.descriptor for run in runs]).reshape(-1, 4) if runs else _NO_RUNS
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The rows of a relation in one column order, at one moment."""
+
+    order: tuple[int, ...]
+    layout: Layout
+    runs: tuple[Run, ...]
+
+    def prefix(self, columns: Container[int]) -> int:
+        """How many of the first columns, within the first word, are among these."""
+        length = 0
+        for column, place in zip(self.order, self.layout.places, strict=True):
+            if column not in columns or place.word > 0:
+                break
+            length += 1
+        return length
+
+    def columns(self, words: Words) -> list[Raw]:
+        """The offsets of packed rows by column, in the relation's order."""
+        found = dict(zip(self.order, self.layout.unpack(words), strict=True))
+        return [found[c] for c in range(len(self.order))]
 
 
 @dataclass
@@ -87,10 +110,9 @@ class Arrangement:
         weights = run.weights[order] if run.weights.size else run.weights
         return Run(words[:, order], times, weights)
 
-    def columns(self, words: Words) -> list[Raw]:
-        """The offsets of packed rows by column, in the relation's order."""
-        found = dict(zip(self.order, self.layout.unpack(words), strict=True))
-        return [found[c] for c in range(len(self.order))]
+    def sorted(self) -> Sorted:
+        """The rows as they are now."""
+        return Sorted(self.order, self.layout, self.runs)
 
     def weights_of(self, words: Words) -> Weights:
         """The weight of each of the rows, which must be sorted and distinct, over all times."""

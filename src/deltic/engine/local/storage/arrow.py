@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from deltic.circuit.types import Schema, Type
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
-from deltic.engine.conflicts import conflict_error
+from deltic.engine.conflicts import SHOWN, conflict_error
+from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.codec import decode, encode, encode_scalar
-from deltic.engine.local.storage.interner import Interner, is_labelled
-from deltic.engine.local.storage.layout import Column, Domain, Layout, Raw
+from deltic.engine.local.storage.codec import decode_rows, encode
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.layout import Column
 from deltic.engine.local.storage.run import Run, Weights, Words, consolidate, plain
 from deltic.engine.local.storage.spilling import kept, pieces
 from deltic.engine.local.storage.state import State
@@ -81,42 +81,9 @@ def _packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[
 def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:
     """The error for changes that do not fit, about those that are like the first one."""
     same = ((change > 0) == (change[0] > 0)) & ((old > 0) == (old[0] > 0))
-    rows = decode_rows(state, words[:, same][:, :3], interner)
+    rows = decode_rows(state.relation.schema, state.layout, words[:, same][:, :SHOWN], interner)
     examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
     return conflict_error(name, int(old[0]), int(change[0]), examples, int(same.sum()))
-
-
-def shown_rows(state: State, words: Words, weights: Weights, interner: Interner, counted: bool) -> pa.Table:
-    """The rows of positive weight: of a set once, of a bag as often as they weigh or, `counted`, once with WEIGHT."""
-    there = weights > 0
-    if not there.all():
-        words, weights = words[:, there], weights[there]
-    if state.is_set:
-        weights = np.ones(len(weights), np.int64)
-    elif not counted:
-        words = np.repeat(words, weights, axis=1)
-    return decode_rows(state, words, interner, weights.astype(np.int64, copy=False) if counted else None)
-
-
-def decode_rows(state: State, words: Words, interner: Interner, weights: Weights | None = None) -> pa.Table:
-    """Packed rows in canonical layout as an Arrow table, with a column WEIGHT when weights are given."""
-    return _decode(state.relation.schema, state.layout, words, interner, weights)
-
-
-def _decode(schema: Schema, layout: Layout, words: Words, interner: Interner, weights: Weights | None) -> pa.Table:
-    columns = [decode(*found, c.type, interner) for found, c in zip(layout.values(words), schema, strict=True)]
-    fields = schema.to_arrow()
-    if weights is not None:
-        columns.append(pa.array(weights))
-        fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))
-    if not columns:
-        return nullary(words.shape[1])
-    return pa.table(columns, schema=fields)
-
-
-def nullary(count: int) -> pa.Table:
-    """`count` rows without columns."""
-    return pa.table({"_": pa.nulls(count)}).select([])
 
 
 def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
@@ -124,39 +91,7 @@ def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
     schema, layout = state.relation.schema, state.layout
 
     def to_arrow() -> pa.Table:
-        return _decode(schema, layout, run.words, interner, run.all_weights())
+        with postponed:
+            return decode_rows(schema, layout, run.words, interner, run.all_weights())
 
     return ViewChange(*(count(run.weights) if run.weights.size else (len(run), 0)), len(run), to_arrow)
-
-
-def encode_key(state: State, key: Mapping[str, object], interner: Interner) -> dict[int, int] | None:
-    """The offsets of a key's values by column; None when one of them cannot be in the relation."""
-    schema: Schema = state.relation.schema
-    offsets = {}
-    for name, value in key.items():
-        index = schema.index(name)
-        offset = _offset(value, schema.columns[index].type, state.domains[index], interner)
-        if offset is None:
-            return None
-        offsets[index] = offset
-    return offsets
-
-
-def encode_keys(state: State, keys: pa.Table, interner: Interner) -> dict[int, Raw]:
-    """The offsets of many keys, whose values rows of the relation have, by column."""
-    schema, found = state.relation.schema, {}
-    for name in keys.column_names:
-        index = schema.index(name)
-        values, nulls = encode(keys.column(name), schema.columns[index].type, interner)
-        found[index] = state.domains[index].encode(values, nulls)
-    return found
-
-
-def _offset(value: object, type_: Type, domain: Domain, interner: Interner) -> int | None:
-    """The offset of a value or of NULL; None when there cannot be one in the domain."""
-    if value is None:
-        return 0 if domain.nullable else None
-    known = interner[type_].find(value) if is_labelled(type_) else encode_scalar(value, type_, interner)
-    if known is None or not domain.fits(known, known):
-        return None
-    return int(domain.encode(np.array([known]))[0])

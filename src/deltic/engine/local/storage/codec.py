@@ -1,4 +1,4 @@
-"""Between Arrow columns and int64 values: order is kept for every type but those that are labelled.
+"""Between Arrow and int64 values: order is kept for every type but those that are labelled.
 
 Decimals are whole numbers of their last digit. Those that are too large for that are interned, whatever their type
 has room for: they are rare, and in two words each kernel would have to take two places for a column.
@@ -10,12 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from deltic.circuit.types import Kind, Type
-from deltic.engine.local.storage.interner import Interner, is_labelled
-from deltic.engine.local.storage.layout import Column, Nulls, Values
+from deltic.circuit.types import Kind, Schema, Type
+from deltic.engine.local.storage.interner import UNKNOWN, Interner, is_labelled
+from deltic.engine.local.storage.layout import Column, Layout, Nulls, Values
+from deltic.engine.local.storage.run import Weights, Words
 from deltic.engine.local.storage.words import of_words, words_of
+from deltic.engine.protocol import WEIGHT
+
+Known = npt.NDArray[np.bool_]
 
 _SIGN = np.int64(-(2**63))
 
@@ -33,12 +38,42 @@ def encode(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) 
     return values, nulls
 
 
+def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Interner) -> tuple[Column, Known]:
+    """As `encode`, and which values are known: the others have no id, and nothing is added to the interner."""
+    if not is_labelled(type_):
+        return encode(column, type_, interner), np.ones(len(column), bool)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    nulls = column.is_null().to_numpy(zero_copy_only=False)
+    values = np.zeros(len(column), np.int64)
+    there = interner.get(type_)
+    values[~nulls] = UNKNOWN if there is None else there.find_all(column.drop_null())
+    return (values, nulls), values != UNKNOWN
+
+
 def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.Array:
     """The Arrow column of int64 values, NULL where they are."""
     if nulls is None or not nulls.any():
         return _decode(values, type_, interner)
     there = _decode(values[~nulls], type_, interner)
     return there.take(pa.array(np.cumsum(~nulls) - 1, mask=nulls))
+
+
+def decode_rows(
+    schema: Schema, layout: Layout, words: Words, interner: Interner, weights: Weights | None = None
+) -> pa.Table:
+    """Packed rows as an Arrow table, with a column WEIGHT when weights are given."""
+    columns = [decode(*found, c.type, interner) for found, c in zip(layout.values(words), schema, strict=True)]
+    fields = schema.to_arrow()
+    if weights is not None:
+        columns.append(pa.array(weights))
+        fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return pa.table(columns, schema=fields) if columns else nullary(words.shape[1])
+
+
+def nullary(count: int) -> pa.Table:
+    """`count` rows without columns."""
+    return pa.table({"_": pa.nulls(count)}).select([])
 
 
 def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:

@@ -6,6 +6,7 @@ Ids are equal where the values are, by Spark's rules: NaN equals NaN and −0.0 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,12 @@ from deltic.engine.image import Growing, Kept
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.value_order import LARGE, DecimalOrder, ValueOrder
 from deltic.engine.local.storage.words import of_words, words_of
+
+UNKNOWN = -(1 << 63)
+"""What stands for a value that has no id, where one is looked for."""
+
+# Held by the thread that numbers values which were read: one numbering is the one to which values are added.
+_numbering = threading.RLock()
 
 DIGITS = 18
 """The digits of the decimals all of which an int64 holds."""
@@ -41,7 +48,10 @@ def is_labelled(type_: Type) -> bool:
 
 
 class Interner(dict[Type, "Dictionary"]):
-    """The dictionary of each interned type, made when it is asked for."""
+    """The dictionary of each interned type, made when it is asked for.
+
+    One thread adds to it, while others may look for values and decode ids that they have of it.
+    """
 
     def __missing__(self, type_: Type) -> Dictionary:
         kind = Composites if type_.is_composite else Decimals if is_wide(type_) else Dictionary
@@ -91,7 +101,11 @@ class Dictionary:
 
     @cached_property
     def _ids(self) -> _Numbering:
-        return self._numbered(self._array)
+        with _numbering:
+            if "_ids" not in vars(self):
+                vars(self)["_ids"] = self._numbered(self._array)
+            found: _Numbering = vars(self)["_ids"]
+            return found
 
     def _numbered(self, values: pa.Array) -> _Numbering:
         """The numbers of values that have none twice."""
@@ -112,9 +126,11 @@ class Dictionary:
 
     def encode(self, column: pa.Array) -> Values:
         """The ids of a column without NULL; only its distinct values are looked up."""
-        encoded = column.dictionary_encode()
-        ids = self._ids.numbers(encoded.dictionary.to_pylist())
-        return ids[encoded.indices.to_numpy(zero_copy_only=False)] if len(ids) else np.empty(0, np.int64)
+        return _by_distinct(column, self._ids.numbers)
+
+    def find_all(self, column: pa.Array) -> Values:
+        """As `encode`, but UNKNOWN for values that have no id."""
+        return _by_distinct(column, self._ids.known)
 
     def decode(self, ids: Values) -> pa.Array:
         """The values of ids."""
@@ -122,13 +138,14 @@ class Dictionary:
 
     def take(self, ids: Values) -> pa.Array:
         """The values of ids: at the cost of the ids while they are few, else by one Arrow gather."""
+        array = self._array
         if "_ids" in vars(self):
             values = self.values
             if 8 * len(ids) < len(values):
                 return self._arrow(list(map(values.__getitem__, ids.tolist())))
-            if len(self._array) < len(values):
-                self._array = pa.concat_arrays([self._array, self._arrow(values[len(self._array) :])])
-        return self._array.take(pa.array(ids))
+            if len(array) < len(values):
+                self._array = array = pa.concat_arrays([array, self._arrow(values[len(array) :])])
+        return array.take(pa.array(ids))
 
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
         """The positions of a column's values in their order."""
@@ -176,6 +193,14 @@ class Decimals(Dictionary):
             values[~is_small] = LARGE + super().encode(column.filter(pa.array(~is_small)))
         return values
 
+    def find_all(self, column: pa.Array) -> Values:
+        low, is_small = self._small(column)
+        values = low.copy()
+        if not is_small.all():
+            large = super().find_all(column.filter(pa.array(~is_small)))
+            values[~is_small] = np.where(large == UNKNOWN, UNKNOWN, LARGE + large)
+        return values
+
     def decode(self, ids: Values) -> pa.Array:
         large = ids >= LARGE
         if not large.any():
@@ -207,6 +232,10 @@ class Composites(Dictionary):
     def encode(self, column: pa.Array) -> Values:
         found = self.python(column)
         return np.fromiter((self._ids.number(_key(v, self.type), v) for v in found), np.int64, len(found))
+
+    def find_all(self, column: pa.Array) -> Values:
+        found = self.python(column)
+        return np.fromiter((self._ids.get(_key(v, self.type), UNKNOWN) for v in found), np.int64, len(found))
 
     def sort_indices(self, column: pa.Array) -> npt.NDArray[np.int64]:
         keys = self.sort_keys(column)
@@ -256,6 +285,10 @@ class _Numbering(dict[Any, int]):
             self.update(zip(new, range(first, len(self.named)), strict=True))
         return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
 
+    def known(self, keys: Sequence[Any]) -> Values:
+        """The numbers of keys, UNKNOWN for those that have none."""
+        return np.fromiter((self.get(key, UNKNOWN) for key in keys), np.int64, len(keys))
+
     def number(self, key: Any, value: Any) -> int:
         """The number of a key that stands for `value`."""
         number = self.get(key)
@@ -278,6 +311,13 @@ def _read(written: npt.NDArray[np.uint8]) -> pa.Array:
     """The values of a stream, where they stand in it."""
     with pa.ipc.open_stream(pa.py_buffer(written)) as stream:
         return stream.read_next_batch().column(0)
+
+
+def _by_distinct(column: pa.Array, numbers_of: Callable[[Sequence[Any]], Values]) -> Values:
+    """The number of each value of a column, of which only the distinct values are looked up."""
+    encoded = column.dictionary_encode()
+    numbers = numbers_of(encoded.dictionary.to_pylist())
+    return numbers[encoded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
 
 
 def _plain(type_: Type) -> pa.DataType:

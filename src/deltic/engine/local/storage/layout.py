@@ -216,6 +216,24 @@ class Place:
         """The greatest offset, as a signed 64-bit integer with the same bits."""
         return (1 << self.bits) - 1 if self.bits < _WORD else -1
 
+    def offset(self, value: int | None) -> int | None:
+        """The offset of a value or of NULL (None); None where it has none, so that no row holds it."""
+        if value is None:
+            return 0 if self.nullable else None
+        raw = (value - self.base) % (1 << _WORD)
+        return None if raw > self.mask % (1 << _WORD) or (self.nullable and not raw) else raw
+
+    def offsets(self, values: Values, nulls: Nulls = None) -> tuple[Raw, npt.NDArray[np.bool_]]:
+        """The same for many, and which of them have one."""
+        raw = values.view(np.uint64) - np.uint64(self.base % (1 << _WORD))
+        there = raw <= np.uint64(self.mask % (1 << _WORD))
+        if self.nullable:
+            there &= raw != 0
+        if nulls is not None:
+            raw[nulls] = 0
+            there[nulls] = self.nullable
+        return raw, there
+
 
 @dataclass(frozen=True)
 class Layout:

@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.local.storage.arrangement import Arrangement, present
-from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Raw
+from deltic.engine.local.storage.arrangement import Sorted, present
+from deltic.engine.local.storage.frozen import Frozen
+from deltic.engine.local.storage.layout import Column, Raw
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
-from deltic.engine.local.storage.state import State
 
 _WORD = 64
 
 
-def find_rows(state: State, key: Mapping[int, int]) -> tuple[Words, Weights]:
-    """The rows, in canonical layout, with these offsets in these columns, and their weights.
+def find_rows(relation: Frozen, key: Mapping[int, int | None]) -> tuple[Words, Weights]:
+    """The rows, in canonical layout, with these values in these columns, and their weights; None is NULL.
 
-    An arrangement whose first columns are of the key gives a range by binary search; without one, all
-    rows are looked at.
+    An order whose first columns are of the key gives a range by binary search; without one, all rows are looked at.
     """
-    arrangement = max(_candidates(state), key=lambda a: _prefix(a, key))
-    runs = [_matching(arrangement, run, key) for run in arrangement.runs]
-    if not runs:
-        return state.no_rows()
+    chosen = max(relation.orders, key=lambda order: order.prefix(key))
+    offsets = {c: place.offset(key[c]) for c, place in zip(chosen.order, chosen.layout.places, strict=True) if c in key}
+    if not chosen.runs or None in offsets.values():
+        return relation.no_rows()
+    known = {column: offset for column, offset in offsets.items() if offset is not None}
+    return _canonical(relation, chosen, [_matching(chosen, run, known) for run in chosen.runs])
+
+
+def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weights]:
+    """The rows, in canonical layout, that have one of these keys, given by the values in their columns."""
+    chosen = max(relation.orders, key=lambda order: order.prefix(keys))
+    offsets = _offsets(chosen, keys)
+    if not chosen.runs or not len(next(iter(offsets.values()))):
+        return relation.no_rows()
+    return _canonical(relation, chosen, [_with_one_of(chosen, run, offsets) for run in chosen.runs])
+
+
+def _canonical(relation: Frozen, order: Sorted, runs: list[Run]) -> tuple[Words, Weights]:
     words, weights = present(runs)
-    return state.layout.pack(arrangement.columns(words), words.shape[1]), weights
+    return relation.layout.pack(order.columns(words), words.shape[1]), weights
 
 
-def find_all(state: State, keys: Mapping[int, Raw]) -> tuple[Words, Weights]:
-    """The rows, in canonical layout, that have one of these keys, given by the offsets in their columns."""
-    arrangement = max(_candidates(state), key=lambda a: _prefix(a, keys))
-    runs = [_with_one_of(arrangement, run, keys) for run in arrangement.runs]
-    if not runs:
-        return state.no_rows()
-    words, weights = present(runs)
-    return state.layout.pack(arrangement.columns(words), words.shape[1]), weights
+def _offsets(order: Sorted, keys: Mapping[int, Column]) -> dict[int, Raw]:
+    """The offsets of keys by column, without those of which a value has no place in the order."""
+    places = dict(zip(order.order, order.layout.places, strict=True))
+    found = {column: places[column].offsets(*values) for column, values in keys.items()}
+    there = np.logical_and.reduce([known for _, known in found.values()])
+    return {column: raw[there] for column, (raw, _) in found.items()}
 
 
-def _with_one_of(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) -> Run:
+def _with_one_of(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> Run:
     """The entries of a run that have one of the keys."""
-    near = _near(arrangement, run, keys)
+    near = _near(order, run, keys)
     words = np.ascontiguousarray(run.words[:, near])
-    if _prefix(arrangement, keys) < len(keys):
-        theirs = [arrangement.layout.column(words, i) for i, column in enumerate(arrangement.order) if column in keys]
-        wanted = [keys[column] for column in arrangement.order if column in keys]
+    if order.prefix(keys) < len(keys):
+        theirs = [order.layout.column(words, i) for i, column in enumerate(order.order) if column in keys]
+        wanted = [keys[column] for column in order.order if column in keys]
         mask = _are_among(theirs, wanted)
         near, words = near[mask], np.ascontiguousarray(words[:, mask])
     times = run.times[near] if run.times.size else NO_TIMES
@@ -72,14 +82,14 @@ def _ranks(numbers: Raw) -> tuple[Raw, int]:
     return ranks.astype(np.uint64), len(known).bit_length()
 
 
-def _near(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
+def _near(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
     """The entries whose first columns agree with a key, as far as keys have them."""
-    length = _prefix(arrangement, keys)
+    length = order.prefix(keys)
     if not length:
         return np.arange(len(run))
-    places = arrangement.layout.places[:length]
+    places = order.layout.places[:length]
     low = np.zeros(len(next(iter(keys.values()))), np.uint64)
-    for column, place in zip(arrangement.order, places, strict=False):
+    for column, place in zip(order.order, places, strict=False):
         low |= keys[column] << np.uint64(place.shift)
     low = np.unique(low)
     start = np.searchsorted(run.words[0], low, side="left")
@@ -89,43 +99,26 @@ def _near(arrangement: Arrangement, run: Run, keys: Mapping[int, Raw]) -> npt.ND
     return near
 
 
-def _candidates(state: State) -> list[Arrangement]:
-    """The arrangements that hold exactly the present rows, or their counts."""
-    if state.kind is Kind.SET:
-        return [state.contents, *state.built.values()]
-    return [state.contents, *(s for s in state.built.values() if s is not state.contents)]
-
-
-def _prefix(arrangement: Arrangement, key: Container[int]) -> int:
-    """How many of the first columns, within the first word, are of the key."""
-    length = 0
-    for column, place in zip(arrangement.order, arrangement.layout.places, strict=True):
-        if column not in key or place.word > 0:
-            break
-        length += 1
-    return length
-
-
-def _matching(arrangement: Arrangement, run: Run, key: Mapping[int, int]) -> Run:
-    """The entries of a run that agree with the key."""
-    start, end = _range(arrangement, run, key)
+def _matching(order: Sorted, run: Run, key: Mapping[int, int]) -> Run:
+    """The entries of a run that agree with the key, given by its offsets."""
+    start, end = _range(order, run, key)
     words = run.words[:, start:end]
     mask = np.ones(words.shape[1], bool)
-    for i, column in enumerate(arrangement.order):
+    for i, column in enumerate(order.order):
         if column in key:
-            mask &= arrangement.layout.column(words, i) == np.uint64(key[column])
+            mask &= order.layout.column(words, i) == np.uint64(key[column])
     times = run.times[start:end][mask] if run.times.size else NO_TIMES
     weights = run.weights[start:end][mask] if run.weights.size else run.weights
     return Run(np.ascontiguousarray(words[:, mask]), times, weights)
 
 
-def _range(arrangement: Arrangement, run: Run, key: Mapping[int, int]) -> tuple[int, int]:
+def _range(order: Sorted, run: Run, key: Mapping[int, int]) -> tuple[int, int]:
     """The entries whose first columns agree with the key, as far as it has them."""
-    length = _prefix(arrangement, key)
+    length = order.prefix(key)
     if not length:
         return 0, len(run)
-    places = arrangement.layout.places[:length]
-    low = sum(key[c] << p.shift for c, p in zip(arrangement.order, places, strict=False))
+    places = order.layout.places[:length]
+    low = sum(key[c] << p.shift for c, p in zip(order.order, places, strict=False))
     high = low + (1 << places[-1].shift) - 1
     start = np.searchsorted(run.words[0], np.uint64(low), side="left")
     end = np.searchsorted(run.words[0], np.uint64(high), side="right")

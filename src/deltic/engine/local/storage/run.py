@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,8 @@ from deltic.engine.local.kernels.search import describe
 from deltic.engine.local.parallel import run_all, threads
 from deltic.engine.local.storage import spilling as space
 
+# Held by the thread that reads what was written: several may look into one run, and a descriptor has addresses.
+_reading = threading.RLock()
 # Positions in two runs.
 Cut = tuple[int, int]
 Words = npt.NDArray[np.uint64]
@@ -87,19 +90,22 @@ class Run:
 class KeptRun(Run):
     """A run that was written, read when somebody looks into it; where it `is_bare`, without its weights."""
 
-    __slots__ = ("is_bare", "source")
+    __slots__ = ("_is_read", "is_bare", "source")
 
     def __init__(self, source: Kept, is_bare: bool = False) -> None:
-        self.source, self.is_bare = source, is_bare
+        self.source, self.is_bare, self._is_read = source, is_bare, False
         self.kept, self.max_time = source, int(source.about["max_time"])
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("descriptor", "times", "weights", "words"):
             raise AttributeError(name)
-        arrays = self.source.arrays()
-        self.words, self.times = arrays["words"], arrays["times"]
-        self.weights = NO_WEIGHTS if self.is_bare else arrays["weights"]
-        self.descriptor = describe_output(self.words, self.times, self.weights)
+        with _reading:
+            if not self._is_read:
+                arrays = self.source.arrays()
+                self.words, self.times = arrays["words"], arrays["times"]
+                self.weights = NO_WEIGHTS if self.is_bare else arrays["weights"]
+                self.descriptor = describe_output(self.words, self.times, self.weights)
+                self._is_read = True
         return getattr(self, name)
 
     def __len__(self) -> int:

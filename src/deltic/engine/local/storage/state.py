@@ -12,7 +12,8 @@ import numpy as np
 
 from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.parallel import run_all
-from deltic.engine.local.storage.arrangement import Arrangement, present
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Domain, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, merge_runs, plain
@@ -289,13 +290,14 @@ class State:
 
     def rows(self) -> tuple[Words, Weights]:
         """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
-        runs = self.contents.runs
-        if not runs:
-            return self.no_rows()
-        words, weights = present(runs)
-        if self.kind is Kind.SET:
-            words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
-        return words, weights
+        return self.frozen().rows()
+
+    def frozen(self) -> Frozen:
+        """The rows as they are now, for readers of later."""
+        contents, orders = self.contents, self.by_order.values()
+        others = tuple(a.sorted() for a in orders if a.is_built and a is not contents)
+        is_counted = self.kind is Kind.SET
+        return Frozen(self.relation.schema, self.is_set, is_counted, (contents.sorted(), *others))
 
     def no_rows(self) -> tuple[Words, Weights]:
         """No rows and no weights, in canonical layout."""

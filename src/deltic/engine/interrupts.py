@@ -1,0 +1,93 @@
+"""Signals while compiled code works: Python's handlers of them wait for a safe place.
+
+Compiled code makes Python objects when it returns, and does not expect an exception then: a handler that raises one, as
+that of Ctrl-C does, would end the process. Handlers are called in the main thread alone, so that other threads need
+nothing of this.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+# The signals whose handlers may well raise something.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2)
+
+_Handlers = dict[int, Callable[[int, FrameType | None], Any]]
+
+
+class _Postponed:
+    """For with-blocks, one inside the other too: in the main thread handlers are called by `check`, and at the end."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._handlers: _Handlers = {}
+        self._arrived: dict[int, FrameType | None] = {}
+
+    def check(self) -> None:
+        """Call the handlers of signals that arrived: here a KeyboardInterrupt is raised."""
+        if self._arrived and is_main_thread():
+            self._deliver(self._handlers)
+
+    def __enter__(self) -> None:
+        if is_main_thread():
+            if not self._depth:
+                self._postpone()
+            self._depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if is_main_thread():
+            self._depth = max(self._depth - 1, 0)
+            if not self._depth:
+                handlers = dict(self._handlers)
+                self._restore()
+                self._deliver(handlers)
+
+    def forget(self) -> None:
+        """In a process that was forked while the main thread was inside: there, nobody is."""
+        self._depth, self._arrived = 0, {}
+        self._restore()
+
+    def _postpone(self) -> None:
+        try:
+            for number in _SIGNALS:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._note)
+        except BaseException:
+            self._restore()
+            raise
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._arrived[number] = frame
+
+    def _deliver(self, handlers: _Handlers) -> None:
+        while self._arrived:
+            number, frame = self._arrived.popitem()
+            handlers[number](number, frame)
+
+    def _restore(self) -> None:
+        """Put back the handlers, the last one too when one is called at once and raises."""
+        if self._handlers:
+            try:
+                signal.signal(*self._handlers.popitem())
+            finally:
+                self._restore()
+
+
+def is_main_thread() -> bool:
+    """Whether this is the thread in which handlers of signals are called."""
+    return threading.get_ident() == threading.main_thread().ident
+
+
+postponed = _Postponed()
+"""The one that there is: the process has one main thread."""
+
+os.register_at_fork(after_in_child=postponed.forget)

@@ -1,0 +1,100 @@
+"""A relation as it was at one moment, to be read while epochs go on: runs and layouts never change.
+
+Nothing here asks a domain, which may grow meanwhile: a layout says where a value stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.circuit.types import Schema, Type
+from deltic.engine.local.storage.arrangement import Sorted, present
+from deltic.engine.local.storage.codec import decode_rows, encode_known, encode_scalar
+from deltic.engine.local.storage.interner import Interner, is_labelled
+from deltic.engine.local.storage.layout import Column, Layout
+from deltic.engine.local.storage.run import Weights, Words
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The rows of a relation, in canonical order and in all others that were there.
+
+    `is_counted`: weights are those of derivations, and a row with a positive one is there once.
+    """
+
+    schema: Schema
+    is_set: bool
+    is_counted: bool
+    orders: tuple[Sorted, ...]
+    """The canonical one first."""
+
+    @property
+    def layout(self) -> Layout:
+        """The canonical layout."""
+        return self.orders[0].layout
+
+    def rows(self) -> tuple[Words, Weights]:
+        """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
+        if not self.orders[0].runs:
+            return self.no_rows()
+        words, weights = present(self.orders[0].runs)
+        if self.is_counted:
+            words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
+        return words, weights
+
+    def no_rows(self) -> tuple[Words, Weights]:
+        """No rows and no weights, in canonical layout."""
+        return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
+
+    def count(self) -> int:
+        """How many rows there are."""
+        weights = np.maximum(self.rows()[1], 0)
+        return int(np.count_nonzero(weights) if self.is_set else weights.sum())
+
+    def shown(self, words: Words, weights: Weights, interner: Interner, counted: bool) -> pa.Table:
+        """The rows of positive weight: of a set once, of a bag as often as they weigh or, `counted`, once with WEIGHT."""
+        there = weights > 0
+        if not there.all():
+            words, weights = words[:, there], weights[there]
+        if self.is_set:
+            weights = np.ones(len(weights), np.int64)
+        elif not counted:
+            words = np.repeat(words, weights, axis=1)
+        weighed = weights.astype(np.int64, copy=False) if counted else None
+        return decode_rows(self.schema, self.layout, words, interner, weighed)
+
+    def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, int | None] | None:
+        """The values of a key by column, NULL as None; None when one of them is in no relation."""
+        found: dict[int, int | None] = {}
+        for name, value in key.items():
+            index = self.schema.index(name)
+            number = _number(value, self.schema.columns[index].type, interner)
+            if number is None and value is not None:
+                return None
+            found[index] = number
+        return found
+
+    def keys(self, keys: pa.Table, interner: Interner) -> dict[int, Column]:
+        """The values of many keys, by column, without those that hold what is in no relation."""
+        columns, there = {}, np.ones(len(keys), bool)
+        for name in keys.column_names:
+            index = self.schema.index(name)
+            columns[index], known = encode_known(keys.column(name), self.schema.columns[index].type, interner)
+            there &= known
+        if there.all():
+            return columns
+        return {index: (values[there], None if n is None else n[there]) for index, (values, n) in columns.items()}
+
+
+def _number(value: object, type_: Type, interner: Interner) -> int | None:
+    """The int64 value of one value; None for NULL, and for what is not known."""
+    if value is None:
+        return None
+    if is_labelled(type_):
+        known = interner.get(type_)
+        return None if known is None else known.find(value)
+    return encode_scalar(value, type_, interner)

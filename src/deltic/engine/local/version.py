@@ -1,0 +1,58 @@
+"""The relations of the local engine as of one epoch: their runs, which other epochs leave as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from deltic.engine.interrupts import postponed
+from deltic.engine.local.storage.frozen import Frozen
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.lookup import find_all, find_rows
+from deltic.engine.version import Version
+from deltic.program.program import Program
+
+
+class LocalVersion(Version):
+    """Some relations of a program as of one epoch; values are looked up in an interner to which others may add."""
+
+    def __init__(self, epoch: int, program: Program, relations: Mapping[str, Frozen], interner: Interner) -> None:
+        self.epoch, self._program, self._interner = epoch, program, interner
+        self.relations = relations
+        """The relations that views and tables are, by their names in the program."""
+
+    def following(self, epoch: int, changed: Mapping[str, Frozen]) -> LocalVersion:
+        """The version of a later epoch, in which some relations are others."""
+        return LocalVersion(epoch, self._program, {**self.relations, **changed}, self._interner)
+
+    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+        with postponed:
+            relation = self._relation(name, table)
+            return relation.shown(*relation.rows(), self._interner, counted)
+
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        with postponed:
+            relation = self._relation(name)
+            values = relation.key(key, self._interner)
+            found = relation.no_rows() if values is None else find_rows(relation, values)
+            return relation.shown(*found, self._interner, counted)
+
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        with postponed:
+            relation = self._relation(name, table=True)
+            found = find_all(relation, relation.keys(keys, self._interner))
+            return relation.shown(*found, self._interner, counted=False)
+
+    def count(self, name: str) -> int:
+        with postponed:
+            return self._relation(name).count()
+
+    def _relation(self, name: str, table: bool = False) -> Frozen:
+        sinks, tables = self._program.sinks, self._program.tables
+        return self.relations[tables[name] if table or name not in sinks else sinks[name]]
+
+
+def readable(program: Program) -> frozenset[str]:
+    """The relations that views and tables are."""
+    return frozenset([*program.sinks.values(), *program.tables.values()])

@@ -1,0 +1,31 @@
+"""What an engine has published of an epoch: tables and views to be read, by any thread, while other epochs go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Version(Protocol):
+    """The tables and views as of the epoch of number `epoch`; they never change."""
+
+    epoch: int
+
+    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+        """The rows of a view, or of a table, in no particular order: those of positive weight.
+
+        A row of a set is there once, one of a bag as often as it weighs; where `counted`, each stands once, with a
+        column WEIGHT. Where a table and a view have one name, the view is meant unless `table` is true.
+        """
+
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        """The rows of a table or view with these values in these columns, as `read` gives them."""
+
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        """The rows of a table that agree with one of these in the columns that they have, as `read` gives them."""
+
+    def count(self, name: str) -> int:
+        """The number of rows of a table or view: those that `read` gives."""
