@@ -17,19 +17,23 @@ import pyarrow as pa
 import pytest
 
 from deltic.datalog import check, lower, parse
+from deltic.engine.critical_section import CriticalSection
+from deltic.engine.interrupts import postponed
 from deltic.engine.local import parallel
-from deltic.engine.local.critical_section import CriticalSection
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.operators import search
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.protocol import WEIGHT
-from deltic.errors import DelticError
+from deltic.errors import BusyError, DelticError
 from deltic.pipeline.session import Pipeline
 from tests.conformance.engines import Driver
 from tests.conformance.programs import CLOSURE
 from tests.engine.test_bootstrap import state_of
 
+BUSY = (
+    "other threads were at work on the pipeline for 0.01 s; nothing was changed. Try again, or allow a longer `timeout`"
+)
 CHAIN = [(i, i + 1) for i in range(30)]
 CHILD = """
 import os, random, signal, sys, threading, deltic
@@ -100,14 +104,14 @@ def test_an_interrupt_in_the_midst_of_an_epoch_leaves_the_state_before_it(compil
 
 
 def test_the_handler_is_called_at_a_safe_place_and_stays_what_it_was():
-    section, calls = CriticalSection(), []
+    calls = []
     before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
     try:
         own = signal.getsignal(signal.SIGINT)
-        with section:
+        with CriticalSection():
             signal.raise_signal(signal.SIGINT)
             assert not calls
-            section.check()
+            postponed.check()
             assert len(calls) == 1
             signal.raise_signal(signal.SIGINT)
             assert len(calls) == 1
@@ -218,20 +222,48 @@ def test_threads_that_share_a_pipeline_are_refused_or_served():
     assert len(pipeline["p"].to_arrow()) == 30 * 31 // 2 + len(served)
 
 
-def test_a_second_thread_is_refused():
+def test_a_second_thread_waits_as_long_as_it_is_told():
     section, found = CriticalSection(), []
 
-    def enter():
+    def enter(timeout):
         try:
-            with section:
-                found.append("entered")
-        except DelticError as error:
+            section.enter(timeout)
+            found.append("entered")
+            section.leave()
+        except BusyError as error:
             found.append(str(error))
 
     with section:
-        thread = threading.Thread(target=enter)
-        thread.start()
+        impatient = threading.Thread(target=enter, args=(0.01,))
+        impatient.start()
+        impatient.join()
+        patient = threading.Thread(target=enter, args=(None,))
+        patient.start()
+        assert found == [BUSY]
+    patient.join()
+    assert found == [BUSY, "entered"]
+
+
+def test_an_interrupt_ends_the_wait_of_the_main_thread():
+    section, inside, done = CriticalSection(), threading.Event(), threading.Event()
+
+    def stay():
+        with section:
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.05, signal.raise_signal, (signal.SIGINT,)).start()
+        with pytest.raises(KeyboardInterrupt):
+            section.enter()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+        done.set()
         thread.join()
-    enter()
-    assert found[0].startswith("the pipeline is in use by another thread")
-    assert found[1] == "entered"
+    with section:
+        assert section.is_mine

@@ -12,8 +12,6 @@ from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deltic.calculus.planning import Decision
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed

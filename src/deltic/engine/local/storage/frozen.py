@@ -56,7 +56,7 @@ class Frozen:
         return int(np.count_nonzero(weights) if self.is_set else weights.sum())
 
     def shown(self, words: Words, weights: Weights, interner: Interner, counted: bool) -> pa.Table:
-        """The rows of positive weight: of a set once, of a bag as often as they weigh or, `counted`, once with WEIGHT."""
+        """The rows of positive weight: of a bag as often as they weigh or, `counted`, once with WEIGHT; of a set once."""
         there = weights > 0
         if not there.all():
             words, weights = words[:, there], weights[there]
