@@ -43,7 +43,7 @@ def large_case(seed: int) -> Case:
 
 def entries(engine: LocalEngine, state: State, arrangement: Arrangement, run: Run) -> Counter[Any]:
     """The entries of a run as {(row, time): weight}."""
-    offsets = arrangement.columns(run.words)
+    offsets = arrangement.sorted().columns(run.words)
     columns = [
         decode(domain.decode(raw), domain.nulls(raw), column.type, engine.store.interner).to_pylist()
         for raw, domain, column in zip(offsets, state.domains, state.relation.schema, strict=True)

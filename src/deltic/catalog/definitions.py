@@ -43,6 +43,12 @@ class Table:
         """What a definition that reads the table may rely on."""
         return ZSetType(self.schema, not self.is_bag)
 
+    @property
+    def key_schema(self) -> Schema:
+        """The columns of the key, in its order."""
+        columns = {column.name: column for column in self.schema}
+        return Schema(tuple(columns[name] for name in self.key))
+
     def _check_key(self) -> None:
         for name in self.key:
             column = next((c for c in self.schema if c.name == name), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -33,22 +32,6 @@ class Prepared:
         """Make the epoch part of the state."""
         self._finish("commit")
         return self.result
-
-    def before_commit(self, step: Callable[[], None], within: AbstractContextManager[None]) -> None:
-        """Let `commit` begin with this, both inside of a context; where it raises, the epoch is aborted."""
-        assert self._end is not None
-        commit, abort = self._end["commit"], self._end["abort"]
-
-        def both() -> None:
-            with within:
-                try:
-                    step()
-                except BaseException:
-                    abort()
-                    raise
-                commit()
-
-        self._end = {"commit": both, "abort": abort}
 
     def abort(self) -> None:
         """Restore the state of before."""

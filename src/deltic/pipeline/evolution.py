@@ -25,10 +25,15 @@ class Evolution:
     """
 
     def __init__(
-        self, difference: Difference, views: Mapping[str, Schema], result: EpochResult, spark: SparkSession | None
+        self,
+        difference: Difference,
+        views: Mapping[str, Schema],
+        result: EpochResult,
+        spark: SparkSession | None,
+        epoch: int = 0,
     ) -> None:
         self._difference, self._views, self._result, self._spark = difference, views, result, spark
-        self.report: EpochReport = report_of(result)
+        self.report: EpochReport = report_of(result, epoch)
         """The epoch in numbers; `report.extension` says what the engine built, kept and dropped for it."""
 
     @property

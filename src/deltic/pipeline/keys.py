@@ -4,41 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import Table
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import WEIGHT, Engine
+from deltic.engine.conflicts import SHOWN
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.version import Version
 from deltic.errors import ChangeError
+from deltic.pipeline.numbering import row_numbers
 
-_SHOWN = 3
 
-
-def check_keys(tables: Mapping[str, Table], changes: Mapping[str, TableBatch], engine: Engine) -> None:
+def check_keys(tables: Mapping[str, Table], changes: Mapping[str, TableBatch], version: Version) -> None:
     """Raises ChangeError where rows that come have the key of another row, as tables are with the prepared epoch."""
     for name, batch in changes.items():
         table = tables[name]
         if table.key:
             rows = batch.to_arrow()
             come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
-            twice = _sharing(table, come, engine)
-            if len(twice):
-                raise _taken(table, twice)
+            if len(come):
+                _check(table, version.lookup_all(table.name, come))
 
 
-def _sharing(table: Table, come: pa.Table, engine: Engine) -> pa.Table:
-    """All rows that have the first of these keys that several have."""
-    rows = engine.lookup_all(table.name, come) if len(come) else come
-    counts = rows.group_by(list(table.key), use_threads=False).aggregate([([], "count_all")])
-    several = counts.filter(pc.greater(counts.column("count_all"), 1)).slice(0, 1)
-    return engine.lookup(table.name, several.select(table.key).to_pylist()[0]) if len(several) else come.slice(0, 0)
+def _check(table: Table, rows: pa.Table) -> None:
+    """Raises ChangeError where several of these rows have one key."""
+    if len(rows) < 2:
+        return
+    numbers = row_numbers(rows, table.key)
+    several = np.flatnonzero(np.bincount(numbers) > 1)
+    if len(several):
+        told = "; ".join(_sharing(table, rows.filter(pa.array(numbers == number))) for number in several[:SHOWN])
+        more = f"; and {len(several) - SHOWN:,} more keys" if len(several) > SHOWN else ""
+        raise ChangeError(
+            f"table {table.name}: several rows would have the key {told}{more}; nothing was changed. "
+            "Delete the row that is there in the same transaction, or use upsert, UPDATE or MERGE"
+        )
 
 
-def _taken(table: Table, rows: pa.Table) -> ChangeError:
-    key = ", ".join(f"{name} = {rows.column(name)[0].as_py()!r}" for name in table.key)
-    shown = " and ".join(str(tuple(row.values())) for row in rows.slice(0, _SHOWN).to_pylist())
-    return ChangeError(
-        f"table {table.name}: several rows would have the key {key}: {shown}; nothing was changed. "
-        "Delete the row that is there in the same transaction, or use UPDATE or MERGE"
-    )
+def _sharing(table: Table, rows: pa.Table) -> str:
+    """A key, and the rows that have it."""
+    (key,) = rows.select(table.key).slice(0, 1).to_pylist()
+    return f"{key_text(key)}: {' and '.join(str(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
+
+
+def key_text(key: Mapping[str, object]) -> str:
+    """A key as messages show it."""
+    return ", ".join(f"{name} = {value!r}" for name, value in key.items())

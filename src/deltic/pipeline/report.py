@@ -35,6 +35,8 @@ class EpochReport:
     """What was done to each recursion that the epoch concerned, and why."""
     extension: Extension | None = None
     """What was built, kept and dropped, where the epoch was a change of definitions."""
+    epoch: int = 0
+    """The number of the epoch; 0 where there was none."""
 
     def __str__(self) -> str:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
@@ -43,8 +45,8 @@ class EpochReport:
         return f"{views} ({numbers}){extension}"
 
 
-def report_of(result: EpochResult) -> EpochReport:
+def report_of(result: EpochResult, epoch: int) -> EpochReport:
     """The numbers of an engine's result."""
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
-    return EpochReport(*numbers, result.components, result.extension)
+    return EpochReport(*numbers, result.components, result.extension, epoch)

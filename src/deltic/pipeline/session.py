@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,42 +15,38 @@ import pyarrow as pa
 from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning import ALL, Rewrites
 from deltic.calculus.planning.magic import Pushed
-from deltic.catalog import Catalog, Definition, Difference, Table, schema_of
+from deltic.catalog import Catalog, Difference, Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.operators import Feedback
-from deltic.circuit.types import Schema
-from deltic.datalog import CheckedProgram, parse
-from deltic.engine.batches import TableBatch
-from deltic.engine.local.critical_section import CriticalSection
+from deltic.datalog import parse
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.resources import Resources
+from deltic.engine.version import Version
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.definitions import Definitions, program_of, view_definition
 from deltic.pipeline.durable.checkpoint import Moment
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import Checkpoints, State, check_options
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
+from deltic.pipeline.epochs import Epochs, Logged
 from deltic.pipeline.evolution import Evolution
-from deltic.pipeline.keys import check_keys
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.reading import Published, Reading, answered
 from deltic.pipeline.rows import Rows
+from deltic.pipeline.snapshot import Snapshot
 from deltic.pipeline.spark import check_session
-from deltic.pipeline.transaction import Batches, Transaction
-from deltic.pipeline.views import View
+from deltic.pipeline.transaction import Statements, Terms, Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from deltic.pipeline.sql import Explained, Step
+    from deltic.pipeline.sql import Explained, Query, Step
     from deltic.sql.statements.effects import Effect
 
-_HIDDEN = "it is hidden, there for other views alone"
-_INLINED = "it is inlined: its rules stand in those of others"
 
-
-class Pipeline:
+class Pipeline(Reading):
     """Tables, and views over them that stay fresh at the cost of the change.
 
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
@@ -86,8 +84,10 @@ class Pipeline:
     they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
     then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
 
-    One thread at a time uses a pipeline; a second one gets a DelticError. Ctrl-C ends a transaction between two
-    steps of its work, and leaves the state before it.
+    Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
+    in seconds if there is one; who reads waits for nobody, and reads what the last committed epoch has left. Epochs are
+    numbered, and the last `retain` of them can be read by `at`. Ctrl-C ends a transaction between two steps of its
+    work, and leaves the state before it. A process that is forked cannot use the pipeline of its parent.
     """
 
     def __init__(
@@ -107,6 +107,8 @@ class Pipeline:
         checkpoint: Checkpoints | int | str | None = None,
         readonly: bool = False,
         program: str | Path | None = None,
+        retain: int = 1,
+        timeout: float | None = None,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -114,15 +116,15 @@ class Pipeline:
         self.spark = spark
         self.conflicts: Conflicts = conflicts
         self._engine_name: EngineName = engine
-        self._definitions = Definitions()
         self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
         self._resources = Resources.of(threads, spill, memory)
         self._rewrites = rewrites
-        self._engine: Engine = new_engine(engine, self.catalog.circuit, self._maintenance, self._resources, rewrites)
+        definitions = Definitions()
+        made = new_engine(engine, definitions.catalog.circuit, self._maintenance, self._resources, rewrites)
+        self._epochs = Epochs(made, definitions, retain, timeout, self._before_epoch, self._log_epoch)
         self._pushed: tuple[Pushed, ...] = ()
-        self._transaction: Transaction | None = None
+        self._opened = threading.local()
         self._closed = False
-        self._logging = CriticalSection()
         self.positions: Mapping[str, Any] = {}
         """How far sources have been read: what transactions said of them, the last word on each."""
         self._state: State | None = None
@@ -133,7 +135,8 @@ class Pipeline:
         if state is not None:
             self._open(state, Checkpoints.of(checkpoint), readonly, program)
         elif program is not None:
-            self.evolution = self._evolve(program_of(program))
+            wanted = program_of(program)
+            self.evolution = self._evolve(lambda now: wanted)
 
     def _open(self, place: str | Path, checkpoints: Checkpoints, readonly: bool, program: str | Path | None) -> None:
         """Take the state in a directory, and go on with it."""
@@ -157,11 +160,11 @@ class Pipeline:
         if definitions.history == self._definitions.history:
             return Evolution(difference, self.views, EpochResult(), self.spark)
         for name in difference.dropped:
-            if name in self.tables and self._has_begun and self._engine.count(name):
+            if name in self.tables and self._epochs.have_begun and self._version().count(name):
                 raise CatalogError(
                     f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
                 )
-        return self._evolve(definitions)
+        return self._evolve(lambda now: definitions)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -171,37 +174,40 @@ class Pipeline:
     def _restore(self, state: State) -> None:
         """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it."""
         if state.manifest is not None:
-            self._definitions = Definitions().replayed(state.manifest.definitions)
-            circuit, self._pushed = asked(self.catalog, self._rewrites)
-            self._engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
+            definitions = Definitions().replayed(state.manifest.definitions)
+            circuit, self._pushed = asked(definitions.catalog, self._rewrites)
+            engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
             if (saved := state.saved()) is not None:
-                self._engine.restore(saved)
+                engine.restore(saved)
+            self._epochs.restore(engine, definitions)
         for record in state.records():
             if record.tables is None:
-                self._evolve(self._definitions.replayed(record.edits))
+                self._evolve(lambda now, edits=record.edits: now.replayed(edits))
             else:
-                self._engine.prepare(record.batches, record.conflicts, record.token).commit()
-            state.check_epoch(record, self._engine.epoch)
+                self._epochs.replay(record.batches, record.conflicts, record.token)
+            state.check_epoch(record, self.epoch)
         self.positions = dict(state.positions)
 
     def checkpoint(self) -> None:
         """Write the state, so that the next start has no log to read. Raises StateError, and the log stays then."""
-        self._writable("checkpoint").checkpoint(self._moment())
+        with self._epochs.writing():
+            self._writable("checkpoint").checkpoint(self._moment())
 
     def close(self) -> None:
         """Write what the last checkpoint has not, and let go of the directory; without one there is nothing to do.
 
         Raises StateError where it cannot be written; the log has it then, and the directory is free.
         """
-        state, self._state = self._state, None
-        if state is None:
-            return
-        self._closed = True
-        try:
-            if not state.readonly and not state.is_current:
-                state.checkpoint(self._moment(state))
-        finally:
-            state.close()
+        with self._epochs.writing():
+            state, self._state = self._state, None
+            if state is None:
+                return
+            self._closed = True
+            try:
+                if not state.readonly and not state.is_current:
+                    state.checkpoint(self._moment(state))
+            finally:
+                state.close()
 
     def __enter__(self) -> Pipeline:
         return self
@@ -219,8 +225,8 @@ class Pipeline:
 
     def _moment(self, state: State | None = None) -> Moment:
         """What a checkpoint is to hold now."""
-        sequence, engine = (state or self._writable("checkpoint")).sequence, self._engine
-        image = engine.capture() if self._has_begun else None
+        sequence, engine = (state or self._writable("checkpoint")).sequence, self._epochs.engine
+        image = engine.capture() if self._epochs.have_begun else None
         told = dict(self.positions), self._options, self._definitions.history
         return Moment(sequence, engine.epoch, engine.token, *told, image)
 
@@ -231,7 +237,8 @@ class Pipeline:
         with all findings, and the pipeline stays as it was. Where tables hold rows already, what is new is computed
         from them, and nothing else is: the evolution that is returned says what that was.
         """
-        return self._evolve(self._definitions.adding(parse(text, file)))
+        program = parse(text, file)
+        return self._evolve(lambda now: now.adding(program))
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.
@@ -248,15 +255,25 @@ class Pipeline:
         from deltic.pipeline.sql import planned
         from deltic.sql.statements.parse import parse as parse_sql
 
-        steps = list(planned(parse_sql(text, file), self._definitions))
-        return map(self._take, steps)
+        definitions = self._definitions
+        return self._taken(list(planned(parse_sql(text, file), definitions)), definitions)
+
+    def _taken(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
+        """Do the steps that were planned from definitions, one after the other."""
+        for step in steps:
+            if isinstance(step, Definitions):
+                yield self._evolve(partial(_unless_moved, planned_from, step))
+                planned_from = step
+            else:
+                yield self._take(step)
 
     def replace(self, text: str, file: str = "<datalog>") -> Evolution:
         """As `datalog`, but the text takes the place of what there is about the relations that it derives.
 
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
-        return self._evolve(self._definitions.replacing(parse(text, file)))
+        program = parse(text, file)
+        return self._evolve(lambda now: now.replacing(program))
 
     def table(self, name: str, columns: Any, key: str | Sequence[str] = (), bag: bool = False) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
@@ -269,7 +286,7 @@ class Pipeline:
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         table = Table(name, schema_of(name, columns), keys, bag)
-        return self._evolve(self._definitions.with_table(table))
+        return self._evolve(lambda now: now.with_table(table))
 
     def view(self, name: str, circuit: Circuit | str, hidden: bool = False, replace: bool = False) -> Evolution:
         """Add a view that a circuit computes, or its text; the circuit's sources are tables and views by name.
@@ -281,57 +298,59 @@ class Pipeline:
         definition = view_definition(name, circuit, hidden)
         if replace:
             find(name, "view", self.catalog.views, dict.fromkeys(self.catalog.tables, "it is a table"))
-        return self._evolve(self._definitions.with_view(definition, replace))
+        return self._evolve(lambda now: now.with_view(definition, replace))
 
     def drop(self, *names: str) -> Evolution:
         """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
         for name in names:
             find(name, "view or table", {**self.catalog.relations, **dict.fromkeys(self.checked.inlined)})
-        return self._evolve(self._definitions.dropping(names))
+        return self._evolve(lambda now: now.dropping(names))
 
     def transaction(
-        self, conflicts: Conflicts | None = None, token: str = "", positions: Mapping[str, Any] | None = None
+        self,
+        conflicts: Conflicts | None = None,
+        token: str = "",
+        positions: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Transaction:
         """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
 
-        `conflicts` overrides that of the pipeline. `positions` say how far sources have been read, by their names, in
-        anything that JSON can hold; they are part of the epoch, and so is a `token`.
+        Several threads may have one open, which are committed one after the other, each over the tables as the one
+        before has left them. `conflicts` and `timeout` override those of the pipeline. The end of the block raises
+        ChangeError where the changes do not fit the tables, DataError where values of statements do not, and BusyError
+        after a wait of `timeout` seconds for other threads. After any exception the tables and views are as before.
+
+        `positions` say how far sources have been read, by their names, in anything that JSON can hold; they are part of
+        the epoch, and so is a `token`.
         """
+        return self._transaction(conflicts, timeout, token, positions or {})
+
+    def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
+        """A transaction that is discarded at the end of its block, unless its `commit` is called in it.
+
+        Its `preview` has the tables and views as they would be, and their changes. Others may read and write meanwhile.
+        """
+        return self._transaction(conflicts, timeout, is_kept=False)
+
+    def _transaction(
+        self,
+        conflicts: Conflicts | None,
+        timeout: float | None,
+        token: str = "",
+        positions: Mapping[str, Any] | None = None,
+        is_kept: bool = True,
+    ) -> Transaction:
         self._refuse_closed()
         self._refuse_inside_transaction("transactions do not nest")
-        if not self._has_begun:
+        if not self._epochs.have_begun:
             self._maintenance.check(self.catalog)
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
-
-        def prepare(batches: Batches) -> Prepared:
-            epoch = self._prepare(batches, chosen, token, positions or {})
-            if chosen != "trust":
-                try:
-                    check_keys(self.catalog.tables, batches, self._engine)
-                except BaseException:
-                    epoch.abort()
-                    raise
-            return epoch
-
-        self._transaction = Transaction(self.tables, self.views, prepare, self._changes_of, self._close, self.spark)
-        return self._transaction
-
-    def __getitem__(self, name: str) -> View:
-        """A view or table by name; raises DelticError with the nearest name when there is none."""
-        return View(name, self._readable(name), lambda: self._engine_with(name), self.spark)
-
-    def __contains__(self, name: object) -> bool:
-        """Whether there is a table or view of that name that can be read."""
-        return name in self._schemas
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the tables and views that can be read."""
-        return iter(self._schemas)
-
-    def __len__(self) -> int:
-        """How many tables and views there are."""
-        return len(self._schemas)
+        terms = Terms(chosen, timeout, token, positions or {}, is_kept)
+        statements = Statements(self._effects_of, self._changed_by, self._throwaway)
+        made = Transaction(self._epochs, terms, statements, self.spark)
+        self._opened.transaction = weakref.ref(made)
+        return made
 
     def explain(self, name: str, full: bool = False) -> str:
         """How a view is kept fresh: what its parts cost and keep, and its delta queries.
@@ -339,7 +358,7 @@ class Pipeline:
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.
         """
         self._check_view(name)
-        told = self._engine.explain(name, full)
+        told = self._epochs.engine.explain(name, full)
         lines = [f"  {line}" for line in self._demand_below(name)]
         return "\n".join([told, "", "derived on demand:", *lines]) if lines else told
 
@@ -361,98 +380,52 @@ class Pipeline:
         return self.catalog.circuit.part(name)
 
     @property
-    def catalog(self) -> Catalog:
-        """All tables and views with their definitions, hidden views too."""
-        return self._definitions.catalog
+    def epoch(self) -> int:
+        """The number of the last epoch: every transaction is one, and every change of definitions once there is one.
+
+        It is 0 before the first one. What follows from facts alone is an epoch, too, when somebody reads before then.
+        """
+        return self._epochs.last.version.epoch
+
+    def snapshot(self) -> Snapshot:
+        """The tables and views as they are now, to read several of them as of one epoch."""
+        self._version()
+        return self._snapshot(self._epochs.last)
+
+    def at(self, epoch: int) -> Snapshot:
+        """The tables and views as of an epoch that is retained: of the last `retain` ones, as the pipeline was told.
+
+        Raises DelticError for others, which says which are.
+        """
+        return self._snapshot(self._epochs.at(epoch))
+
+    def _snapshot(self, published: Published) -> Snapshot:
+        return Snapshot(published, self._throwaway, self.spark)
 
     @property
-    def checked(self) -> CheckedProgram:
-        """The Datalog programs, checked together: relations, rules and directives."""
-        return self._definitions.checked
+    def _definitions(self) -> Definitions:
+        return self._epochs.last.definitions
 
-    @property
-    def tables(self) -> dict[str, Schema]:
-        """The tables and their columns."""
-        return {name: table.schema for name, table in self.catalog.tables.items()}
-
-    @property
-    def views(self) -> dict[str, Schema]:
-        """The views and their columns; hidden ones are left out."""
-        return {name: view.schema for name, view in self.catalog.views.items() if not view.is_hidden}
-
-    @property
-    def _schemas(self) -> dict[str, Schema]:
-        """The columns of what can be read."""
-        return {**self.tables, **self.views}
-
-    def _readable(self, name: str) -> Schema:
-        """The columns of a view or table; raises DelticError when there is none, or it is hidden."""
-        return find(name, "view or table", self._schemas, self._unreadable)
-
-    @property
-    def _unreadable(self) -> dict[str, str]:
-        """Why relations that are there cannot be read."""
-        return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
-
-    def _check_view(self, name: str) -> None:
-        find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, "it is a table")})
-
-    def _engine_with(self, name: str) -> Engine:
-        """The engine, to read a relation from, which may have been dropped since."""
-        self._readable(name)
-        return self._current_engine()
-
-    @property
-    def _has_begun(self) -> bool:
-        """Whether there was an epoch."""
-        return self._engine.epoch > 0
-
-    def _current_engine(self) -> Engine:
-        """The engine, to be read from; what facts alone give is derived before the first transaction."""
-        if not self._has_begun:
+    def _version(self) -> Version:
+        """The rows as they are now; what facts alone give is derived before the first transaction."""
+        if not self._epochs.have_begun:
             self._maintenance.check(self.catalog)
-            with self._prepare({}, "error", "", {}) as epoch:
-                epoch.commit()
-        return self._engine
+            with self._epochs.writing():
+                self._epochs.begin()
+        return self._epochs.last.version
 
-    def _prepare(self, batches: Batches, conflicts: Conflicts, token: str, positions: Mapping[str, Any]) -> Prepared:
-        """An epoch that is written to the log before it is committed; a checkpoint that is due is begun first."""
-        state = self._state if self._state is not None and not self._state.readonly else None
-        if state is not None and state.is_due:
-            state.begin_checkpoint(self._moment())
-        epoch = self._engine.prepare(batches, conflicts, token)
-
-        def step() -> None:
-            if state is not None:
-                tables = {name: batch.to_arrow() for name, batch in batches.items()}
-                state.write(Record(state.sequence + 1, epoch.number, token, conflicts, positions, tables))
-            self.positions = {**self.positions, **positions}
-
-        epoch.before_commit(step, self._logging)
-        return epoch
-
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise DelticError("the pipeline is closed: open its state with another one")
-        if self._state is not None:
-            self._writable("a change")
-
-    def _take(self, step: Step) -> Evolution | Transaction | Rows:
-        """Do one step of a text of SQL."""
-        from deltic.pipeline.answers import Told, arranged
-        from deltic.pipeline.sql import ANSWER, Explained, Query
+    def _take(self, step: Effect | Query | Explained | Rows) -> Transaction | Rows:
+        """Do one step of a text of SQL, that defines nothing."""
+        from deltic.pipeline.answers import Told
+        from deltic.pipeline.sql import Explained, Query
         from deltic.sql.statements.effects import Effect
 
-        if isinstance(step, Definitions):
-            return self._evolve(step)
         if isinstance(step, Effect):
             with self.transaction() as change:
-                for batch in self._batches_of(step):
-                    change.append(step.table, batch)
+                change.add(step)
             return change
         if isinstance(step, Query):
-            answer = self._evaluated([step.definition]).read(ANSWER)
-            return Rows(TableBatch(arranged(answer, step.order, step.names)), self.spark)
+            return answered(step, self._version(), self._throwaway, self.spark)
         if isinstance(step, Explained):
             return Told("plan", self._explained(step))
         return step
@@ -466,65 +439,75 @@ class Pipeline:
             return self.explain(asked.subject, asked.extended)
         return self._throwaway(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
 
-    def _changes_of(self, text: str, file: str) -> Iterator[tuple[str, pa.Table]]:
-        """What statements of SQL change in tables."""
+    def _effects_of(self, text: str, file: str) -> list[Effect]:
+        """What statements of SQL are to change in tables."""
         from deltic.pipeline.sql import effects
         from deltic.sql.statements.parse import parse as parse_sql
 
-        for effect in list(effects(parse_sql(text, file), self.catalog)):
-            for batch in self._batches_of(effect):
-                yield effect.table, batch
+        return list(effects(parse_sql(text, file), self.catalog))
 
-    def _batches_of(self, effect: Effect) -> list[pa.Table]:
-        """The rows that go and come by a statement."""
-        from deltic.pipeline.evaluation import batches_of
+    def _changed_by(self, effect: Effect, version: Version) -> list[pa.Table]:
+        """The rows that go and come by a statement, over these tables and views."""
+        from deltic.pipeline.evaluation import batches_of, evaluated
 
-        engine = self._evaluated(effect.definitions)
+        engine = evaluated(effect.definitions, self._throwaway, lambda name: version.read(name, counted=True))
         return batches_of(effect, self.catalog.tables[effect.table], lambda name: engine.read(name, counted=True))
-
-    def _evaluated(self, definitions: Sequence[Definition]) -> Engine:
-        """An engine with the views of definitions over what there is now."""
-        from deltic.pipeline.evaluation import evaluated
-
-        return evaluated(definitions, self._throwaway, lambda name: self._current_engine().read(name, counted=True))
 
     def _throwaway(self, circuit: Circuit) -> Engine:
         """An engine for one answer."""
         return new_engine(self._engine_name, circuit, self._maintenance.of_any, self._resources, self._rewrites)
 
-    def _evolve(self, definitions: Definitions) -> Evolution:
+    def _evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
         """Go on with other definitions; after any exception the pipeline is as it was."""
         self._refuse_closed()
         self._refuse_inside_transaction("definitions are changed before or after it")
-        difference = Difference.between(self.catalog, definitions.catalog)
-        result = EpochResult()
-        circuit, pushed = asked(definitions.catalog, self._rewrites)
-        before = copy(self._engine)
-        if self._has_begun:
-            self._maintenance.check(definitions.catalog)
-            self._refuse_lost_rows(definitions.catalog, difference)
-            result = self._engine.extend(circuit)
-        else:
-            self._engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
-        with self._logging:
-            try:
+        with self._epochs.writing():
+            before, definitions = self._definitions, change(self._definitions)
+            difference = Difference.between(before.catalog, definitions.catalog)
+            circuit, pushed = asked(definitions.catalog, self._rewrites)
+            if self._epochs.have_begun:
+                self._maintenance.check(definitions.catalog)
+                self._refuse_lost_rows(definitions.catalog, difference)
+                result = self._epochs.extend(circuit, definitions, self._log)
+            else:
+                result = EpochResult()
+                resources = self._resources, self._rewrites
+                engine = new_engine(self._engine_name, circuit, self._maintenance, *resources)
                 self._log(definitions)
-            except BaseException:
-                self._engine = before
-                raise
-            self._definitions, self._pushed = definitions, pushed
-        return Evolution(difference, self.views, result, self.spark)
+                self._epochs.replace(engine, definitions)
+            self._pushed = pushed
+            return Evolution(difference, self.views, result, self.spark, self.epoch)
 
     def _log(self, definitions: Definitions) -> None:
         """Write to the log that definitions are others from this epoch on."""
         edits = definitions.since(self._definitions)
         if self._state is not None and edits:
-            self._state.write(Record(self._state.sequence + 1, self._engine.epoch, edits=edits))
+            self._state.write(Record(self._state.sequence + 1, self._epochs.engine.epoch, edits=edits))
+
+    def _before_epoch(self) -> None:
+        """Begin a checkpoint that is due."""
+        if self._state is not None and not self._state.readonly and self._state.is_due:
+            self._state.begin_checkpoint(self._moment())
+
+    def _log_epoch(self, epoch: Prepared, logged: Logged) -> None:
+        """Write an epoch to the log, which is about to be committed."""
+        state = self._state
+        if state is not None and not state.readonly:
+            tables = {name: batch.to_arrow() for name, batch in logged.batches.items()}
+            number = state.sequence + 1
+            state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, tables))
+        self.positions = {**self.positions, **logged.positions}
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise DelticError("the pipeline is closed: open its state with another one")
+        if self._state is not None:
+            self._writable("a change")
 
     def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:
         """Raises DelticError where a table that holds rows would be no table any more, or have other columns."""
         for name in difference.replaced:
-            if name not in self.tables or not len(self._engine.read(name, table=True)):
+            if name not in self.tables or not len(self._epochs.last.version.read(name, table=True)):
                 continue
             if name not in catalog.tables:
                 raise CatalogError(
@@ -537,9 +520,22 @@ class Pipeline:
                     f"drop {name} first"
                 )
 
-    def _close(self) -> None:
-        self._transaction = None
-
     def _refuse_inside_transaction(self, remedy: str) -> None:
-        if self._transaction is not None and self._transaction.is_open:
-            raise DelticError(f"a transaction is open: {remedy}")
+        """Raises DelticError where this thread has a transaction open."""
+        opened: Callable[[], Transaction | None] = getattr(self._opened, "transaction", lambda: None)
+        found = opened()
+        if found is not None and found.is_open:
+            raise DelticError(f"a transaction is open: {remedy}; `discard` ends one that an interrupt left open")
+
+    def __reduce__(self) -> Any:
+        raise DelticError(
+            "a pipeline is of one process and cannot be sent to another: make one there, or send rows: "
+            'pipeline["NAME"].to_arrow()'
+        )
+
+
+def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
+    """What was planned from definitions, if they are still those that there are."""
+    if now is not planned_from:
+        raise CatalogError("another thread changed definitions meanwhile; nothing was changed. Run it again")
+    return planned

@@ -89,6 +89,18 @@ def effects(statements: Sequence[Statement], catalog: Catalog) -> Iterator[Effec
         yield effect_of(statement, catalog.tables, _readable(catalog))
 
 
+def asked(statements: Sequence[Statement], catalog: Catalog) -> Query | Rows:
+    """The last of questions about rows and definitions; raises ProgramError for another statement."""
+    steps = []
+    for statement in statements:
+        if not isinstance(statement, Select | Show | Describe):
+            raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
+        steps.append(_step(statement, catalog))
+    found = steps[-1] if steps else _rows(relations_table(catalog, False))
+    assert isinstance(found, Query | Rows)
+    return found
+
+
 def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> bool:
     """Whether a table is made that was dropped just before: its rows have to go, so that this is another step."""
     if not isinstance(statement, CreateTable):

@@ -3,56 +3,77 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltic.catalog import Table
+from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
-from deltic.engine.batches import TableBatch
-from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import WEIGHT, EpochResult
-from deltic.errors import DelticError
+from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.engine.version import Version
+from deltic.errors import ChangeError, DelticError
 from deltic.pipeline.coerce import to_table
 from deltic.pipeline.delta import Delta
-from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.epochs import Batches, Epochs, Logged
+from deltic.pipeline.forms import updates, with_key_alone
 from deltic.pipeline.names import find
+from deltic.pipeline.operations import ChangeManager, KeyedChange, Operation, RowChange, with_weights
+from deltic.pipeline.reading import Published
 from deltic.pipeline.report import EpochReport, report_of
+from deltic.pipeline.snapshot import Preview, change_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Batches = Mapping[str, TableBatch]
+    from deltic.sql.statements.effects import Effect
 
 
 class _Phase(enum.Enum):
-    OPEN = "is still open: its changes are known after the with-block"
+    OPEN = "is still open: its changes are known after the with-block; `preview` shows what they would be"
     COMMITTED = "has been committed: open another one to change tables"
-    DISCARDED = "was discarded because of an error: nothing of it was applied"
+    DISCARDED = "was discarded, by an error or on request: nothing of it was applied"
     UNUSED = "has not begun: use it as `with pipeline.transaction() as change:`"
 
 
-class Transaction:
-    """Collects changes inside a with-block and applies them at its end; any exception discards them all.
+@dataclass(frozen=True)
+class Terms:
+    """What was agreed on for a transaction; `is_kept`: the end of its block commits it."""
 
-    Inside one transaction order does not matter: a row that is deleted and inserted again has not changed.
+    conflicts: Conflicts
+    timeout: float | None = None
+    token: str = ""
+    positions: Mapping[str, Any] = field(default_factory=dict)
+    is_kept: bool = True
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What makes statements of SQL: from their text, and into the changes of a table; and an engine for questions."""
+
+    effects_of: Callable[[str, str], Sequence[Effect]]
+    changed_by: Callable[[Effect, Version], Sequence[pa.Table]]
+    engine_of: Callable[[Circuit], Engine]
+
+
+class Transaction:
+    """Gathers changes inside a with-block and applies them at its end; any exception discards them all.
+
+    Rows that are inserted and deleted add up, and their order does not matter: a row that is deleted and inserted again
+    has not changed. `upsert`, `update`, deletions by key, and statements of SQL are about what the transaction has made
+    of the tables up to there. All of this is found out at the end of the block, from the tables as they are then,
+    whatever other threads have committed since it began.
     """
 
-    def __init__(
-        self,
-        tables: Mapping[str, Schema],
-        views: Mapping[str, Schema],
-        prepare: Callable[[Batches], Prepared],
-        changes_of: Callable[[str, str], Iterator[tuple[str, pa.Table]]],
-        close: Callable[[], None],
-        spark: SparkSession | None,
-    ) -> None:
-        self._tables, self._views = tables, views
-        self._prepare, self._changes_of, self._close = prepare, changes_of, close
-        self._spark = spark
-        self._batches: dict[str, list[pa.Table]] = {}
+    def __init__(self, epochs: Epochs, terms: Terms, statements: Statements, spark: SparkSession | None) -> None:
+        self._epochs, self._terms, self._statements, self._spark = epochs, terms, statements, spark
+        self._definitions = epochs.last.definitions
+        self._operations: list[Operation] = []
         self._phase = _Phase.UNUSED
+        self._seen: int | None = None
         self._result = EpochResult()
         self._report = EpochReport(0)
 
@@ -64,8 +85,33 @@ class Transaction:
         self._add(table, rows, 1)
 
     def delete(self, table: str, rows: Any) -> None:
-        """Delete rows, given in any of the forms of `insert`."""
+        """Delete rows, given in any of the forms of `insert`.
+
+        Of a table with a key, rows may be given by the columns of their key alone.
+        """
+        found = self._table(table)
+        if found.key and len(found.key) < len(found.schema):
+            rows, by_key = with_key_alone(rows, found)
+            if by_key:
+                self._by_key("delete", found, to_table(table, found.key_schema, rows))
+                return
         self._add(table, rows, -1)
+
+    def upsert(self, table: str, rows: Any) -> None:
+        """Let rows come in place of those that have their keys; where none has, they are inserted.
+
+        Of rows with one key the last one counts. Raises DelticError for a table without a key.
+        """
+        self._by_key("upsert", found := self._keyed(table), to_table(table, found.schema, rows))
+
+    def update(self, table: str, rows: Any) -> None:
+        """Give columns of the rows with these keys other values: dicts or a frame with the key and these columns.
+
+        Raises DelticError for a table without a key.
+        """
+        found = self._keyed(table)
+        for part, columns in updates(rows, found):
+            self._by_key("update", found, to_table(table, columns, part))
 
     def change(self, table: str, rows: Any) -> None:
         """Insert and delete rows as their column `__weight__` says: 1 or -1.
@@ -73,30 +119,65 @@ class Transaction:
         Or their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are given in the forms
         of `insert`, but for tuples; dicts may also be envelopes of Debezium, and either of them JSON texts.
         """
-        self._require(_Phase.OPEN)
-        self.append(table, to_table(table, self._schema(table), rows, signed=True))
+        self.append(table, to_table(table, self._table(table).schema, rows, signed=True))
 
     def sql(self, text: str, file: str = "<sql>") -> None:
-        """INSERT, DELETE, UPDATE and MERGE; they see the tables and views as they are before the transaction.
+        """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
 
-        Raises ProgramError for what is wrong in them, or changes no table, and DataError for a value that does not fit.
+        Raises ProgramError for what is wrong in them, or changes no table. Values that do not fit are found at the end.
         """
         self._require(_Phase.OPEN)
-        for table, batch in self._changes_of(text, file):
-            self.append(table, batch)
+        self._operations += self._statements.effects_of(text, file)
 
     def append(self, table: str, batch: pa.Table) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`."""
         self._require(_Phase.OPEN)
         if len(batch):
-            self._batches.setdefault(table, []).append(batch)
+            self._operations.append(RowChange(table, batch))
+
+    def add(self, effect: Effect) -> None:
+        """What a statement of SQL does to a table."""
+        self._require(_Phase.OPEN)
+        self._operations.append(effect)
+
+    def preview(self) -> Preview:
+        """Tables and views as the changes so far would leave them, and how these change; nothing is committed.
+
+        From then on the transaction is for the epoch that was looked at: when another one is committed before it, its
+        own commit raises ChangeError, and nothing of it is applied. Raises what a commit would raise.
+        """
+        self._require(_Phase.OPEN)
+        with self._epochs.writing(self._terms.timeout):
+            self._check_unmoved()
+            with self._epochs.prepare(self._batches(), self._terms.conflicts) as epoch:
+                self._seen = epoch.number - 1
+                published = Published(self._definitions, epoch.version)
+                return Preview(published, epoch.result, self._statements.engine_of, self._spark)
+
+    def commit(self) -> None:
+        """Apply the changes now, and not at the end of the block, which then does nothing.
+
+        Raises ChangeError, KeyError…: see `Pipeline.transaction`; then the transaction is discarded.
+        """
+        self._require(_Phase.OPEN)
+        self._phase = _Phase.DISCARDED
+        with self._epochs.writing(self._terms.timeout):
+            self._check_unmoved()
+            logged = Logged(self._batches(), self._terms.conflicts, self._terms.positions)
+            with self._epochs.prepare(logged.batches, logged.conflicts, self._terms.token) as epoch:
+                report = report_of(epoch.result, epoch.number)
+                self._result = self._epochs.commit(epoch, logged)
+                self._report, self._phase, self._operations = report, _Phase.COMMITTED, []
+
+    def discard(self) -> None:
+        """Forget the changes; the end of the block then does nothing."""
+        self._require(_Phase.OPEN)
+        self._phase, self._operations = _Phase.DISCARDED, []
 
     def of(self, view: str) -> Delta:
         """How the transaction changed a view; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
-        schema = find(view, "view", self._views, dict.fromkeys(self._tables, "it is a table"))
-        change = self._result.changes.batch(view)
-        return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
+        return change_of(view, self._result, self._views, self._tables, self._spark)
 
     @property
     def report(self) -> EpochReport:
@@ -124,31 +205,79 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        batches, self._batches = self._batches, {}
-        self._phase = _Phase.DISCARDED
-        self._close()
-        if kind is None:
-            with self._prepare({name: TableBatch(pa.concat_tables(parts)) for name, parts in batches.items()}) as epoch:
-                self._report = report_of(epoch.result)
-                self._result = epoch.commit()
-            self._phase = _Phase.COMMITTED
+        if self.is_open:
+            if kind is None and self._terms.is_kept:
+                self.commit()
+            else:
+                self.discard()
+
+    def _batches(self) -> Batches:
+        """What the operations amount to, for the tables as they are now."""
+        last = self._epochs.last
+        if last.definitions is not self._definitions:
+            self._check_defined(last)
+        if not self._epochs.have_begun and not all(isinstance(o, RowChange) for o in self._operations):
+            self._epochs.begin()
+            last = self._epochs.last
+        tables = last.definitions.catalog.tables
+        manager = ChangeManager(tables, last.version, self._terms.conflicts, self._prepare, self._statements.changed_by)
+        return manager.batches(self._operations)
+
+    def _prepare(self, batches: Batches) -> Any:
+        return self._epochs.prepare(batches, self._terms.conflicts)
+
+    def _check_unmoved(self) -> None:
+        """Raises ChangeError where another epoch was committed after a look at what this one does."""
+        last = self._epochs.last.version.epoch
+        if self._seen is not None and last != self._seen:
+            self._phase = _Phase.DISCARDED
+            raise ChangeError(
+                f"the transaction was looked at on top of epoch {self._seen}, and the pipeline is at epoch {last} by "
+                "now: nothing was changed. Begin again, and look at what it does there"
+            )
+
+    def _check_defined(self, last: Published) -> None:
+        """Raises ChangeError where what the transaction changes or reads is defined in another way by now."""
+        now, then = last.definitions.catalog.tables, self._definitions.catalog.tables
+        for operation in self._operations:
+            name = operation.table
+            if not isinstance(operation, RowChange | KeyedChange) or now.get(name) != then[name]:
+                raise ChangeError(
+                    f"table {name}: definitions were changed while the transaction was open; nothing of it was "
+                    "applied. Begin again"
+                )
+        self._definitions = last.definitions
 
     def _add(self, table: str, rows: Any, weight: int) -> None:
-        self._require(_Phase.OPEN)
-        batch = to_table(table, self._schema(table), rows)
-        self.append(table, with_weight(batch, weight))
+        self.append(table, with_weights(to_table(table, self._table(table).schema, rows), weight))
 
-    def _schema(self, table: str) -> Schema:
+    def _by_key(self, kind: Any, table: Table, rows: pa.Table) -> None:
+        if len(rows):
+            self._operations.append(KeyedChange(kind, table.name, rows))
+
+    @property
+    def _tables(self) -> dict[str, Schema]:
+        return {name: table.schema for name, table in self._definitions.catalog.tables.items()}
+
+    @property
+    def _views(self) -> dict[str, Schema]:
+        return {name: v.schema for name, v in self._definitions.catalog.views.items() if not v.is_hidden}
+
+    def _table(self, name: str) -> Table:
+        self._require(_Phase.OPEN)
         derived = dict.fromkeys(self._views, "it is a view, and its rules alone change it")
-        return find(table, "table", self._tables, derived)
+        return find(name, "table", self._definitions.catalog.tables, derived)
+
+    def _keyed(self, name: str) -> Table:
+        """A table with a key; raises DelticError for one without."""
+        found = self._table(name)
+        if not found.key:
+            raise DelticError(
+                f"table {name} has no key, by which its rows could be found: declare one, as in "
+                f'pipeline.table("{name}", …, key="{found.schema.names[0] if found.schema.names else "id"}")'
+            )
+        return found
 
     def _require(self, phase: _Phase) -> None:
         if self._phase is not phase:
             raise DelticError(f"the transaction {self._phase.value}")
-
-
-def with_weight(rows: pa.Table, weight: int) -> pa.Table:
-    """The rows, each with the same weight."""
-    weights = pa.repeat(pa.scalar(weight, pa.int64()), len(rows))
-    field = pa.field(WEIGHT, pa.int64(), nullable=False)
-    return rows.append_column(field, weights) if rows.num_columns else pa.table([weights], schema=pa.schema([field]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import Engine
+from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.io.values import problem
 from deltic.pipeline.names import find
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 
 class View:
-    """A view or table of a pipeline. It holds no rows: each call gives those after the last transaction."""
+    """A view or table of a pipeline. It holds no rows: each call gives those after the last transaction.
 
-    def __init__(self, name: str, schema: Schema, engine: Callable[[], Engine], spark: SparkSession | None) -> None:
+    Any thread may call, while others commit transactions: what one call gives is of one epoch.
+    """
+
+    def __init__(self, name: str, schema: Schema, version: Callable[[], Version], spark: SparkSession | None) -> None:
         self.name = name
         self.schema = schema
-        self._engine = engine
+        self._version = version
         self._spark = spark
 
     def rows(self, counted: bool = False) -> Rows:
@@ -33,7 +36,7 @@ class View:
 
         With `counted` each row stands once, and its weight in a column `__weight__` behind the others.
         """
-        return Rows(TableBatch(self._engine().read(self.name, counted=counted)), self._spark)
+        return Rows(TableBatch(self._version().read(self.name, counted=counted)), self._spark)
 
     def lookup(self, **key: Any) -> Rows:
         """The rows with these values in these columns, as `rows` gives them, at the cost of what is found.
@@ -45,7 +48,7 @@ class View:
             reason = problem(value, find(name, f"column of {self.name}", columns))
             if reason is not None:
                 raise DelticError(f"{self.name}, column {name}: {reason}")
-        return Rows(TableBatch(self._engine().lookup(self.name, key)), self._spark)
+        return Rows(TableBatch(self._version().lookup(self.name, key)), self._spark)
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
@@ -60,7 +63,7 @@ class View:
         return self.rows().to_spark()
 
     def __len__(self) -> int:
-        return self._engine().count(self.name)
+        return self._version().count(self.name)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows())

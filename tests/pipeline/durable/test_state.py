@@ -93,7 +93,7 @@ def test_what_was_acknowledged_is_there(place, shop, end):
     again = Pipeline(state=place)
     assert everything(again) == before
     assert again.positions == {"sales.csv": 70}
-    assert again._engine.epoch == shop._engine.epoch
+    assert again.epoch == shop.epoch
     sell(again, ("b", 100), ("z", None))
     assert rows(again, "best") == [("a", 7), ("b", 100)] if end is not Pipeline.checkpoint else True
     expected = everything(again)
@@ -132,7 +132,7 @@ def test_all_kinds_of_definitions_come_back(place):
         with Pipeline(state=place) as again:
             assert str(again.catalog) == told
             assert everything(again) == before
-            assert again._engine.epoch == pipeline._engine.epoch
+            assert again.epoch == pipeline.epoch
 
 
 def test_random_transactions_checkpoints_and_ends(place):
@@ -158,7 +158,7 @@ def test_random_transactions_checkpoints_and_ends(place):
             case 2:
                 open_.checkpoint()
         assert everything(open_) == everything(plain), step
-        assert open_._engine.epoch == plain._engine.epoch
+        assert open_.epoch == plain.epoch
 
 
 def test_only_what_is_new_is_written(place, shop):
@@ -372,7 +372,7 @@ def test_a_program_takes_the_place_of_definitions(place, tmp_path):
             change.insert("e", [("a", "b"), ("b", "c")])
     with Pipeline(state=place, program=DATALOG) as pipeline:
         assert (pipeline.evolution.added, pipeline.evolution.replaced, pipeline.evolution.dropped) == ((), (), ())
-        assert pipeline._engine.epoch == 1
+        assert pipeline.epoch == 1
     other = tmp_path / "other.dl"
     other.write_text(DATALOG.replace("p(x, z) :- p(x, y), e(y, z).", "") + ".decl q(x: symbol)\nq(x) :- e(x, _).")
     with Pipeline(state=place, program=other) as pipeline:

@@ -59,7 +59,7 @@ def contents(state: State, order: tuple[int, ...]) -> Rows:
         return {}
     words, weights = present(arrangement.runs)
     assert (np.lexsort(words[::-1]) == np.arange(words.shape[1])).all(), "in order"
-    values = [d.decode(c).tolist() for d, c in zip(state.domains, arrangement.columns(words), strict=True)]
+    values = [d.decode(c).tolist() for d, c in zip(state.domains, arrangement.sorted().columns(words), strict=True)]
     return dict(zip(zip(*values, strict=True), weights.tolist(), strict=True))
 
 

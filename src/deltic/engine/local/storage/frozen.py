@@ -56,7 +56,7 @@ class Frozen:
         return int(np.count_nonzero(weights) if self.is_set else weights.sum())
 
     def shown(self, words: Words, weights: Weights, interner: Interner, counted: bool) -> pa.Table:
-        """The rows of positive weight: of a bag as often as they weigh or, `counted`, once with WEIGHT; of a set once."""
+        """The rows of positive weight: as often as they weigh or, of a set and where `counted` with WEIGHT, once."""
         there = weights > 0
         if not there.all():
             words, weights = words[:, there], weights[there]

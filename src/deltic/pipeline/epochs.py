@@ -1,0 +1,186 @@
+"""The epochs of a pipeline, one after the other: one thread writes at a time, and readers wait for nobody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.batches import TableBatch
+from deltic.engine.critical_section import CriticalSection
+from deltic.engine.interrupts import postponed
+from deltic.engine.prepared import Prepared
+from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.errors import DelticError
+from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.keys import check_keys
+from deltic.pipeline.reading import Published
+
+Batches = Mapping[str, TableBatch]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What is to be known of an epoch beside its number: how far sources have been read is part of it."""
+
+    batches: Batches
+    conflicts: Conflicts
+    positions: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Epochs:
+    """An engine, and what it has published of the last epochs, as many as are to be retained.
+
+    A method that changes something is called inside `with epochs.writing():`, where interrupts wait, too: for the next
+    place where an epoch can be given up, or for the end of the block. `before` is called before an epoch is prepared,
+    and `log` before one is committed.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        definitions: Definitions,
+        retain: int,
+        timeout: float | None,
+        before: Callable[[], None],
+        log: Callable[[Prepared, Logged], None],
+    ) -> None:
+        if retain < 1:
+            raise DelticError(f"retain is {retain}; it is a number of epochs, the last one included: 1 or more")
+        self.engine = engine
+        self._retain, self._timeout = retain, timeout
+        self._section = CriticalSection()
+        self._before, self._log = before, log
+        self._process = os.getpid()
+        self._first = engine.epoch
+        self._retained: dict[int, Published] = {}
+        self._publish(definitions)
+
+    # Reading
+
+    @property
+    def last(self) -> Published:
+        """What is to be seen of the last epoch."""
+        self.check_process()
+        return self._last
+
+    @property
+    def have_begun(self) -> bool:
+        """Whether there was an epoch."""
+        return self.last.version.epoch > 0
+
+    def at(self, epoch: int) -> Published:
+        """What is to be seen of an epoch that is retained; raises DelticError for others."""
+        last = self.last
+        found = last if epoch == last.version.epoch else self._retained.get(epoch)
+        if found is None:
+            raise DelticError(f"epoch {epoch} cannot be read: {self._told(last.version.epoch)}")
+        return found
+
+    def _told(self, last: int) -> str:
+        """Which epochs are retained."""
+        first = max(last - self._retain + 1, self._first)
+        what = f"epochs {first} to {last} are" if first < last else f"epoch {last} alone is"
+        return f"{what} retained; Pipeline(retain=N) keeps the last N"
+
+    def check_process(self) -> None:
+        """Raises DelticError in a process that was forked: threads that are at work here are not there."""
+        if os.getpid() != self._process:
+            raise DelticError(
+                f"this pipeline is of process {self._process}, and was inherited by process {os.getpid()} when that "
+                "was forked: make a pipeline in the process that uses it"
+            )
+
+    # Writing
+
+    def writing(self, timeout: float | None = None) -> Writing:
+        """For a with-block: no other thread writes meanwhile.
+
+        Raises BusyError when another one does for longer than `timeout`, or that of all epochs, in seconds.
+        """
+        self.check_process()
+        if self._section.is_mine:
+            raise DelticError("the pipeline is at work in this very thread: a function that it calls cannot change it")
+        return Writing(self._section, self._timeout if timeout is None else timeout)
+
+    def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "") -> Prepared:
+        """Compute an epoch, and check the keys of tables; it is committed by `commit`, or aborted."""
+        self._before()
+        epoch = self.engine.prepare(batches, conflicts, token)
+        if conflicts != "trust":
+            try:
+                check_keys(self._last.definitions.catalog.tables, batches, epoch.version)
+            except BaseException:
+                epoch.abort()
+                raise
+        return epoch
+
+    def commit(self, epoch: Prepared, logged: Logged) -> EpochResult:
+        """Make a prepared epoch real: this is where it happens, and the last place where an interrupt prevents it.
+
+        It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
+        """
+        postponed.check()
+        self._log(epoch, logged)
+        result = epoch.commit()
+        self._publish(self._last.definitions)
+        return result
+
+    def begin(self) -> None:
+        """Derive what follows from facts alone, as the first epoch, if there was none."""
+        if not self.engine.epoch:
+            with self.prepare({}, "error") as epoch:
+                self.commit(epoch, Logged({}, "error"))
+
+    def replay(self, batches: Batches, conflicts: Conflicts, token: str) -> None:
+        """Do once more an epoch that was logged."""
+        self.engine.prepare(batches, conflicts, token).commit()
+        self._publish(self._last.definitions)
+
+    def extend(self, circuit: Circuit, definitions: Definitions, log: Callable[[Definitions], None]) -> EpochResult:
+        """Go on with other definitions, as an epoch in which no table changes; it is logged before others see it."""
+        before = copy(self.engine)
+        result = self.engine.extend(circuit)
+        try:
+            log(definitions)
+        except BaseException:
+            self.engine = before
+            raise
+        self._publish(definitions)
+        return result
+
+    def replace(self, engine: Engine, definitions: Definitions) -> None:
+        """Go on with another engine, before the first epoch."""
+        self.engine = engine
+        self._publish(definitions)
+
+    def restore(self, engine: Engine, definitions: Definitions) -> None:
+        """Go on with an engine that has been restored, and its epochs."""
+        self._retained, self._first = {}, engine.epoch
+        self.replace(engine, definitions)
+
+    def _publish(self, definitions: Definitions) -> None:
+        """Let readers see the last epoch."""
+        self._last = Published(definitions, self.engine.version)
+        last = self._last.version.epoch
+        self._retained[last] = self._last
+        self._retained.pop(last - self._retain, None)
+
+
+class Writing:
+    """A with-block in which one thread writes."""
+
+    def __init__(self, section: CriticalSection, timeout: float | None) -> None:
+        self._section, self._timeout = section, timeout
+
+    def __enter__(self) -> None:
+        self._section.enter(self._timeout)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._section.leave()

@@ -1,0 +1,43 @@
+"""Numbers for rows: equal ones for rows that agree, by the rules of keys and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Numbers = npt.NDArray[np.int64]
+
+
+def row_numbers(rows: pa.Table, columns: Sequence[str]) -> Numbers:
+    """A number for each row, below the number of rows: equal where the rows agree in these columns, NULL as a value."""
+    numbers: Numbers = np.zeros(len(rows), np.int64)
+    for name in columns:
+        found = _numbers(rows.column(name))
+        combined = numbers * (int(found.max(initial=0)) + 1) + found
+        numbers = np.unique(combined, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    return numbers
+
+
+def _numbers(column: pa.ChunkedArray) -> Numbers:
+    """A number for each value of a column."""
+    if pa.types.is_nested(column.type):
+        known: dict[Any, int] = {}
+        return np.fromiter((known.setdefault(_plain(v), len(known)) for v in column.to_pylist()), np.int64, len(column))
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))  # makes one zero of the two
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices).astype(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    """What can be looked up, and is equal for equal values."""
+    if isinstance(value, dict):
+        return tuple((name, _plain(item)) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return "NaN" if isinstance(value, float) and value != value else value

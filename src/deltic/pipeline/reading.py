@@ -1,0 +1,121 @@
+"""Tables and views by name, as of an epoch: what a pipeline has in common with what is read of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltic.catalog import Catalog
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Schema
+from deltic.datalog import CheckedProgram
+from deltic.engine.batches import TableBatch
+from deltic.engine.protocol import Engine
+from deltic.engine.version import Version
+from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.names import find
+from deltic.pipeline.rows import Rows
+from deltic.pipeline.views import View
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from deltic.pipeline.sql import Query
+
+_HIDDEN = "it is hidden, there for other views alone"
+_INLINED = "it is inlined: its rules stand in those of others"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is to be seen of an epoch, by any thread: definitions, and the rows of what they define."""
+
+    definitions: Definitions
+    version: Version
+
+
+class Reading(ABC):
+    """A name gives a table or view to read; `in`, `list` and `len` are about these names."""
+
+    spark: SparkSession | None
+
+    @property
+    @abstractmethod
+    def _definitions(self) -> Definitions:
+        """What is defined."""
+
+    @abstractmethod
+    def _version(self) -> Version:
+        """The rows."""
+
+    def __getitem__(self, name: str) -> View:
+        """A view or table by name; raises DelticError with the nearest name when there is none."""
+        return View(name, self._readable(name), lambda: self._version_with(name), self.spark)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a table or view of that name that can be read."""
+        return name in self._schemas
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the tables and views that can be read."""
+        return iter(self._schemas)
+
+    def __len__(self) -> int:
+        """How many tables and views there are."""
+        return len(self._schemas)
+
+    @property
+    def catalog(self) -> Catalog:
+        """All tables and views with their definitions, hidden views too."""
+        return self._definitions.catalog
+
+    @property
+    def checked(self) -> CheckedProgram:
+        """The Datalog programs, checked together: relations, rules and directives."""
+        return self._definitions.checked
+
+    @property
+    def tables(self) -> dict[str, Schema]:
+        """The tables and their columns."""
+        return {name: table.schema for name, table in self.catalog.tables.items()}
+
+    @property
+    def views(self) -> dict[str, Schema]:
+        """The views and their columns; hidden ones are left out."""
+        return {name: view.schema for name, view in self.catalog.views.items() if not view.is_hidden}
+
+    @property
+    def _schemas(self) -> dict[str, Schema]:
+        """The columns of what can be read."""
+        return {**self.tables, **self.views}
+
+    def _readable(self, name: str) -> Schema:
+        """The columns of a view or table; raises DelticError when there is none, or it is hidden."""
+        return find(name, "view or table", self._schemas, self._unreadable)
+
+    @property
+    def _unreadable(self) -> dict[str, str]:
+        """Why relations that are there cannot be read."""
+        return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
+
+    def _check_view(self, name: str) -> None:
+        find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, "it is a table")})
+
+    def _version_with(self, name: str) -> Version:
+        """The rows, to read those of a relation from, which may have been dropped since."""
+        self._readable(name)
+        return self._version()
+
+
+def answered(
+    query: Query, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+) -> Rows:
+    """The rows of a question of SQL."""
+    from deltic.pipeline.answers import arranged
+    from deltic.pipeline.evaluation import evaluated
+    from deltic.pipeline.sql import ANSWER
+
+    engine = evaluated([query.definition], engine_of, lambda name: version.read(name, counted=True))
+    return Rows(TableBatch(arranged(engine.read(ANSWER), query.order, query.names)), spark)
