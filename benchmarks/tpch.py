@@ -81,7 +81,7 @@ def measure(name: str, data: Path) -> Iterator[Any]:
     read = {op.name for op in pipeline.circuit(name).operators if op.keyword == "source"}
     tables = {table: load(data, table) for table in TABLES if table in read}
     bootstrap = epoch(pipeline, "insert", tables)
-    yield bootstrap.seconds, pipeline._current_engine().nbytes / sum(table.nbytes for table in tables.values())
+    yield bootstrap.seconds, pipeline._epochs.engine.nbytes / sum(table.nbytes for table in tables.values())
     duckdb = DuckDB(query, tables)
     orders = load(data, "orders")["o_orderkey"].to_numpy()
     _both(pipeline, change_of(tables, orders, PARTS[0], seed=TIMES))

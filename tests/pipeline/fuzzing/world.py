@@ -57,7 +57,7 @@ class World:
 
     def _apply(self, batch: Batch, sign: int, policy: Literal["error", "normalize", "trust"]) -> str:
         expected = self._expected(batch, sign)
-        epoch = self.pipeline._engine.epoch
+        epoch = self.pipeline.epoch
         try:
             with self.pipeline.transaction(policy) as change:
                 if sign:
@@ -66,7 +66,7 @@ class World:
                     change.change("t", batch.given)
         except (DelticError, Own) as error:
             self._check_refusal(batch, expected, policy, error)
-            if self.pipeline._engine.epoch != epoch:
+            if self.pipeline.epoch != epoch:
                 raise Failure("a rejected batch has made an epoch") from error
             return type(error).__name__
         if expected is None:

@@ -86,7 +86,7 @@ class Windowing(Kernel):
                 self.visits.rows += end - start
                 if end > start:
                     weights = run.weights[start:end] if run.weights.size else np.ones(end - start, np.int64)
-                    self._take_back(batch, self.by_time.columns(run.words[:, start:end]), weights)
+                    self._take_back(batch, self.by_time.sorted().columns(run.words[:, start:end]), weights)
 
     def _take_back(self, batch: Batch, columns: list[Raw], weights: Weights) -> None:
         words, sums = consolidate(self.target.layout.pack(columns, len(weights)), -weights)

@@ -46,8 +46,7 @@ def encode_known(column: pa.Array | pa.ChunkedArray, type_: Type, interner: Inte
         column = column.combine_chunks()
     nulls = column.is_null().to_numpy(zero_copy_only=False)
     values = np.zeros(len(column), np.int64)
-    there = interner.get(type_)
-    values[~nulls] = UNKNOWN if there is None else there.find_all(column.drop_null())
+    values[~nulls] = interner.known(type_).find_all(column.drop_null())
     return (values, nulls), values != UNKNOWN
 
 
@@ -89,7 +88,7 @@ def _encode(column: pa.Array, type_: Type, interner: Interner) -> Values:
 
 def _decode(values: Values, type_: Type, interner: Interner) -> pa.Array:
     if is_labelled(type_):
-        return interner[type_].decode(values)
+        return interner.known(type_).decode(values)
     if type_.kind in _DECODE:
         return _DECODE[type_.kind](values, type_)
     return pa.array(values).cast(_STORAGE.get(type_.kind, type_.arrow)).cast(type_.arrow)

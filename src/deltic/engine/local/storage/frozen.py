@@ -94,7 +94,4 @@ def _number(value: object, type_: Type, interner: Interner) -> int | None:
     """The int64 value of one value; None for NULL, and for what is not known."""
     if value is None:
         return None
-    if is_labelled(type_):
-        known = interner.get(type_)
-        return None if known is None else known.find(value)
-    return encode_scalar(value, type_, interner)
+    return interner.known(type_).find(value) if is_labelled(type_) else encode_scalar(value, type_, interner)

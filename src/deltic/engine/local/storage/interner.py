@@ -54,14 +54,23 @@ class Interner(dict[Type, "Dictionary"]):
     """
 
     def __missing__(self, type_: Type) -> Dictionary:
-        kind = Composites if type_.is_composite else Decimals if is_wide(type_) else Dictionary
-        self[type_] = made = kind(type_)
+        self[type_] = made = _empty(type_)
         return made
+
+    def known(self, type_: Type) -> Dictionary:
+        """The dictionary of a type as it is, for who adds nothing to it: an empty one where there is none."""
+        found = self.get(type_)
+        return _empty(type_) if found is None else found
 
     @property
     def text(self) -> Dictionary:
         """The dictionary of text."""
         return self[Type.STRING]
+
+
+def _empty(type_: Type) -> Dictionary:
+    """A dictionary without values."""
+    return (Composites if type_.is_composite else Decimals if is_wide(type_) else Dictionary)(type_)
 
 
 class Dictionary:
