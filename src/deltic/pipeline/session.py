@@ -182,7 +182,7 @@ class Pipeline(Reading):
             self._epochs.restore(engine, definitions)
         for record in state.records():
             if record.tables is None:
-                self._evolve(lambda now, edits=record.edits: now.replayed(edits))
+                self._evolve(partial(Definitions.replayed, edits=record.edits))
             else:
                 self._epochs.replay(record.batches, record.conflicts, record.token)
             state.check_epoch(record, self.epoch)
