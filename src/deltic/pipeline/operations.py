@@ -111,7 +111,7 @@ class ChangeManager:
         gone = with_weights(before.drop_columns([WEIGHT]), -np.asarray(before.column(WEIGHT)))
         if change.kind == "delete":
             return gone
-        come = rows if change.kind == "upsert" else _updated(before, old, rows, new)
+        come = rows if change.kind == "upsert" else _updated(table, before, old, rows, new)
         return pa.concat_tables([gone, with_weights(come.select(table.schema.names), 1)])
 
 
@@ -124,12 +124,13 @@ def _summed(rows: pa.Table, numbers: Numbers, table: Table) -> tuple[pa.Table, N
     return with_weights(rows.take(pa.array(kept)).drop_columns([WEIGHT]), sums[sums != 0]), numbers[kept]
 
 
-def _updated(before: pa.Table, old: Numbers, rows: pa.Table, new: Numbers) -> pa.Table:
+def _updated(table: Table, before: pa.Table, old: Numbers, rows: pa.Table, new: Numbers) -> pa.Table:
     """The rows that are there, with the values that `rows` has for their keys; both have their keys' numbers."""
     there = np.asarray(before.column(WEIGHT)) > 0
     before, old = before.filter(pa.array(there)), old[there]
     found = rows.take(pa.array(np.searchsorted(new, old)))
-    return pa.table({n: (found if n in found.column_names else before).column(n) for n in before.column_names[:-1]})
+    columns = [(found if name in found.column_names else before).column(name) for name in table.schema.names]
+    return pa.table(columns, schema=table.schema.to_arrow())
 
 
 def _absent(change: KeyedChange, keys: pa.Table) -> ChangeError:

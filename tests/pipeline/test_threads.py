@@ -1,0 +1,171 @@
+"""Threads and processes that share a pipeline: writers wait for each other, readers for nobody.
+
+Catches reads of a state that no epoch has left, updates that are lost, and children of a fork that hang.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import threading
+
+import pytest
+
+import deltic
+from deltic import BusyError, DelticError
+from tests.pipeline.test_transactions import groups, in_thread, keyed, load
+
+CLOSURE = """
+    .decl e(x: number, y: number)
+    .decl p(x: number, y: number)
+    p(x, y) :- e(x, y).
+    p(x, z) :- p(x, y), e(y, z).
+"""
+
+
+def run_all(*functions):
+    """Run functions in threads; the errors that they raised."""
+    errors = []
+
+    def guarded(function):
+        try:
+            function()
+        except BaseException as error:  # noqa: BLE001 - told by the caller
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def closure(edges):
+    found = set(edges)
+    while new := {(x, z) for x, y in found for a, z in edges if a == y} - found:
+        found |= new
+    return found
+
+
+def test_readers_see_whole_epochs_while_writers_work():
+    pipeline = deltic.Pipeline(retain=4)
+    pipeline.datalog(CLOSURE)
+    stop = threading.Event()
+
+    def write(number):
+        rng, mine = random.Random(number), set()
+        for _ in range(25):
+            edge = (10 * number + rng.randrange(8), 10 * number + rng.randrange(8))
+            with pipeline.transaction() as change:
+                (change.delete if edge in mine else change.insert)("e", [edge])
+            mine ^= {edge}
+
+    def read():
+        last = 0
+        while not stop.is_set():
+            with pipeline.snapshot() as seen:
+                edges = set(seen["e"])
+                assert set(seen["p"]) == closure(edges)
+                assert seen.epoch >= last
+                last = seen.epoch
+                if edges:
+                    x = min(edges)[0]
+                    assert {y for _, y in seen["e"].lookup(x=x)} == {y for a, y in edges if a == x}
+
+    def write_all():
+        try:
+            assert not run_all(*(lambda n=n: write(n) for n in range(4)))
+        finally:
+            stop.set()
+
+    assert not run_all(write_all, read, read)
+    assert pipeline.epoch in (100, 101)  # a reader that came first began one
+
+
+def test_no_update_is_lost():
+    pipeline = keyed()
+    load(pipeline, (1, "a", 0))
+
+    def count():
+        for _ in range(5):
+            with pipeline.transaction() as change:
+                change.sql("UPDATE t SET n = n + 1")
+
+    def count_by_statements():
+        for _ in range(5):
+            pipeline.sql("UPDATE t SET n = n + 1")
+
+    assert not run_all(count, count_by_statements, count)
+    assert list(pipeline["t"]) == [(1, "a", 15)]
+    assert set(pipeline["v"]) == groups([(1, "a", 15)])
+
+
+def test_definitions_from_several_threads_all_count():
+    pipeline = keyed()
+    assert not run_all(*(lambda n=n: pipeline.table(f"t{n}", {"x": "int64"}) for n in range(8)))
+    assert len(pipeline) == 10
+
+
+def test_transactions_may_be_open_in_several_threads():
+    pipeline = keyed()
+    with pipeline.transaction() as change:
+        change.insert("t", [(1, "a", 1)])
+        in_thread(load, pipeline, (2, "b", 2))
+        assert set(pipeline["t"]) == {(2, "b", 2)}
+    assert set(pipeline["t"]) == {(1, "a", 1), (2, "b", 2)}
+
+
+def test_a_writer_waits_as_long_as_it_is_told():
+    pipeline = keyed(timeout=60)
+    with pipeline._epochs.writing():
+        errors = run_all(lambda: _hurry(pipeline))
+    assert [type(error) for error in errors] == [BusyError]
+    assert "for 0.05 s; nothing was changed" in str(errors[0])
+    load(pipeline, (1, "a", 1))
+
+
+def _hurry(pipeline):
+    with pipeline.transaction(timeout=0.05) as change:
+        change.insert("t", [(1, "a", 1)])
+
+
+def test_definitions_that_change_under_a_transaction():
+    pipeline = keyed()
+    with pipeline.transaction() as change:
+        change.insert("t", [(1, "a", 1)])
+        in_thread(pipeline.table, "other", {"x": "int64"})
+    assert len(pipeline["t"]) == 1
+    with pipeline.transaction() as change:
+        change.insert("t", [(2, "a", 1)])
+        in_thread(lambda: pipeline.drop("v", "t"))
+        with pytest.raises(DelticError, match="table t: definitions were changed while"):
+            change.commit()
+    pipeline.table("t", {"id": "int64"})
+
+
+def test_a_forked_child_is_told():
+    pipeline = keyed()
+    load(pipeline, (1, "a", 1))
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        told = []
+        for use in (lambda: len(pipeline["t"]), lambda: load(pipeline, (2, "b", 2)), lambda: pipeline.epoch):
+            try:
+                use()
+            except DelticError as error:
+                told.append("was inherited by process" in str(error))
+        os.write(write, b"ok" if told == [True] * 3 else repr(told).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    assert os.read(read, 1000) == b"ok"
+    os.close(read)
+    load(pipeline, (2, "b", 2))
+
+
+def test_a_pipeline_is_not_sent_to_another_process():
+    with pytest.raises(DelticError, match="of one process and cannot be sent"):
+        pickle.dumps(keyed())
