@@ -37,6 +37,11 @@ class Catalog:
         return {table.name: table for part in self.parts for table in part.tables}
 
     @cached_property
+    def shown_tables(self) -> Mapping[str, Table]:
+        """The tables that can be read and changed: all but hidden ones."""
+        return {name: table for name, table in self.tables.items() if not table.is_hidden}
+
+    @cached_property
     def views(self) -> Mapping[str, View]:
         """The views by name, hidden ones too."""
         return {view.name: view for part in self.parts for view in part.views}

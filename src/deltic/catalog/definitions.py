@@ -22,14 +22,16 @@ class Table:
 
     `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
     rows of one key.
-    `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared.
-    Raises CatalogError for a name, a column or a key that no table can have.
+    `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared. A hidden one
+    is there for views alone, and the pipeline itself changes it. Raises CatalogError for a name, a column or a key that
+    no table can have.
     """
 
     name: str
     schema: Schema
     key: tuple[str, ...] = ()
     is_bag: bool = False
+    is_hidden: bool = False
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
 

@@ -49,4 +49,5 @@ class Difference:
 def _definitions(catalog: Catalog) -> Mapping[str, tuple[Table | None, object]]:
     """Of each relation what it is: its table, and the definition of its view."""
     derived = {name: (d.circuit, d.views) for d in catalog.definitions for name in d.names}
-    return {name: (catalog.tables.get(name), derived.get(name)) for name in catalog.relations}
+    hidden = {table.name for table in catalog.tables.values() if table.is_hidden}
+    return {name: (catalog.tables.get(name), derived.get(name)) for name in catalog.relations if name not in hidden}

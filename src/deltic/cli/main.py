@@ -127,6 +127,14 @@ def run(
     iteration_limit: Annotated[
         int, typer.Option(min=1, help="Iterations that a recursion which computes values may take.")
     ] = 100_000,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What current_timestamp is, as in 2026-03-01T12:30:00Z.",
+            show_default="the machine's time",
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
@@ -170,6 +178,7 @@ def run(
         refresh,
         switch,
         iteration_limit,
+        now,
         threads,
         spill,
         memory,

@@ -82,6 +82,7 @@ class RunOptions:
     refresh: RefreshChoice
     switch: float
     iteration_limit: int
+    now: str | None
     threads: int | None
     spill: Path | None
     memory: str | None

@@ -48,6 +48,7 @@ def _pipeline(options: RunOptions) -> Pipeline:
         refresh=options.refresh.value,
         switch=options.switch,
         iteration_limit=options.iteration_limit,
+        now=options.now,
         threads=options.threads,
         spill=options.spill,
         memory=options.memory,

@@ -48,7 +48,7 @@ def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
     shown = [view for view in catalog.views.values() if not view.is_hidden]
     names = {view.name: ("view", view.schema) for view in shown}
     if not views_alone:
-        tables = {table.name: ("table", table.schema) for table in catalog.tables.values()}
+        tables = {table.name: ("table", table.schema) for table in catalog.shown_tables.values()}
         names = {**tables, **names}
     return _table(
         {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
+from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import check_columns, check_name
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
@@ -86,7 +87,9 @@ class Definitions:
     @cached_property
     def catalog(self) -> Catalog:
         """All definitions together; raises ProgramError or CatalogError when they are wrong."""
-        return Catalog((self.python, self._sql_part, define(self.checked)))
+        parts = (self.python, self._sql_part, define(self.checked))
+        reads_clock = any(CLOCK.name in d.sources for part in parts for d in part.definitions)
+        return Catalog((*parts, Part("the clock", (CLOCK,))) if reads_clock else parts)
 
     def check(self) -> None:
         """Raises ProgramError or CatalogError when definitions are wrong, or do not go together."""
@@ -149,7 +152,7 @@ class Definitions:
             return self
         if there:
             self._check_kind(statement, there[0])
-        known = self.catalog.views if statement.kind == "view" else self.catalog.tables
+        known = self.catalog.views if statement.kind == "view" else self.catalog.shown_tables
         name = find_name(statement.name, statement.kind, known, statement.source)
         readers = self.catalog.dependents(name)
         if readers and not statement.cascade:

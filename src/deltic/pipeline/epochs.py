@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +16,7 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import DelticError
+from deltic.pipeline.clock import Clock
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.keys import check_keys
 from deltic.pipeline.reading import Published
@@ -37,7 +38,7 @@ class Epochs:
 
     A method that changes something is called inside `with epochs.writing():`, where interrupts wait, too: for the next
     place where an epoch can be given up, or for the end of the block. `before` is called before an epoch is prepared,
-    and `log` before one is committed.
+    and `log` before one is committed; `clock` tells the time of each.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Epochs:
         timeout: float | None,
         before: Callable[[], None],
         log: Callable[[Prepared, Logged], None],
+        clock: Clock,
     ) -> None:
         if retain < 1:
             raise DelticError(f"retain is {retain}; it is a number of epochs, the last one included: 1 or more")
@@ -55,6 +57,8 @@ class Epochs:
         self._retain, self._timeout = retain, timeout
         self._section = CriticalSection()
         self._before, self._log = before, log
+        self._clock = clock
+        self._tick: Batches = {}
         self._process = os.getpid()
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
@@ -108,9 +112,13 @@ class Epochs:
         return Writing(self._section, self._timeout if timeout is None else timeout)
 
     def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "") -> Prepared:
-        """Compute an epoch, and check the keys of tables; it is committed by `commit`, or aborted."""
+        """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted."""
         self._before()
-        epoch = self.engine.prepare(batches, conflicts, token)
+        self._tick = self._clock.tick(self._last.definitions.catalog, self.engine)
+        epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
+        if self._tick:
+            own = sum(batch.count() for batch in self._tick.values())
+            epoch.result = replace(epoch.result, rows_in=epoch.result.rows_in - own)
         if conflicts != "trust":
             try:
                 check_keys(self._last.definitions.catalog.tables, batches, epoch.version)
@@ -125,7 +133,7 @@ class Epochs:
         It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
         """
         postponed.check()
-        self._log(epoch, logged)
+        self._log(epoch, replace(logged, batches={**logged.batches, **self._tick}) if self._tick else logged)
         result = epoch.commit()
         self._publish(self._last.definitions)
         return result

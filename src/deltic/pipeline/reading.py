@@ -79,7 +79,7 @@ class Reading(ABC):
     @property
     def tables(self) -> dict[str, Schema]:
         """The tables and their columns."""
-        return {name: table.schema for name, table in self.catalog.tables.items()}
+        return {name: table.schema for name, table in self.catalog.shown_tables.items()}
 
     @property
     def views(self) -> dict[str, Schema]:

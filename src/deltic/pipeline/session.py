@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -16,6 +17,7 @@ from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning import ALL, Rewrites
 from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog, Difference, Table, schema_of
+from deltic.catalog.clock import CLOCK
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.operators import Feedback
@@ -25,6 +27,7 @@ from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
 from deltic.errors import CatalogError, DelticError, UnsupportedError
+from deltic.pipeline.clock import Clock, Time, both
 from deltic.pipeline.definitions import Definitions, program_of, view_definition
 from deltic.pipeline.durable.checkpoint import Moment
 from deltic.pipeline.durable.log import Record
@@ -84,6 +87,9 @@ class Pipeline(Reading):
     they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
     then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
 
+    Views of SQL may ask for the time, which is one in each epoch: that of the machine, or `now`, which stands until
+    `advance` moves it.
+
     Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
     in seconds if there is one; who reads waits for nobody, and reads what the last committed epoch has left. Epochs are
     numbered, and the last `retain` of them can be read by `at`. Ctrl-C ends a transaction between two steps of its
@@ -109,6 +115,7 @@ class Pipeline(Reading):
         program: str | Path | None = None,
         retain: int = 1,
         timeout: float | None = None,
+        now: Time | None = None,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -121,7 +128,9 @@ class Pipeline(Reading):
         self._rewrites = rewrites
         definitions = Definitions()
         made = new_engine(engine, definitions.catalog.circuit, self._maintenance, self._resources, rewrites)
-        self._epochs = Epochs(made, definitions, retain, timeout, self._before_epoch, self._log_epoch)
+        self._clock = Clock(now)
+        steps = self._before_epoch, self._log_epoch
+        self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
         self._pushed: tuple[Pushed, ...] = ()
         self._opened = threading.local()
         self._closed = False
@@ -182,7 +191,8 @@ class Pipeline(Reading):
             self._epochs.restore(engine, definitions)
         for record in state.records():
             if record.tables is None:
-                self._evolve(partial(Definitions.replayed, edits=record.edits))
+                with self._epochs.writing():
+                    self._go_on(partial(Definitions.replayed, edits=record.edits))
             else:
                 self._epochs.replay(record.batches, record.conflicts, record.token)
             state.check_epoch(record, self.epoch)
@@ -325,6 +335,19 @@ class Pipeline(Reading):
         """
         return self._transaction(conflicts, timeout, token, positions or {})
 
+    def advance(self, to: Time | None = None) -> Transaction:
+        """An epoch in which time alone passes: `current_timestamp` is `to` then, or the machine's time.
+
+        `to` is a datetime, or a text such as "2026-03-01T12:30:00Z", in UTC where it has no zone. Where the pipeline
+        was not made with a time that stands, the machine's goes on from there once it is later. Raises DelticError for
+        a time before that of the last epoch.
+        """
+        if to is not None:
+            self._clock.advance(to, self.catalog, self._epochs.engine)
+        with self.transaction() as change:
+            pass
+        return change
+
     def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
         """A transaction that is discarded at the end of its block, unless its `commit` is called in it.
 
@@ -455,28 +478,40 @@ class Pipeline(Reading):
 
     def _throwaway(self, circuit: Circuit) -> Engine:
         """An engine for one answer."""
-        return new_engine(self._engine_name, circuit, self._maintenance.of_any, self._resources, self._rewrites)
+        resources = self._resources, self._rewrites
+        made = new_engine(self._engine_name, circuit, self._maintenance.of_any, *resources)
+        return self._clock.show(made, circuit)
 
     def _evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
-        """Go on with other definitions; after any exception the pipeline is as it was."""
+        """Go on with other definitions; where the first view asks for the time, one more epoch tells it."""
         self._refuse_closed()
         self._refuse_inside_transaction("definitions are changed before or after it")
         with self._epochs.writing():
-            before, definitions = self._definitions, change(self._definitions)
-            difference = Difference.between(before.catalog, definitions.catalog)
-            circuit, pushed = asked(definitions.catalog, self._rewrites)
-            if self._epochs.have_begun:
-                self._maintenance.check(definitions.catalog)
-                self._refuse_lost_rows(definitions.catalog, difference)
-                result = self._epochs.extend(circuit, definitions, self._log)
-            else:
-                result = EpochResult()
-                resources = self._resources, self._rewrites
-                engine = new_engine(self._engine_name, circuit, self._maintenance, *resources)
-                self._log(definitions)
-                self._epochs.replace(engine, definitions)
-            self._pushed = pushed
+            before = self.catalog
+            difference, result = self._go_on(change)
+            if self._epochs.have_begun and CLOCK.name in self.catalog.tables.keys() - before.tables.keys():
+                with self._epochs.prepare({}, "error") as epoch:
+                    told = self._epochs.commit(epoch, Logged({}, "error"))
+                result = replace(result, changes=both(result.changes, told.changes))
             return Evolution(difference, self.views, result, self.spark, self.epoch)
+
+    def _go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[Difference, EpochResult]:
+        """Go on with other definitions, as one epoch; after any exception the pipeline is as it was."""
+        before, definitions = self._definitions, change(self._definitions)
+        difference = Difference.between(before.catalog, definitions.catalog)
+        circuit, pushed = asked(definitions.catalog, self._rewrites)
+        if self._epochs.have_begun:
+            self._maintenance.check(definitions.catalog)
+            self._refuse_lost_rows(definitions.catalog, difference)
+            result = self._epochs.extend(circuit, definitions, self._log)
+        else:
+            result = EpochResult()
+            resources = self._resources, self._rewrites
+            engine = new_engine(self._engine_name, circuit, self._maintenance, *resources)
+            self._log(definitions)
+            self._epochs.replace(engine, definitions)
+        self._pushed = pushed
+        return difference, result
 
     def _log(self, definitions: Definitions) -> None:
         """Write to the log that definitions are others from this epoch on."""

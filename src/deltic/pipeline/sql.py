@@ -86,7 +86,7 @@ def effects(statements: Sequence[Statement], catalog: Catalog) -> Iterator[Effec
     for statement in statements:
         if not isinstance(statement, Change):
             raise statement.error("a transaction takes INSERT, DELETE, UPDATE and MERGE", "use pipeline.sql for others")
-        yield effect_of(statement, catalog.tables, _readable(catalog))
+        yield effect_of(statement, catalog.shown_tables, _readable(catalog))
 
 
 def asked(statements: Sequence[Statement], catalog: Catalog) -> Query | Rows:
@@ -111,7 +111,7 @@ def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> 
 
 def _step(statement: Statement, catalog: Catalog) -> Step:
     if isinstance(statement, Change):
-        return effect_of(statement, catalog.tables, _readable(catalog))
+        return effect_of(statement, catalog.shown_tables, _readable(catalog))
     assert isinstance(statement, Question)
     match statement:
         case Select():
@@ -155,7 +155,8 @@ def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tupl
 
 def _readable(catalog: Catalog) -> dict[str, ZSetType]:
     """The tables and views that are not hidden."""
-    hidden = {view.name for view in catalog.views.values() if view.is_hidden}
+    hidden = catalog.tables.keys() - catalog.shown_tables.keys()
+    hidden |= {view.name for view in catalog.views.values() if view.is_hidden}
     return {name: type_ for name, type_ in catalog.relations.items() if name not in hidden}
 
 

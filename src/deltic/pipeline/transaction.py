@@ -257,7 +257,7 @@ class Transaction:
 
     @property
     def _tables(self) -> dict[str, Schema]:
-        return {name: table.schema for name, table in self._definitions.catalog.tables.items()}
+        return {name: table.schema for name, table in self._definitions.catalog.shown_tables.items()}
 
     @property
     def _views(self) -> dict[str, Schema]:
@@ -266,7 +266,7 @@ class Transaction:
     def _table(self, name: str) -> Table:
         self._require(_Phase.OPEN)
         derived = dict.fromkeys(self._views, "it is a view, and its rules alone change it")
-        return find(name, "table", self._definitions.catalog.tables, derived)
+        return find(name, "table", self._definitions.catalog.shown_tables, derived)
 
     def _keyed(self, name: str) -> Table:
         """A table with a key; raises DelticError for one without."""

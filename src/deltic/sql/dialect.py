@@ -15,13 +15,13 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
 from deltic.sql.scalars.functions.lookup import known
-from deltic.sql.scalars.functions.refused import REFUSED
+from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
 
 _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 """Functions with a syntax of their own."""
 
 # A bracket behind ARRAY would be taken for a constructor's.
-_SCALAR = {name.upper() for name in (*known(), *REFUSED, "struct")} - {"ARRAY"}
+_SCALAR = {name.upper() for name in (*known(), *REFUSED, *OF_THE_CLOCK, "struct")} - {"ARRAY"}
 
 
 def _table_function(parser: SparkParser, name: str) -> exp.Anonymous:

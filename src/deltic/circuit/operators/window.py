@@ -20,7 +20,7 @@ class Window(Operator):
     The second input is the clock, a relation of one column of the timestamps' type: θ is the greatest of all values
     that it has ever had with a weight other than zero, so time never goes back. Before there is any, and for rows later
     than θ, all rows are in the window; rows without a timestamp never are. `length` is in the unit of the column:
-    days for dates, microseconds for timestamps.
+    days for dates, microseconds for timestamps. One below zero lets the window begin after θ.
 
     For the latest of the rows themselves as the clock, give it a map of the rows to their timestamps.
     """
@@ -37,8 +37,6 @@ class Window(Operator):
             self.refuse(f"its first input needs a column {self.column} of one of the types {kinds}", inputs)
         if [column.type for column in clock.schema] != [type_]:
             self.refuse("its second input, the clock, must have one column of the timestamps' type", inputs)
-        if self.length < 0:
-            self.refuse("the length of a window is not negative", inputs)
         if depth:
             self.refuse("stands outside of every circuit with iterations; import its result into the body", inputs)
         return rows

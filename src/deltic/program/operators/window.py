@@ -28,7 +28,8 @@ class Windowed(Definition):
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         column = names[self.column] if names else f"column {self.column}"
         yield (
-            f"the rows of {self.rows} with {column} at least {self.clock} − {self.length}; "
+            f"the rows of {self.rows} with {column} at least {self.clock} {'−' if self.length >= 0 else '+'} "
+            f"{abs(self.length)}; "
             "keeps the window alone; looks at changed rows and those that leave it"
         )
 

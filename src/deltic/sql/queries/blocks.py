@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from deltic.circuit.types import Column
+from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.generators import exploded, is_generator
 from deltic.sql.queries.grouping import Groups
@@ -66,13 +67,18 @@ class Clauses:
 
 
 def lower_block(select: exp.Select, scope: Scope) -> Rows:
-    """The rows of a SELECT."""
-    return _Block(select, scope).lower()
+    """The rows of a SELECT; where it asks for the time, the clock's row is one of those around it."""
+    select, crossings = with_crossings(select, scope)
+    if not reads_clock(select):
+        return _Block(select, scope, crossings).lower()
+    timed = with_clock(scope)
+    rows = _Block(with_time(select), timed, crossings).lower()
+    return rows.over(scope.nodes.keep(rows.node, [*scope.bound_names, *rows.names]))
 
 
 class _Block:
-    def __init__(self, select: exp.Select, scope: Scope) -> None:
-        self._select, self._scope = select, scope
+    def __init__(self, select: exp.Select, scope: Scope, crossings: Sequence[Crossing]) -> None:
+        self._select, self._scope, self._crossings = select, scope, crossings
         for key, (what, remedy) in _REFUSED.items():
             if select.args.get(key):
                 raise scope.refuse(select, what, remedy)
@@ -95,8 +101,13 @@ class _Block:
 
     def _where(self) -> None:
         where = self._select.args.get("where")
-        if where is None:
-            return
+        if where is not None:
+            self._check_where(where)
+            self._keep(self._values.dotted(where.this), "WHERE")
+        for crossing in self._crossings:
+            cross(self._values, crossing)
+
+    def _check_where(self, where: exp.Where) -> None:
         for part in aggregates_of(where.this):
             written = self._scope.source.written(part)
             raise self._scope.source.error(part, f"WHERE cannot have the aggregate {written}", "write HAVING")
@@ -104,7 +115,6 @@ class _Block:
             raise self._scope.source.error(part, "WHERE cannot have a window function", "write QUALIFY")
         for part in outermost(where.this, is_time_window):
             raise self._scope.source.error(part, "WHERE cannot have a window of time", "write it in a subquery")
-        self._keep(self._values.dotted(where.this), "WHERE")
 
     def _keep(self, condition: exp.Expression | None, what: str = "HAVING") -> None:
         """Keep the rows for which a condition is true; its parts without subqueries first."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.sql.queries.asof import Asof, NoAsof
+from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
@@ -76,7 +77,7 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if isinstance(node, exp.Subquery):
         return scope.own(scope.lower_alone(node if _has_modifiers(node) else node.this))
     if isinstance(node, exp.Values):
-        return values_rows(node, scope)
+        return scope.lower_alone(as_selects(node)) if reads_clock(node) else values_rows(node, scope)
     if (call := table_function_of(node)) is not None:
         return windowed(call, scope)
     return generated(node, left, scope)

@@ -11,6 +11,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Column, ZSetType
 from deltic.sql.queries.blocks import lower_block
+from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.ordering import limited
@@ -96,6 +97,8 @@ def lower_query(query: exp.Expression, scope: Scope) -> Rows:
         return limited(query, lower_operation(query, scope), scope)
     if isinstance(query, exp.Subquery):
         return limited(query, scope.lower(query.this, scope), scope)
+    if isinstance(query, exp.Values) and reads_clock(query):
+        return limited(query, scope.lower(as_selects(query), scope), scope)
     if isinstance(query, exp.Values):
         rows = values_rows(query, scope)
         return limited(query, rows.over(scope.nodes.join(scope.start, rows.node)), scope)

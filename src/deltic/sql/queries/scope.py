@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from deltic.catalog.clock import CLOCK
 from deltic.circuit import operators as ops
 from deltic.circuit.types import ZSetType
 from deltic.sql.names import find_name
@@ -31,10 +32,15 @@ class Tables:
     nodes: Nodes
     _read: dict[str, Named] = field(default_factory=dict)
 
+    @property
+    def clock(self) -> Named:
+        """The one row of the clock."""
+        return self.read(CLOCK.name)
+
     def read(self, name: str) -> Named:
         """The relation that is spelt so."""
         if name not in self._read:
-            type_ = self.types[name]
+            type_ = CLOCK.type if name == CLOCK.name else self.types[name]
             node = self.nodes.builder.add(ops.Source(name, type_.schema, type_.is_set))
             self._read[name] = Named(Rows(node, tuple(Attribute(c.name, c) for c in type_.schema)), self.nodes)
         return self._read[name]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from deltic.circuit.spark import FUNCTIONS
 from deltic.errors import did_you_mean
-from deltic.sql.scalars.functions.refused import REFUSED
+from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
 from deltic.sql.scalars.functions.rules import RULES, plain
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
@@ -36,6 +36,8 @@ def called(name: str, arguments: Sequence[Typed]) -> Typed:
         return rule(*arguments)
     if found in known():
         return plain(found, arguments)
+    if found in OF_THE_CLOCK and not arguments:
+        raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
     if found in REFUSED:
         raise Unknown(f"the function {found} is not supported in a view", REFUSED[found])
     raise Unknown(f"there is no function {found}", did_you_mean(found, known()))

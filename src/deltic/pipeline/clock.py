@@ -1,0 +1,99 @@
+"""The time that `current_timestamp` is in a pipeline: that of the machine, or one that stands until it is advanced."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from deltic.catalog import Catalog
+from deltic.catalog.clock import CLOCK
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Source
+from deltic.engine.batches import TableBatch
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.protocol import WEIGHT, Engine
+from deltic.errors import DelticError
+from deltic.pipeline.io.parsed import arrow_schema
+
+Time = datetime | str
+
+
+class Clock:
+    """What time it is, in UTC where nothing else is said. It never goes back: an epoch has the time before it at least.
+
+    Where the clock stands `at` a time it is that one until `advance`; else it goes with the machine's.
+    """
+
+    def __init__(self, at: Time | None = None) -> None:
+        self._stands = at is not None
+        self._at = None if at is None else _instant(at)
+
+    def advance(self, to: Time, catalog: Catalog, engine: Engine) -> None:
+        """Let the next epoch have a time; raises DelticError where that of the last one is later."""
+        wanted, now = _instant(to), _shown(engine) if CLOCK.name in catalog.tables else None
+        if now is not None and wanted < now:
+            raise DelticError(f"time does not go back: it is {now.isoformat()}, and {wanted.isoformat()} is before it")
+        self._at = wanted
+
+    def tick(self, catalog: Catalog, engine: Engine) -> dict[str, TableBatch]:
+        """How the clock's table changes in the next epoch, where a view asks for the time."""
+        if CLOCK.name not in catalog.tables:
+            return {}
+        now = _shown(engine)
+        return {
+            CLOCK.name: TableBatch(_rows({t: w for t, w in ((now, -1), (self.time(now), 1)) if t is not None}, now))
+        }
+
+    def time(self, now: datetime | None) -> datetime:
+        """The time of an epoch after one of the time `now`."""
+        asked = self._at if self._at is not None and self._stands else max(self._at or _FIRST, datetime.now(UTC))
+        return asked if now is None else max(asked, now)
+
+    def show(self, engine: Engine, circuit: Circuit) -> Engine:
+        """The engine, made for one answer of a circuit, with the time where that asks for it."""
+        if any(isinstance(operator, Source) and operator.name == CLOCK.name for operator in circuit.operators):
+            engine.apply({CLOCK.name: TableBatch(_rows({self.time(None): 1}, None))})
+        return engine
+
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+def _rows(weights: dict[datetime, int], now: datetime | None) -> pa.Table:
+    kept = {} if list(weights) == [now] else weights  # a time that stays has weight -1 and 1
+    return pa.table([list(kept), list(kept.values())], schema=arrow_schema(CLOCK.schema, True))
+
+
+def _shown(engine: Engine) -> datetime | None:
+    """The time of the last epoch, if it had one."""
+    rows = engine.read(CLOCK.name, table=True).column("now")
+    return rows[0].as_py().astimezone(UTC) if len(rows) else None
+
+
+def _instant(time: Time) -> datetime:
+    """A time as an instant. Raises DelticError for a text that is none."""
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            raise DelticError(f"{time!r} is no time; write, for example, 2026-03-01T12:30:00Z") from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def both(first: Changes, second: Changes) -> Changes:
+    """The changes of one epoch and of the next one as one."""
+    parts = {view: [c for each in (first, second) if (c := each.batch(view))] for view in {**first, **second}}
+    return Changes({view: found[0] if len(found) == 1 else _sum(found) for view, found in parts.items()})
+
+
+def _sum(changes: list[ViewChange]) -> ViewChange:
+    import duckdb
+
+    rows = pa.concat_tables([change.to_arrow() for change in changes])
+    query = f"SELECT * REPLACE (sum({WEIGHT}) AS {WEIGHT}) FROM rows GROUP BY ALL HAVING sum({WEIGHT}) <> 0"
+    found = duckdb.from_arrow(rows).query("rows", query)
+    assert found is not None
+    summed = found.to_arrow_table().cast(rows.schema)
+    came, went = (sum(w for w in summed.column(WEIGHT).to_pylist() if w * sign > 0) * sign for sign in (1, -1))
+    return ViewChange(came, went, len(summed), lambda: summed)

@@ -1,0 +1,221 @@
+"""The time in queries: `current_timestamp` is a column of a table of one row, the clock, which advances.
+
+A condition of WHERE that compares a time of the rows with one that goes with the clock lets a row in or out once: a
+window of circuits has the rows on one side of the clock, so that its advance costs the rows that cross it. Everything
+else that asks for the time is joined with the clock's row, and computed anew for all rows when that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.types import Column, Kind, Type
+from deltic.sql.queries.nodes import conjunction
+from deltic.sql.queries.rows import Attribute, Bindings, Rows
+from deltic.sql.queries.scope import Scope
+from deltic.sql.queries.subqueries import prepared
+from deltic.sql.queries.trees import conjuncts, outermost, replaced
+from deltic.sql.queries.values import Values
+from deltic.sql.scalars import Typed, coerced, common_type, typed
+from deltic.sql.scalars.functions.refused import OF_THE_CLOCK
+
+_NOW = "\0now"
+_CLASSES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
+_TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+_FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+_RISING = (
+    "date_add",
+    "date_sub",
+    "dateadd",
+    "date_trunc",
+    "trunc",
+    "add_months",
+    "last_day",
+    "to_date",
+    "to_timestamp",
+)
+"""Functions of a time and of constants that do not fall when the time rises."""
+
+
+def reads_clock(node: exp.Expression) -> bool:
+    """Whether a query asks for the time itself, not in a subquery or a relation that it reads."""
+    return any(True for part in _own(node) for _ in outermost(part, _is_time))
+
+
+def _own(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The expressions of a query by itself: those of its clauses, and the conditions of its joins."""
+    if not isinstance(node, exp.Select):
+        yield from node.iter_expressions()
+        return
+    for key, value in node.args.items():
+        parts = value if isinstance(value, list) else [value]
+        if key == "joins":
+            parts = [join.args.get("on") for join in parts]
+        if key not in ("from_", "with_", "laterals"):
+            yield from (part for part in parts if isinstance(part, exp.Expression))
+
+
+def _is_time(node: exp.Expression) -> bool:
+    if isinstance(node, _CLASSES):
+        return True
+    return isinstance(node, exp.Anonymous) and node.name.lower() in OF_THE_CLOCK and not node.expressions
+
+
+def _time(node: exp.Expression) -> exp.Expression:
+    """The column of the clock, as the type that a function of the time has."""
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()  # type: ignore[attr-defined]
+    column, type_ = exp.Column(this=exp.Identifier(this=_NOW)), OF_THE_CLOCK[name]
+    return exp.Paren(this=exp.Cast(this=column, to=exp.DataType.build(type_))) if type_ else column
+
+
+def with_time(select: exp.Select) -> exp.Select:
+    """The query with the column of the clock in the place of the time."""
+    copy = select.copy()
+    for part in list(_own(copy)):
+        for asked in list(outermost(part, _is_time)):
+            asked.replace(_time(asked))
+    return copy
+
+
+def with_clock(scope: Scope) -> Scope:
+    """The scope in which the clock's row is one of the rows around a query."""
+    clock = _clock(scope)
+    around = scope.bindings
+    node = clock.node if around is None else scope.nodes.join(around.node, clock.node)
+    return scope.bound(Bindings(node, clock, around))
+
+
+def _clock(scope: Scope) -> Rows:
+    found = scope.tables.clock
+    rows = scope.own(found.rows.over(scope.nodes.bring(found.rows.node, found.home)))
+    return Rows(rows.node, tuple(Attribute(_NOW, a.column) for a in rows.attributes))
+
+
+def as_selects(values: exp.Values) -> exp.Expression:
+    """VALUES as SELECTs without FROM, which may ask for the time."""
+    rows = [part.expressions if isinstance(part, exp.Tuple) else [part.unnest()] for part in values.expressions]
+    named = [[exp.alias_(value.copy(), f"col{i}") for i, value in enumerate(row, 1)] for row in rows]
+    first, *others = (exp.select(*row) for row in named)
+    found: exp.Expression = first
+    for other in others:
+        found = exp.Union(this=found, expression=other, distinct=False)
+    return found
+
+
+# Conditions by which rows cross the clock
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A condition: a time of the rows is before, at or after one that rises with the clock."""
+
+    value: exp.Expression
+    kind: type[exp.Expression]
+    bound: exp.Expression
+
+
+def with_crossings(select: exp.Select, scope: Scope) -> tuple[exp.Select, list[Crossing]]:
+    """The query without those conditions of WHERE, and them; in a recursion all stay in it."""
+    where = select.args.get("where")
+    if where is None or scope.nodes.outside is not None or not any(True for _ in outermost(where.this, _is_time)):
+        return select, []
+    others: list[exp.Expression] = []
+    found: list[Crossing] = []
+    for part in _parts(where.this):
+        crossing = _crossing(part, scope)
+        if crossing is None:
+            others.append(part)
+        else:
+            found.append(crossing)
+    copy = select.copy()
+    copy.set("where", exp.Where(this=conjunction([part.copy() for part in others])) if others else None)
+    return copy, found
+
+
+def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The conditions of which one is the conjunction, BETWEEN as two of them."""
+    for part in conjuncts(node):
+        if isinstance(part, exp.Between) and not part.args.get("symmetric"):
+            yield exp.GTE(this=part.this.copy(), expression=part.args["low"].copy())
+            yield exp.LTE(this=part.this.copy(), expression=part.args["high"].copy())
+        else:
+            yield part
+
+
+def _crossing(node: exp.Expression, scope: Scope) -> Crossing | None:
+    """What a condition is, if it is of that kind."""
+    if type(node) not in _FLIPPED:
+        return None
+    left, right, kind = node.this.unnest(), node.expression.unnest(), type(node)
+    if _asks(right):
+        left, right, kind = right, left, _FLIPPED[kind]
+    if _asks(right) or not _asks(left):
+        return None
+    if isinstance(left, exp.Sub) and not _is_constant(left.expression):  # now − t < d says that now − d < t
+        if not _is_constant(right) or typed(right, _refuse, scope.source).type.type is not Type.DAY_TIME_INTERVAL:
+            return None
+        left, right = exp.Sub(this=left.this, expression=exp.Paren(this=right)), left.expression
+    if not _rises(left) or right.find(exp.Query):
+        return None
+    return Crossing(right, _FLIPPED[kind], left)
+
+
+def _refuse(reference: exp.Column) -> Typed:
+    raise AssertionError(f"{reference.sql()} is no constant")
+
+
+def _asks(node: exp.Expression) -> bool:
+    return any(True for _ in outermost(node, _is_time))
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    return node.find(exp.Column, exp.Query) is None and not _asks(node)
+
+
+def _rises(node: exp.Expression) -> bool:
+    """Whether an expression is made of the time and of constants, such that it never falls."""
+    if isinstance(node, exp.Paren):
+        return _rises(node.this)
+    if _is_time(node):
+        return True
+    if isinstance(node, exp.Cast):
+        return _rises(node.this) and node.to.this in (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+    if isinstance(node, exp.Add | exp.Sub) and _is_constant(node.expression):
+        return _rises(node.this)
+    if isinstance(node, exp.Add):
+        return _rises(node.expression) and _is_constant(node.this)
+    if isinstance(node, exp.Anonymous) and node.name.lower() in _RISING:
+        return (
+            sum(map(_rises, node.expressions)) == 1
+            and sum(map(_is_constant, node.expressions)) == len(node.expressions) - 1
+        )
+    return False
+
+
+def cross(values: Values, crossing: Crossing) -> None:
+    """Keep the rows on one side of the clock."""
+    nodes = values.scope.nodes
+    clock = Values(_clock(values.scope), values.scope.bound(None))
+    bound = clock.typed(replaced(crossing.bound, _is_time, _time))
+    value = values.typed(prepared(values.dotted(crossing.value), values))
+    target = common_type([value.type.type, bound.type.type])
+    if target is None or target.kind not in _TIMES:
+        source = values.scope.source
+        message = f"{source.written(crossing.value)} is {value.type}, which no time is compared with"
+        raise source.error(crossing.value, message)
+    time = values.column(coerced(value, target), "time")
+    values.go_on(nodes.drop_null(values.rows.node, [time.name]))
+    now = nodes.compute(clock.rows.node, [Column(nodes.fresh("now"), target)], [coerced(bound, target).expression])
+    is_after = crossing.kind in (exp.GT, exp.LTE)
+    window = nodes.builder.add(ops.Window(time.name, -1 if is_after else 0), values.rows.node, now)
+    is_late = crossing.kind in (exp.GT, exp.GTE)
+    values.go_on(window if is_late else nodes.plus(values.rows.node, nodes.negate(window)))
