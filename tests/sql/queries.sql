@@ -76,6 +76,9 @@ select distinct on (a % 2) c, a as z from (select distinct * from t) d where a i
 select t.a, t.b, q.k, q.x from t asof join (select distinct * from u) q on t.a = q.k and t.b >= q.x;
 select t.a, t.b, q.x from t asof left join (select distinct * from u) q on t.a = q.k and t.b > q.x;
 select t.a, t.c, q.x, v.y from t asof join (select distinct x from u) q on t.b <= q.x asof left join (select distinct * from v) v on v.k = t.a and v.y > t.b;
+select t.a, q.x, v.y from (t left join u q on t.a = q.k) join v on v.k = q.x;
+select t.a, w.x from t left join (u w join v on w.k = v.k and v.y > 1) on t.a = w.x;
+select a, b from t where (a, b) in ((1, 2), (2, 0)) or (a, 1) = (b, 1);
 select grouping_id(a, b) as g, a, b, sum(b) as s from t group by cube (a, b) having grouping_id(a,b) < 3;
 with recursive r(p, q) as (select k, x from u union select r.p, s.x from r join (select k, max(x) as x from u group by k) s on r.q = s.k where r.p < (select count(*) from t)) select p, count(*) as n from r group by p;
 select * from (select a from t where a in (select k from u) union all select k from v) q where a > (select min(k) from u where u.k = q.a);

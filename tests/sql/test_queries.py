@@ -115,6 +115,12 @@ WRONG = {
     "select * from t asof full join u on t.a >= u.k": "ASOF FULL JOIN is not supported",
     "select stack(a, 1) from t": "stack takes a number of rows above zero",
     "select inline(split(c, '')) from t": "takes an array of structs",
+    "select a from t limit 50 percent": "LIMIT with PERCENT or WITH TIES is not supported",
+    "select a from t group by a with totals": "WITH TOTALS is not supported",
+    "select a from t where a between symmetric 2 and 1": "BETWEEN SYMMETRIC is not supported",
+    "select a from t version as of 1": "a version of a table is not supported",
+    "with w as (select a from t), w as (select k from u) select * from w": "WITH defines w twice",
+    "select a from t where (a, b) = (1, 2, 3)": "2 values are compared with 3",
     "select a from t tablesample (10 percent)": "TABLESAMPLE is not supported in a maintained view",
     "select a from (values (1, 2), (3)) as q(a, b)": "the rows of VALUES have 1 and 2 columns",
 }

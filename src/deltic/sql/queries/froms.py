@@ -50,9 +50,11 @@ def _first(node: exp.Expression, scope: Scope) -> Rows:
 def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     """The rows of one relation in FROM; lateral ones see the rows to the left."""
     if node.args.get("sample"):
-        raise scope.refuse(node, "TABLESAMPLE")
+        raise scope.refuse(node, "TABLESAMPLE", "a sample is not determined by the rows: write a condition on a column")
     alias = node.args.get("alias")
     names = [c.name for c in alias.args.get("columns") or ()] if alias else []
+    if isinstance(node, exp.Subquery) and not alias and _is_group(node.this):
+        return _group(node.this, scope)
     rows = _named(node, left, scope)
     if pivots := node.args.get("pivots"):
         rows = pivoted(rows, pivots, scope)
@@ -74,6 +76,8 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
         return scope.rows_of(node.name, node)
     if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
         return bind(Values(left, scope), node.this.this)
+    if isinstance(node, exp.Subquery) and _is_group(node.this):
+        return _group(node.this, scope)
     if isinstance(node, exp.Subquery):
         return scope.own(scope.lower_alone(node if _has_modifiers(node) else node.this))
     if isinstance(node, exp.Values):
@@ -81,6 +85,19 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if (call := table_function_of(node)) is not None:
         return windowed(call, scope)
     return generated(node, left, scope)
+
+
+def _is_group(node: exp.Expression) -> bool:
+    """Whether what stands in parentheses is a relation of FROM, maybe with joins."""
+    return isinstance(node, exp.Table) or (isinstance(node, exp.Subquery) and bool(node.args.get("joins")))
+
+
+def _group(first: exp.Expression, scope: Scope) -> Rows:
+    """The rows of joined relations in parentheses, which keep their names."""
+    alone = first.copy()
+    joins = [join.copy() for join in alone.args.get("joins") or ()]
+    alone.set("joins", None)
+    return lower_from(exp.Select(from_=exp.From(this=alone), joins=joins), scope)
 
 
 def _has_modifiers(node: exp.Subquery) -> bool:

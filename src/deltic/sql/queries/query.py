@@ -19,6 +19,7 @@ from deltic.sql.queries.recursion import lower_recursive
 from deltic.sql.queries.rows import Rows, settled
 from deltic.sql.queries.scope import Scope, Tables, reads
 from deltic.sql.queries.sets import lower_operation
+from deltic.sql.queries.unread import refuse_unread
 from deltic.sql.scalars import Typed
 from deltic.sql.text import SourceText
 
@@ -66,6 +67,7 @@ def answer_circuit(
 
 
 def _lowered(query: exp.Expression, relations: Mapping[str, ZSetType], source: SourceText) -> tuple[Nodes, Rows]:
+    refuse_unread(query, source)
     nodes = Nodes()
     scope = Scope(nodes, source, Tables(relations, nodes), lower_query)
     return nodes, scope.lower(query, scope)
@@ -112,9 +114,11 @@ def _with(query: exp.Expression, scope: Scope) -> Scope:
     clause = query.args.get("with_")
     if clause is None:
         return scope
-    for definition in clause.expressions:
+    for number, definition in enumerate(clause.expressions):
         alias = definition.args["alias"]
         names = [c.name for c in alias.args.get("columns") or ()]
+        if any(other.alias.lower() == alias.name.lower() for other in clause.expressions[:number]):
+            raise scope.source.error(alias, f"WITH defines {alias.name} twice", "give one of them another name")
         inner = scope.bound(None)
         if clause.recursive and reads(definition.this, alias.name):
             rows = lower_recursive(definition, names, inner)

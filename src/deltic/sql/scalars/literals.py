@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
@@ -12,13 +13,27 @@ from deltic.circuit.spark.times import SPANS
 from deltic.circuit.types import Type
 from deltic.circuit.types.value import MAX_PRECISION
 from deltic.sql.scalars.typed import Typed, constant
-from deltic.sql.text import SourceText
+from deltic.sql.text import SourceText, span_of
 
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 _MICROSECOND = timedelta(microseconds=1)
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 _SEPARATORS = {"HOUR": r"[ T]", "MINUTE": ":", "SECOND": ":"}
+_STRING = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _PARTS = re.compile(r"\s*([+-]?\s*[0-9]+(?:[.][0-9]+)?)\s*([a-zA-Z]+)")
+
+
+def adjacent(parts: Sequence[str], node: exp.Expression, source: SourceText) -> str:
+    """The text of string literals side by side: one after the other, with a quote where two quotes meet."""
+    span = span_of(node)
+    end = 0 if span is None else span[0]
+    text, before = "", -1
+    for part in parts:
+        found = _STRING.match(source.text, end)
+        start, end = (found.start(1), found.end()) if found else (end + 1, end)
+        text += (source.text[start] if start == before else "") + part
+        before = end
+    return text
 
 
 def number(node: exp.Literal, source: SourceText) -> Typed:

@@ -81,6 +81,15 @@ class _Translation:
         assert isinstance(node, exp.Literal)
         return constant(node.this, Type.STRING) if node.is_string else literals.number(node, self.source)
 
+    def raw(self, node: exp.Expression) -> Typed:
+        return constant(node.this, Type.STRING)
+
+    def adjacent(self, node: exp.Expression) -> Typed:
+        """Strings side by side are one; two quotes with nothing in between stand for one."""
+        if not all(isinstance(part, exp.Literal) and part.is_string for part in node.expressions):
+            raise self.unsupported(node)
+        return constant(literals.adjacent([part.name for part in node.expressions], node, self.source), Type.STRING)
+
     def boolean(self, node: exp.Expression) -> Typed:
         return constant(bool(node.this), Type.BOOLEAN)
 
@@ -189,7 +198,20 @@ class _Translation:
         return operators.negated(literals.number(node, self.source))
 
     def comparison(self, node: exp.Expression) -> Typed:
+        sides = node.this, node.expression
+        if isinstance(node, exp.EQ | exp.NEQ) and all(isinstance(side, exp.Tuple) for side in sides):
+            same = self._same_rows(*sides)
+            return operators.logic(exp.Not, [same]) if isinstance(node, exp.NEQ) else same
         return operators.comparison(type(node), self.of(node.this), self.of(node.expression))
+
+    def _same_rows(self, left: exp.Expression, right: exp.Expression) -> Typed:
+        """Whether rows in parentheses agree in all values; NULL is the same as NULL in them."""
+        if len(left.expressions) != len(right.expressions):
+            counts = f"{len(left.expressions)} values are compared with {len(right.expressions)}"
+            raise self.source.error(left, counts)
+        pairs = zip(self.all(left.expressions), self.all(right.expressions), strict=True)
+        same = [operators.comparison(exp.NullSafeEQ, a, b) for a, b in pairs]
+        return reduce(lambda a, b: operators.logic(exp.And, [a, b]), same)
 
     def logic(self, node: exp.Expression) -> Typed:
         return operators.logic(type(node), self.all(_operands(node)))
@@ -242,6 +264,9 @@ class _Translation:
     def among(self, node: exp.Expression) -> Typed:
         if not node.expressions:
             raise self.unsupported(node)
+        if isinstance(node.this, exp.Tuple) and all(isinstance(row, exp.Tuple) for row in node.expressions):
+            rows = [self._same_rows(node.this, row) for row in node.expressions]
+            return reduce(lambda a, b: operators.logic(exp.Or, [a, b]), rows)
         return conditions.among(self.of(node.this), self.all(node.expressions))
 
     def between(self, node: exp.Expression) -> Typed:
@@ -282,6 +307,8 @@ _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Type
     exp.Boolean: _Translation.boolean,
     exp.Null: _Translation.null,
     exp.Interval: _Translation.interval,
+    exp.RawString: _Translation.raw,
+    exp.Concat: _Translation.adjacent,
     exp.Paren: _Translation.paren,
     exp.Neg: _Translation.negation,
     exp.BitwiseNot: _Translation.complement,

@@ -42,17 +42,19 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
     if order is None:
         return query, ()
     query = query.copy()
+    distinct = query.args.get("distinct")
+    picks = distinct is not None and distinct.args.get("on") is not None
     keys: list[Key] = []
     for number, part in enumerate(order.expressions):
         shown = _shown(part.this, query)
         if shown is None:
             shown = f"{KEY}{number}"
-            if not isinstance(query, exp.Select) or query.args.get("distinct"):
+            if not isinstance(query, exp.Select) or (distinct is not None and not picks):
                 hint = "give it a name with AS in SELECT, and order by that"
                 raise source.error(part, "this order is by a value that is no column of the result", hint)
             query.select(exp.alias_(part.this.copy(), shown, quoted=True), copy=False)
         keys.append(Key(shown, bool(part.args.get("desc")), bool(part.args.get("nulls_first")), part.this))
-    if not query.args.get("limit") and not query.args.get("offset"):
+    if not picks and not query.args.get("limit") and not query.args.get("offset"):
         query.set("order", None)
     return query, tuple(keys)
 

@@ -1,0 +1,48 @@
+"""What the parser takes and nothing in queries means here: refused by name, and never passed over in silence."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.sql.text import SourceText
+
+_MODIFIERS = ("prewhere", "settings", "format", "options", "for_", "match", "connect")
+# Arguments of nodes that nothing reads, with the words for them where the names do not say it.
+_UNREAD: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.Select: ("exclude", "operation_modifiers", "prewhere", "settings", "format", "options", "for_"),
+    exp.Subquery: (*_MODIFIERS, "where", "group", "having", "qualify", "distribute", "sort", "cluster", "laterals"),
+    exp.SetOperation: (*_MODIFIERS, "where", "group", "having", "qualify", "distribute", "sort", "cluster", "laterals"),
+    exp.Table: ("system_time", "version", "when", "only", "partition", "changes", "ordinality", "pattern", "rows_from"),
+    exp.Join: ("match_condition", "nearest", "directed", "global_", "expressions"),
+    exp.Lateral: ("cross_apply", "ordinality"),
+    exp.Limit: ("limit_options", "expressions", "offset"),
+    exp.Offset: ("expressions",),
+    exp.Ordered: ("with_fill",),
+    exp.Group: ("totals",),
+    exp.Between: ("symmetric",),
+    exp.With: ("search", "cycle", "udfs"),
+    exp.CTE: ("scalar", "key_expressions"),
+    exp.Star: ("ilike",),
+    exp.Cast: ("format", "default", "action"),
+}
+_WORDS = {
+    "limit_options": "LIMIT with PERCENT or WITH TIES",
+    "for_": "FOR",
+    "cross_apply": "APPLY",
+    "version": "a version of a table",
+    "global_": "GLOBAL",
+    "expressions": "LIMIT BY",
+    "totals": "WITH TOTALS",
+    "symmetric": "BETWEEN SYMMETRIC",
+    "cycle": "CYCLE",
+}
+
+
+def refuse_unread(query: exp.Expression, source: SourceText) -> None:
+    """Raise ProgramError for the first part of a query that would be passed over."""
+    for node in query.find_all(exp.Expression):
+        for kind, arguments in _UNREAD.items():
+            for argument in arguments if isinstance(node, kind) else ():
+                if node.args.get(argument):
+                    word = _WORDS.get(argument, argument.replace("_", " ").upper())
+                    raise source.error(node, f"{word} is not supported in a maintained view")
