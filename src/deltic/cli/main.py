@@ -64,6 +64,17 @@ _Program = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A program: SQL (.sql) or Datalog (.dl).")
 ]
 
+_State = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep tables, views and definitions in this directory, or at an address of fsspec.",
+        show_default="they go with the process",
+    ),
+]
+_Place = Annotated[str, typer.Argument(metavar="DIR", help="A directory of state, or its address.")]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -157,10 +168,14 @@ def run(
         list[RewriteChoice] | None,
         typer.Option(help="Plan without hidden relations of this kind. May be repeated.", show_default="with all"),
     ] = None,
+    state: _State = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
 ) -> None:
-    """Load facts, apply changes epoch by epoch, write the views and what changed in them."""
+    """Load facts, apply changes epoch by epoch, write the views and what changed in them.
+
+    With --state, a run goes on where the last one ended: facts and changes that it has applied are not applied again.
+    """
     from deltic.cli.run import run_command
 
     options = RunOptions(
@@ -183,6 +198,7 @@ def run(
         spill,
         memory,
         tuple(without or ()),
+        state,
         as_json,
         quiet,
     )
@@ -223,11 +239,48 @@ def sql(
             exists=True, dir_okay=False, readable=True, help="Statements to begin with.", show_default=False
         ),
     ] = None,
+    state: _State = None,
 ) -> None:
     """Run statements of SQL: those of files, of a pipe, or as they are typed."""
     from deltic.cli.sql import sql_command
 
-    raise typer.Exit(sql_command(files or []))
+    raise typer.Exit(sql_command(files or [], state))
+
+
+@app.command()
+def status(place: _Place, as_json: _Json = False) -> None:
+    """Show what a directory of state has: epoch, tables, views, sizes, log, checkpoints."""
+    from deltic.cli.state import status_command
+
+    raise typer.Exit(status_command(place, as_json))
+
+
+@app.command()
+def verify(
+    place: _Place,
+    full: Annotated[
+        bool, typer.Option("--full", help="Compare all views with what the tables make of them, too.")
+    ] = False,
+    sample: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Compare so many views, drawn at random.", show_default="none")
+    ] = 0,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make a state whole again from what is whole of it.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Check all files of a directory of state against their checksums; exit status 1 where something is wrong."""
+    from deltic.cli.state import verify_command
+
+    raise typer.Exit(verify_command(place, full, sample, repair, as_json))
+
+
+@app.command()
+def compact(place: _Place) -> None:
+    """Write a directory of state anew, in as few files as can be, without its log and older checkpoints."""
+    from deltic.cli.state import compact_command
+
+    raise typer.Exit(compact_command(place))
 
 
 @app.command()

@@ -87,5 +87,6 @@ class RunOptions:
     spill: Path | None
     memory: str | None
     without: tuple[RewriteChoice, ...]
+    state: str | None
     as_json: bool
     quiet: bool

@@ -29,8 +29,11 @@ def run_command(options: RunOptions) -> int:
     outcome: Outcome | None = None
     error: DelticError | None = None
     try:
-        pipeline = _pipeline(options)
-        with progress_for(options.quiet or options.as_json) as progress, _files(options, progress) as (reader, writer):
+        with (
+            _pipeline(options) as pipeline,
+            progress_for(options.quiet or options.as_json) as progress,
+            _files(options, progress) as (reader, writer),
+        ):
             outcome = run(_settings(options), pipeline, reader, writer, progress)
             error = outcome.failure
     except DelticError as failure:
@@ -53,6 +56,7 @@ def _pipeline(options: RunOptions) -> Pipeline:
         spill=options.spill,
         memory=options.memory,
         rewrites=replace(ALL, **dict.fromkeys(options.without, False)),
+        state=options.state,
     )
 
 

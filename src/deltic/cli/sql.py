@@ -12,24 +12,25 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.session import Pipeline
 
 
-def sql_command(files: Sequence[Path]) -> int:
+def sql_command(files: Sequence[Path], state: str | None = None) -> int:
     """Run the statements of the files, then those of standard input, in a shell on a terminal; the exit status.
 
+    With a directory of state all of it is kept there, and what is there is the beginning.
     Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
     """
-    pipeline = Pipeline()
     try:
-        for file in files:
-            run_text(pipeline, _text(file), str(file))
-        if not files and not sys.stdin.isatty():
-            run_text(pipeline, sys.stdin.read(), "<stdin>")
+        with Pipeline(state=state) as pipeline:
+            for file in files:
+                run_text(pipeline, _text(file), str(file))
+            if not files and not sys.stdin.isatty():
+                run_text(pipeline, sys.stdin.read(), "<stdin>")
+            if sys.stdin.isatty():
+                from deltic.cli.shell import shell
+
+                shell(pipeline)
     except DelticError as error:
         print_error(error)
         return 1
-    if sys.stdin.isatty():
-        from deltic.cli.shell import shell
-
-        shell(pipeline)
     return 0
 
 

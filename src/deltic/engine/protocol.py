@@ -125,10 +125,10 @@ class Engine(Version, Protocol):
         """The committed state, to be written down. Raises UnsupportedError where the engine's lasts as the process."""
         raise UnsupportedError("this engine cannot write its state down: it lasts as long as the process")
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
         """Take the state of an engine for the same circuit as it was captured. Raises UnsupportedError.
 
-        What has to be another relation by now is computed from what it reads. After any exception the engine is as
-        before.
+        What has to be another relation by now is computed from what it reads, and with `tables_alone` everything but
+        the tables is. After any exception the engine is as before.
         """
         raise UnsupportedError("this engine cannot take a state that was written down: load the tables instead")

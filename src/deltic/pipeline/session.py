@@ -180,14 +180,17 @@ class Pipeline(Reading):
         """What a state depends on."""
         return {"strategy": self._maintenance.strategy}
 
-    def _restore(self, state: State) -> None:
-        """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it."""
+    def _restore(self, state: State, tables_alone: bool = False) -> None:
+        """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it.
+
+        With `tables_alone` views are computed from the tables of the checkpoint.
+        """
         if state.manifest is not None:
             definitions = Definitions().replayed(state.manifest.definitions)
             circuit, self._pushed = asked(definitions.catalog, self._rewrites)
             engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
             if (saved := state.saved()) is not None:
-                engine.restore(saved)
+                engine.restore(saved, tables_alone)
             self._epochs.restore(engine, definitions)
         for record in state.records():
             if record.tables is None:
@@ -202,6 +205,11 @@ class Pipeline(Reading):
         """Write the state, so that the next start has no log to read. Raises StateError, and the log stays then."""
         with self._epochs.writing():
             self._writable("checkpoint").checkpoint(self._moment())
+
+    def compact(self) -> None:
+        """Write the whole state anew, in as few files as can be, and forget all older ones. Raises StateError."""
+        with self._epochs.writing():
+            self._writable("compact").checkpoint(self._moment(), compact=True)
 
     def close(self) -> None:
         """Write what the last checkpoint has not, and let go of the directory; without one there is nothing to do.

@@ -20,6 +20,7 @@ from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.files import LocalFiles
 from deltic.pipeline.durable.log import segments
 from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.durable.verifying import repair, verify
 from deltic.pipeline.session import Pipeline
 
 SQL = """
@@ -396,3 +397,60 @@ def test_a_manifest_says_what_belongs_to_it(place, shop):
     assert (found["epoch"], found["token"], found["positions"]) == (2, "seventh", {"sales.csv": 70})
     assert {about["relation"] for _, about in found["pieces"]} >= {"sale", "total", "best"}
     assert Path(place / found["pieces"][0][0]["file"]).exists()
+
+
+# Verify and repair
+
+
+def test_a_state_that_is_whole_is_found_to_be(place, shop):
+    shop.checkpoint()
+    sell(shop, ("c", 9))
+    found = verify(place, full=True)
+    assert (found.wrong, found.records > 0, found.pieces > 5) == ([], True, True)
+    assert found.views == ["total", "best"]
+    assert len(verify(place, sample=1).views) == 1
+
+
+@pytest.mark.parametrize("relation", ["total", "sale", "log", "manifest"])
+def test_what_is_damaged_is_repaired_from_what_is_whole(place, shop, relation):
+    shop.checkpoint()
+    sell(shop, ("c", 9))
+    shop.checkpoint()
+    sell(shop, ("d", 4))
+    abandon(shop)
+    before = everything(shop)
+    files = LocalFiles(place)
+    newest = manifest.read(files, manifest.numbers(files)[0])
+    if relation == "log":
+        flip(place / segments(files)[-1][1], 30)
+    elif relation == "manifest":
+        flip(place / newest.name, 200)
+    else:
+        for where, about in newest.pieces:
+            if about["relation"] == relation:
+                flip(place / where.file, where.offset + 20)
+    wrong = verify(place).wrong
+    assert wrong
+    assert all("--repair" in each for each in wrong)
+    found = repair(place)
+    assert found.wrong == wrong
+    assert found.repaired
+    assert verify(place, full=True).wrong == []
+    with Pipeline(state=place) as again:
+        expected = before if relation != "log" else {**before, "sale": [r for r in before["sale"] if r != ("d", 4)]}
+        assert rows(again, "sale") == expected["sale"]
+        if relation != "log":
+            assert everything(again) == before
+        sell(again, ("e", 5))
+    assert verify(place, full=True).wrong == []
+
+
+def test_a_view_that_is_wrong_is_found_and_computed_anew(place, shop):
+    shop._epochs.engine.states["total"].contents.runs = ()
+    shop.checkpoint()
+    abandon(shop)
+    (told,) = verify(place, full=True).wrong
+    assert "view total has" in told
+    assert "--repair" in told
+    repair(place, full=True)
+    assert verify(place, full=True).wrong == []

@@ -450,15 +450,18 @@ class LocalEngine(Engine):
             "token": self.token,
             "plan": self._plans.described(self.circuit),
             "learned": self._strata.learned(),
+            "tables": self.program.tables,
+            "views": self.program.sinks,
         }
 
     @exclusive
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
         about, other = saved.about, copy(self)
         other._plans = self._plans.restored(about["plan"], self.circuit)
         program = program_of(other._plans.circuit, strict=self._refresh.strict)
         with self._working():
-            store = restored(replace(saved, about=about["store"]), program, self.store.space)
+            wanted = set(program.tables.values()) if tables_alone else program.relations.keys()
+            store = restored(replace(saved, about=about["store"]), program, wanted, self.store.space)
             store.drop(passed_to_new(program, store.states) & store.states.keys())
             new = [name for name in program.relations if name not in store.states]
             other._set_up(self.circuit, program, store)

@@ -141,8 +141,8 @@ class LocalFiles:
             self.system.rename(part, path)
             self._sync_folder(path.parent)
         except BaseException:
-            part.unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+            self.system.unlink(part)
+            self.system.unlink(path)
             raise
         return size
 

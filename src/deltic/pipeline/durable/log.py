@@ -110,6 +110,8 @@ class Reader:
         self.files, self.after = files, after
         self.last = after
         self.bytes = 0
+        self.name, self.end = "", 0
+        """The file that is read, and where the last of its records ends that was."""
         self.tail: Tail | None = None
 
     def records(self) -> Iterator[Record]:
@@ -125,6 +127,7 @@ class Reader:
 
     def _records(self, name: str, number: int, is_last: bool) -> Iterator[Record]:
         data, at = self.files.read(name), 0
+        self.name, self.end = name, 0
         while at < len(data):
             body = self._body(name, data, at, is_last)
             if body is None:
@@ -134,6 +137,7 @@ class Reader:
                 raise self._damaged(name, f"at byte {at:,} stands record {record.sequence:,} instead of {number:,}")
             number += 1
             at += _START + len(body)
+            self.end = at
             if record.sequence > self.after:
                 self.last = record.sequence
                 self.bytes += _START + len(body)

@@ -77,16 +77,21 @@ class State:
         self._log: Log | None = None
         self._since = [0, 0]
         self._thread: threading.Thread | None = None
-        self._failure: Exception | None = None
+        self._number = 0
 
     @classmethod
-    def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool) -> State:
-        """The state in a directory, which is made if it is not there; raises StateError."""
+    def open(cls, place: str | Path, checkpoints: Checkpoints, readonly: bool, is_whole: bool = True) -> State:
+        """The state in a directory, which is made if it is not there; raises StateError.
+
+        One that is not known to be whole has no manifest yet: who opens it chooses one by `go_on_from`.
+        """
         files = files_at(place)
         state = cls(files, checkpoints, readonly)
         try:
             _claim(files, readonly)
-            state._find()
+            state._number = max(manifest.numbers(files), default=0)
+            if is_whole:
+                state._find()
         except OSError as error:
             files.unlock()
             raise StateError(f"state {files.place}: {error.strerror or error}") from error
@@ -97,24 +102,30 @@ class State:
 
     def _find(self) -> None:
         """Take the newest manifest that is whole."""
-        found = manifest.numbers(self.files)
         damaged: StateError | None = None
-        for number in found:
+        for number in manifest.numbers(self.files):
             try:
-                self.manifest = manifest.read(self.files, number)
+                self.go_on_from(manifest.read(self.files, number))
                 break
             except manifest.OtherVersion:
                 raise
             except StateError as error:
                 damaged = damaged or error
-        self._number = max(found, default=0)
         if self.manifest is None and damaged is not None:
             raise damaged
         if damaged is not None:
             _LOG.warning("%s; going on from the manifest before it", damaged)
-        if self.manifest is not None:
-            self.sequence, self.positions = self.manifest.sequence, dict(self.manifest.positions)
-        self._reader = Reader(self.files, self.sequence)
+
+    def go_on_from(self, found: Manifest | None) -> None:
+        """Be at this manifest; without one, before the first record."""
+        self.manifest = found
+        self.sequence, self.positions = (found.sequence, dict(found.positions)) if found else (0, {})
+        self._reader, self._since = Reader(self.files, self.sequence), [0, 0]
+
+    @property
+    def log_bytes(self) -> int:
+        """The bytes of the records that came since the last checkpoint was begun."""
+        return self._since[1]
 
     def saved(self) -> Saved | None:
         """What the manifest has of the engine; None where there was no epoch yet."""
@@ -192,7 +203,6 @@ class State:
         try:
             self._write(moment, compact=False)
         except (OSError, StateError) as error:
-            self._failure = error
             _LOG.warning("state %s: no checkpoint was made (%s); the log goes on", self.files.place, error)
 
     def checkpoint(self, moment: Moment, compact: bool = False) -> None:
@@ -215,7 +225,7 @@ class State:
     def _write(self, moment: Moment, compact: bool) -> None:
         self._number += 1
         self.manifest = write_checkpoint(self.files, self._number, moment, self.manifest, compact)
-        collect_garbage(self.files, self.checkpoints.keep)
+        collect_garbage(self.files, 1 if compact else self.checkpoints.keep)
 
     def _wait(self) -> None:
         if self._thread is not None:

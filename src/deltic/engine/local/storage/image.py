@@ -6,7 +6,7 @@ Domains are numbered, so that what shares one does so again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple
 
 from deltic.circuit.reading.parser import parse_value_type
@@ -133,8 +133,8 @@ def _piece(run: Run, name: Name) -> Piece:
     return Piece(about, run, lambda: {"words": run.words, "times": run.times, "weights": run.weights})
 
 
-def restored(saved: Saved, program: Program, space: Space) -> Store:
-    """A store with what was kept of the relations of a program that are what they were then.
+def restored(saved: Saved, program: Program, wanted: Collection[str], space: Space) -> Store:
+    """A store with what was kept of wanted relations of a program that are what they were then.
 
     The others are not there. Column orders are taken over when they are asked for, until `end_evolution`.
     """
@@ -145,7 +145,7 @@ def restored(saved: Saved, program: Program, space: Space) -> Store:
     store.domains = Domains(interned={parse_value_type(t).type: domains[n] for t, n in about["interned"].items()})
     for name, entry in about["relations"].items():
         relation = program.relations.get(name)
-        if relation is None or entry["fingerprint"] != relation.fingerprint:
+        if relation is None or name not in wanted or entry["fingerprint"] != relation.fingerprint:
             continue
         if entry["kind"] == kind_of(program, name).name:
             state = State(relation, kind_of(program, name), _chosen(domains, entry), entry["set"])

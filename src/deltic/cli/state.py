@@ -1,0 +1,106 @@
+"""`deltic status`, `verify` and `compact`: what a directory of state has, whether it is whole, and all of it anew."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from deltic.cli.report import print_error
+from deltic.errors import DelticError
+from deltic.pipeline.durable.status import Kept, Status, status_of
+
+_WIDE = 160
+
+
+def status_command(place: str, as_json: bool) -> int:
+    """Tell what a directory has; the exit status."""
+    try:
+        found = status_of(place)
+    except DelticError as error:
+        return _failed(error, as_json)
+    print(json.dumps(asdict(found), indent=2, ensure_ascii=False)) if as_json else _print_status(found)
+    return 0
+
+
+def _print_status(found: Status) -> None:
+    made = found.checkpoint
+    told = f"checkpoint {made['number']} at epoch {made['epoch']:,}, {made['written']}" if made else "no checkpoint yet"
+    print(f"{found.place}: epoch {found.epoch:,}{f', token {found.token!r}' if found.token else ''}")
+    print(f"{told}; behind it {found.log_records:,} records of the log, {size(found.log_bytes)}")
+    if found.retained:
+        print(f"checkpoints that are kept: of epochs {', '.join(f'{epoch:,}' for epoch in found.retained)}")
+    for name, position in found.positions.items():
+        print(f"position of {name}: {json.dumps(position)}")
+    print(f"files: {size(found.file_bytes)}, of which texts and the like {size(found.text_bytes)}")
+    if found.relations:
+        console = Console(highlight=False)
+        console.width = console.width if console.is_terminal else _WIDE
+        console.print(_relations(found.relations))
+
+
+def _relations(relations: list[Kept]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("name", "kind", "rows", "size", "arrangement", "size of it"):
+        table.add_column(title, justify="right" if title in ("rows", "size", "size of it") else "left", overflow="fold")
+    for kept in relations:
+        first = (kept.name, kept.kind, f"{kept.rows:,}", size(kept.bytes))
+        for told, taken in kept.arrangements.items() or [("", 0)]:
+            table.add_row(*first, told, size(taken))
+            first = ("", "", "", "")
+    return table
+
+
+def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json: bool) -> int:
+    """Compare checksums, and views on request; repair on request; the exit status."""
+    from deltic.pipeline.durable.verifying import repair, verify
+
+    try:
+        found = (repair if is_repair else verify)(place, full, sample)
+    except DelticError as error:
+        return _failed(error, as_json)
+    if as_json:
+        print(json.dumps({"ok": not found.wrong, **asdict(found)}, indent=2, ensure_ascii=False))
+    else:
+        for wrong in found.wrong:
+            print_error(DelticError(wrong))
+        for repaired in found.repaired:
+            print(f"repaired: {repaired}")
+        views = f"; compared with recomputation: {', '.join(found.views)}" if found.views else ""
+        print(
+            f"{found.pieces:,} pieces of {size(found.bytes)} and {found.records:,} records of the log looked at{views}"
+        )
+        print("all is whole" if not found.wrong else f"{len(found.wrong):,} findings")
+    return 1 if found.wrong and not found.repaired else 0
+
+
+def compact_command(place: str) -> int:
+    """Write a state anew in as few files as can be; the exit status."""
+    from deltic.pipeline.durable.verifying import compact
+
+    try:
+        before, after = compact(place)
+    except DelticError as error:
+        return _failed(error, as_json=False)
+    print(f"{place}: {size(before)} before, {size(after)} now")
+    return 0
+
+
+def size(count: int) -> str:
+    """A number of bytes for people."""
+    unit, shown = "bytes", float(count)
+    for larger in ("KiB", "MiB", "GiB"):
+        if shown < 1024:
+            break
+        unit, shown = larger, shown / 1024
+    return f"{count:,} bytes" if unit == "bytes" else f"{shown:,.1f} {unit}"
+
+
+def _failed(error: DelticError, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"ok": False, "error": {"kind": type(error).__name__, "message": str(error)}}, indent=2))
+    print_error(error)
+    return 1

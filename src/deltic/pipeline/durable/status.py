@@ -1,0 +1,93 @@
+"""What a directory of state has, told from its manifest and its log; no engine is made."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltic.engine.image import Json
+from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.manifest import Manifest
+from deltic.pipeline.durable.state import Checkpoints, State
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint keeps of a table, a view, or a relation that no one reads."""
+
+    name: str
+    kind: str
+    """"table", "view" or "hidden": what others need."""
+    rows: int
+    """Entries of its rows, in which a change that cancels counts twice until they are merged."""
+    bytes: int
+    arrangements: Mapping[str, int]
+    """The bytes of each arrangement: its role, and the columns by which it is sorted."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a directory has."""
+
+    place: str
+    epoch: int
+    token: str
+    positions: Mapping[str, Json]
+    checkpoint: Mapping[str, Json] | None
+    """The newest: its number, epoch and time; None before the first."""
+    retained: list[int]
+    """The epochs of all checkpoints that are there, the newest first."""
+    log_records: int
+    log_bytes: int
+    relations: list[Kept]
+    text_bytes: int
+    """What the texts and other interned values take."""
+    file_bytes: int
+    """What all files take."""
+
+
+def status_of(place: str | Path) -> Status:
+    """The status of a directory; raises StateError. Nothing is changed, and a writer does not matter."""
+    state = State.open(place, Checkpoints(), readonly=True)
+    files, found = state.files, state.manifest
+    epoch, token, records = (found.epoch, found.token, 0) if found else (0, "", 0)
+    for record in state.records():
+        epoch, records = record.epoch, records + 1
+        token = record.token if record.tables is not None else token
+    every = [name for folder in ("", "runs", "log", manifest.FOLDER) for name in files.names(folder)]
+    return Status(
+        files.place,
+        epoch,
+        token,
+        dict(state.positions),
+        {"number": found.number, "epoch": found.epoch, "written": found.written} if found else None,
+        [manifest.read(files, number).epoch for number in manifest.numbers(files)],
+        records,
+        state.log_bytes,
+        _relations(found) if found else [],
+        sum(s.place.length for stretches in found.growing.values() for s in stretches) if found else 0,
+        sum(files.size(name) for name in every if name not in ("runs", "log", manifest.FOLDER)),
+    )
+
+
+def _relations(found: Manifest) -> list[Kept]:
+    if found.engine is None:
+        return []
+    named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
+    named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
+    sizes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    rows: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for place, about in found.pieces:
+        arrangement = f"{about['role']} {about['order']}"
+        sizes[about["relation"]][arrangement] += place.length
+        if about["role"] in ("rows", "counts"):
+            rows[about["relation"]][arrangement] += about["rows"]
+    told = []
+    for relation in found.engine["store"]["relations"]:
+        name, kind = named.get(relation, (relation, "hidden"))
+        of_it = sizes[relation]
+        told.append(Kept(name, kind, max(rows[relation].values(), default=0), sum(of_it.values()), dict(of_it)))
+    order = ("table", "view", "hidden")
+    return sorted(told, key=lambda kept: (order.index(kept.kind), kept.name))

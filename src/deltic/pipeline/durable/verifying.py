@@ -1,0 +1,204 @@
+"""Whether a directory of state is whole, and what becomes of one that is not.
+
+All checksums are compared; on request views are compared with what the tables make of them. A repair takes the newest
+manifest from which the state can be had, with what is whole of its files, computes from the tables what is not, and
+goes on with the log up to the first record that is damaged; then it writes all of it as a new checkpoint.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deltic.engine.image import Image
+from deltic.errors import DelticError, StateError
+from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.files import Files
+from deltic.pipeline.durable.log import Reader, segments
+from deltic.pipeline.durable.manifest import Manifest
+from deltic.pipeline.durable.pieces import Mapped, read_piece
+from deltic.pipeline.durable.state import Checkpoints, State
+from deltic.pipeline.durable.status import status_of
+from deltic.pipeline.session import Pipeline
+
+
+@dataclass
+class Verified:
+    """What was looked at, and what is wrong."""
+
+    pieces: int = 0
+    bytes: int = 0
+    records: int = 0
+    views: list[str] = field(default_factory=list)
+    """The views that were compared."""
+    wrong: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+
+
+def verify(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
+    """Compare all checksums, and all views (`full`) or some with what the tables make of them; raises StateError."""
+    found = Verified()
+    state = State.open(place, Checkpoints(), readonly=True, is_whole=False)
+    for number in manifest.numbers(state.files):
+        _check_manifest(state.files, number, found)
+    _check_log(state.files, found)
+    if not found.wrong and (full or sample):
+        _compare(place, sample if not full else None, found)
+    return found
+
+
+def _check_manifest(files: Files, number: int, found: Verified) -> None:
+    try:
+        made = manifest.read(files, number)
+    except StateError as error:
+        found.wrong.append(str(error))
+        return
+    for name in sorted(made.files):
+        for error in _damage(files, made, name, found):
+            if error not in found.wrong:
+                found.wrong.append(error)
+
+
+def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterator[str]:
+    try:
+        mapped = Mapped(files, name)
+    except StateError as error:
+        yield str(error)
+        return
+    for place in made.places:
+        if place.file == name:
+            found.pieces, found.bytes = found.pieces + 1, found.bytes + place.length
+            try:
+                read_piece(mapped, place)
+            except StateError as error:
+                yield str(error)
+
+
+def _check_log(files: Files, found: Verified) -> None:
+    starts = segments(files)
+    try:
+        for _ in Reader(files, starts[0][0] - 1 if starts else 0).records():
+            found.records += 1
+    except StateError as error:
+        found.wrong.append(str(error))
+
+
+def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
+    """Compare views as they are kept with what the tables of the checkpoint, and the log, make of them."""
+    state = State.open(place, Checkpoints(), readonly=True)
+    kept, computed = (_pipeline(state, alone) for alone in (False, True))
+    names = list(kept.views)
+    for name in names if sample is None else random.sample(names, min(sample, len(names))):
+        one, other = (p._version().read(name, counted=True) for p in (kept, computed))
+        found.views.append(name)
+        if not _same(one, other):
+            found.wrong.append(
+                f"state {place}: view {name} has {one.num_rows:,} rows, and what the tables make of it is something "
+                f"else, {other.num_rows:,} rows; `deltic verify {place} --full --repair` computes it anew"
+            )
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two tables have the same rows, in any order."""
+    import duckdb
+
+    query = "SELECT count(*) FROM ((SELECT * FROM one EXCEPT ALL SELECT * FROM other) UNION ALL "
+    query += "(SELECT * FROM other EXCEPT ALL SELECT * FROM one))"
+    with duckdb.connect() as connection:
+        connection.register("one", one)
+        connection.register("other", other)
+        row = connection.execute(query).fetchone()
+    return row is not None and row[0] == 0
+
+
+def _pipeline(state: State, tables_alone: bool) -> Pipeline:
+    """A pipeline in memory with the state."""
+    options = state.manifest.options if state.manifest is not None else {}
+    pipeline = Pipeline(**options)
+    state.go_on_from(state.manifest)
+    pipeline._restore(state, tables_alone)
+    return pipeline
+
+
+def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
+    """Make a state whole again, from what is whole of it; raises StateError where too little is."""
+    found = verify(place, full, sample)
+    are_views_wrong = bool(found.views) and bool(found.wrong)
+    if not found.wrong:
+        return found
+    state = State.open(place, Checkpoints(), readonly=False, is_whole=False)
+    try:
+        _set_aside_log(state.files, found)
+        numbers: Sequence[int | None] = [*manifest.numbers(state.files), None]
+        for number in numbers:
+            for tables_alone in (True,) if are_views_wrong else (False, True):
+                pipeline = _attempt(state, number, tables_alone)
+                if pipeline is not None:
+                    _write(state, pipeline, number, tables_alone, found)
+                    return found
+        raise StateError(f"state {place}: it cannot be repaired: {found.wrong[0]}")
+    finally:
+        state.close()
+
+
+def _set_aside_log(files: Files, found: Verified) -> None:
+    """Cut the log off before the first record that is damaged; all of its files from there on are kept elsewhere."""
+    starts = segments(files)
+    reader = Reader(files, starts[0][0] - 1 if starts else 0)
+    try:
+        for _ in reader.records():
+            pass
+    except StateError:
+        after = [(first, name) for first, name in starts if first > reader.last or name == reader.name]
+        for _, name in after:
+            files.write(f"damaged/{name.replace('/', '-')}", [files.read(name)])
+            if name == reader.name and reader.end:
+                files.truncate(name, reader.end)
+            else:
+                files.remove(name)
+        found.repaired.append(
+            f"the log ends with record {reader.last:,} now; what came after it is lost, and its files are in damaged/"
+        )
+
+
+def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline | None:
+    """The pipeline from a manifest and the log behind it, if they are whole as far as they are needed."""
+    try:
+        state.go_on_from(None if number is None else manifest.read(state.files, number))
+        if number is None and (not segments(state.files) or segments(state.files)[0][0] != 1):
+            return None
+        if not tables_alone and state.manifest is not None:
+            for name in state.manifest.files:
+                if any(_damage(state.files, state.manifest, name, Verified())):
+                    return None
+        pipeline = _pipeline(state, tables_alone)
+        for piece in (pipeline._moment(state).image or Image({})).pieces:
+            piece.arrays()
+        return pipeline
+    except DelticError:
+        return None
+
+
+def _write(state: State, pipeline: Pipeline, number: int | None, tables_alone: bool, found: Verified) -> None:
+    """Write the pipeline as a new checkpoint, the only one."""
+    state.begin()
+    state.checkpoint(pipeline._moment(state), compact=True)
+    base = (
+        "the log alone" if number is None else f"{manifest.name_of(number)}{' by its tables' if tables_alone else ''}"
+    )
+    found.repaired.append(f"a new checkpoint was made of {base}: epoch {pipeline.epoch:,}")
+
+
+def compact(place: str | Path) -> tuple[int, int]:
+    """Write a state anew, in as few files as can be; the bytes of all files before and after. Raises StateError."""
+    before = status_of(place).file_bytes
+    state = State.open(place, Checkpoints(), readonly=False)
+    try:
+        pipeline = _pipeline(state, tables_alone=False)
+        state.begin()
+        state.checkpoint(pipeline._moment(state), compact=True)
+    finally:
+        state.close()
+    return before, status_of(place).file_bytes
