@@ -251,7 +251,8 @@ def program_definitions(text: str, file: str, language: str) -> Definitions:
         made = Definitions()
         for statement in parse_statements(text, file):
             if not isinstance(statement, Defining):
-                raise statement.error("a program has definitions alone", "change tables by transactions")
+                remedy = "rows come from files; `deltic sql FILE` runs all kinds of statements"
+                raise statement.error("a program has definitions alone", remedy)
             made = made.defining(statement)
     made.check()
     return made._after(Definitions(), "program", text=text, file=file, language=language)

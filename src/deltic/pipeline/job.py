@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from deltic.engine.protocol import Conflicts
-from deltic.errors import ChangeError, DataError, DelticError, Diagnostic
+from deltic.errors import ChangeError, DataError, DelticError
 from deltic.pipeline.io.changes import Epoch, epochs
 from deltic.pipeline.io.directives import Interface, interface, sql_interface
 from deltic.pipeline.io.locate import Files, locate, missing
@@ -23,6 +23,8 @@ from deltic.pipeline.session import Pipeline
 from deltic.pipeline.transaction import Transaction
 
 INITIAL = "initial"
+POSITION = "deltic run"
+"""The name of the position that says which epoch was applied last."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     then nothing is written.
     """
     with watch.step(f"compiling {settings.program}"):
-        load_program(settings.program, pipeline)
+        evolution = load_program(settings.program, pipeline)
         files = _interface(settings.program, pipeline)
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
@@ -60,31 +62,23 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
         watch,
     )
     watch.expect(1 + len(following))
+    if evolution:
+        job.outcome.notes.append(f"another program than before: {evolution}")
     job.load(initial)
     job.follow(following, settings.conflicts)
     job.finish()
     return job.outcome
 
 
-def load_program(program: Path, pipeline: Pipeline) -> None:
-    """Add the program in a file to a pipeline; raises ProgramError when it is wrong, DataError when it is not text."""
-    try:
-        text = program.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError([Diagnostic("the program is not UTF-8 text", str(program))]) from error
-    if not is_sql(program):
-        pipeline.datalog(text, str(program))
-        return
-    from deltic.sql.statements.parse import parse as parse_sql
-    from deltic.sql.statements.statements import Defining
+def load_program(program: Path, pipeline: Pipeline) -> str:
+    """Let a pipeline have the definitions of the program in a file, and say what this changed of earlier ones.
 
-    for statement in parse_sql(text, str(program)):
-        if not isinstance(statement, Defining):
-            raise statement.error(
-                "a program has definitions alone",
-                "rows come from files; `deltic sql FILE` runs all kinds of statements",
-            )
-    pipeline.sql(text, str(program))
+    Raises ProgramError when the program is wrong, DataError when it is not text.
+    """
+    is_new = not len(pipeline)
+    evolution = pipeline.redefine(program)
+    differs = evolution.added or evolution.replaced or evolution.dropped
+    return str(evolution) if differs and not is_new else ""
 
 
 def load_facts(program: Path, facts: Path, pipeline: Pipeline, reader: Reader) -> None:
@@ -139,25 +133,41 @@ class _Job:
         self._rejects, self._watch = rejects, watch
         self._sizes = files.sizes
         self.outcome = Outcome(tuple(name for name in files.watched if name in pipeline.views))
+        self._last: str | None = pipeline.positions.get(POSITION)
 
     def load(self, initial: Epoch) -> None:
         """The first epoch: files of facts are sets, in which a row that stands twice is one row."""
+        if self._last is not None:
+            self.outcome.notes.append(f"the state goes on behind {self._last}; what came before is not read again")
+            return
         started, rejected = time.perf_counter(), self._rejects.count
         tables = self._read(initial)
         reading = time.perf_counter() - started
-        with self._watch.step("loading the facts"), self._pipeline.transaction("normalize") as change:
+        with self._watch.step("loading the facts"), self._transaction("normalize", initial) as change:
             while tables:
                 change.insert(*tables.popitem())
         self._done(EpochDone(initial.name, change.report, reading, 0.0, self._rejects.count - rejected))
 
     def follow(self, following: Sequence[Epoch], conflicts: Conflicts) -> None:
         """The epochs of changes, up to the first one that is rejected."""
-        for epoch in following:
+        behind = self._behind([epoch.name for epoch in following])
+        for epoch in following[behind:]:
             try:
                 self._apply(epoch, conflicts)
             except (DataError, ChangeError) as error:
-                self.outcome.failure = EpochRejected(epoch.name, self.outcome.epochs[-1].name, error)
+                self.outcome.failure = EpochRejected(epoch.name, self._last or INITIAL, error)
                 return
+
+    def _behind(self, names: Sequence[str]) -> int:
+        """How many of the epochs of changes the state has; DelticError where its last one is not among them."""
+        if self._last in (None, INITIAL) or not names:
+            return 0
+        if self._last not in names:
+            raise DelticError(
+                f"the state goes on behind the changes {self._last}, which are not among those of --changes: "
+                f"{', '.join(names)}; give the folder that has them, or leave it out"
+            )
+        return names.index(self._last) + 1
 
     def finish(self) -> None:
         """Write the views."""
@@ -175,7 +185,7 @@ class _Job:
         started, rejected = time.perf_counter(), self._rejects.count
         tables = self._read(epoch)
         reading = time.perf_counter() - started
-        with self._watch.step(f"epoch {epoch.name}"), self._pipeline.transaction(conflicts) as change:
+        with self._watch.step(f"epoch {epoch.name}"), self._transaction(conflicts, epoch) as change:
             for table, rows in tables.items():
                 change.change(table, rows)
         writing = self._write(epoch.name, change)
@@ -191,6 +201,10 @@ class _Job:
             self._publisher.write_changes(epoch, change, self._pipeline)
         return time.perf_counter() - started
 
+    def _transaction(self, conflicts: Conflicts, epoch: Epoch) -> Transaction:
+        return self._pipeline.transaction(conflicts, positions={POSITION: epoch.name})
+
     def _done(self, done: EpochDone) -> None:
+        self._last = done.name
         self.outcome.epochs.append(done)
         self._watch.epoch(done)

@@ -144,8 +144,7 @@ class Pipeline(Reading):
         if state is not None:
             self._open(state, Checkpoints.of(checkpoint), readonly, program)
         elif program is not None:
-            wanted = program_of(program)
-            self.evolution = self._evolve(lambda now: wanted)
+            self.evolution = self.redefine(program)
 
     def _open(self, place: str | Path, checkpoints: Checkpoints, readonly: bool, program: str | Path | None) -> None:
         """Take the state in a directory, and go on with it."""
@@ -158,27 +157,15 @@ class Pipeline(Reading):
             state.begin()
             self._state = state
             if program is not None:
-                self.evolution = self._become(program_of(program))
+                self.evolution = self.redefine(program)
         except BaseException:
             state.close()
             raise
 
-    def _become(self, definitions: Definitions) -> Evolution:
-        """Have just these definitions; raises CatalogError where a table with rows is not among them."""
-        difference = Difference.between(self.catalog, definitions.catalog)
-        if definitions.history == self._definitions.history:
-            return Evolution(difference, self.views, EpochResult(), self.spark)
-        for name in difference.dropped:
-            if name in self.tables and self._epochs.have_begun and self._version().count(name):
-                raise CatalogError(
-                    f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
-                )
-        return self._evolve(lambda now: definitions)
-
     @property
     def _options(self) -> dict[str, Any]:
         """What a state depends on."""
-        return {"strategy": self._maintenance.strategy}
+        return {"strategy": dict(self._maintenance.chosen) or self._maintenance.default}
 
     def _restore(self, state: State, tables_alone: bool = False) -> None:
         """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it.
@@ -292,6 +279,23 @@ class Pipeline(Reading):
         """
         program = parse(text, file)
         return self._evolve(lambda now: now.replacing(program))
+
+    def redefine(self, program: str | Path) -> Evolution:
+        """Have just the definitions of a program, in a file or as text, in SQL or Datalog.
+
+        What it has in common with the present ones stays, what it has not goes. Raises ProgramError, DataError for a
+        file that is not text, and CatalogError where a table that holds rows would go.
+        """
+        wanted = program_of(program)
+        difference = Difference.between(self.catalog, wanted.catalog)
+        if wanted.history == self._definitions.history:
+            return Evolution(difference, self.views, EpochResult(), self.spark, self.epoch)
+        for name in difference.dropped:
+            if name in self.tables and self._epochs.have_begun and self._version().count(name):
+                raise CatalogError(
+                    f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
+                )
+        return self._evolve(lambda now: wanted)
 
     def table(self, name: str, columns: Any, key: str | Sequence[str] = (), bag: bool = False) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
