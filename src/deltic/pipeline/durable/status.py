@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ class Kept:
     kind: str
     """"table", "view" or "hidden": what others need."""
     rows: int
-    """Entries of its rows, in which a change that cancels counts twice until they are merged."""
+    """Its rows; of what is kept by the number of derivations alone, about: those that went count until runs merge."""
     bytes: int
     arrangements: Mapping[str, int]
     """The bytes of each arrangement: its role, and the columns by which it is sorted."""
@@ -77,17 +77,16 @@ def _relations(found: Manifest) -> list[Kept]:
         return []
     named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
     named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
-    sizes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    rows: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for place, about in found.pieces:
-        arrangement = f"{about['role']} {about['order']}"
-        sizes[about["relation"]][arrangement] += place.length
-        if about["role"] in ("rows", "counts"):
-            rows[about["relation"]][arrangement] += about["rows"]
     told = []
     for relation in found.engine["store"]["relations"]:
         name, kind = named.get(relation, (relation, "hidden"))
-        of_it = sizes[relation]
-        told.append(Kept(name, kind, max(rows[relation].values(), default=0), sum(of_it.values()), dict(of_it)))
+        pieces = [(place.length, about) for place, about in found.pieces if about["relation"] == relation]
+        sizes, rows = Counter[str](), Counter[str]()
+        for length, about in pieces:
+            arrangement = f"{about['role']} {about['order']}"
+            sizes[arrangement] += length
+            rows[arrangement] += {"rows": about["net"], "counts": about["rows"]}.get(about["role"], 0)
+        of_rows = [count for arrangement, count in rows.items() if arrangement.startswith("rows")]
+        told.append(Kept(name, kind, max(of_rows or rows.values(), default=0), sizes.total(), dict(sizes)))
     order = ("table", "view", "hidden")
     return sorted(told, key=lambda kept: (order.index(kept.kind), kept.name))

@@ -56,9 +56,7 @@ def _check_manifest(files: Files, number: int, found: Verified) -> None:
         found.wrong.append(str(error))
         return
     for name in sorted(made.files):
-        for error in _damage(files, made, name, found):
-            if error not in found.wrong:
-                found.wrong.append(error)
+        found.wrong += [told for told in _damage(files, made, name, found) if told not in found.wrong]
 
 
 def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterator[str]:
