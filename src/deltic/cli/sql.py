@@ -28,6 +28,8 @@ def sql_command(files: Sequence[Path], state: str | None = None) -> int:
                 from deltic.cli.shell import shell
 
                 shell(pipeline)
+            if pipeline.sql_transaction is not None:
+                raise DelticError("the transaction that BEGIN opened was not committed; COMMIT would have ended it")
     except DelticError as error:
         print_error(error)
         return 1

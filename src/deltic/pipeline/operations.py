@@ -88,7 +88,7 @@ class ChangeManager:
 
     def _evaluated(self, effect: Effect) -> Sequence[pa.Table]:
         """The changes by a statement, which sees what was changed before it."""
-        if not self._parts or not any(definition.reads for definition in effect.definitions):
+        if not self._parts or not effect.reads:
             return self._evaluate(effect, self._version)
         with self._prepare(self._gathered()) as epoch:
             return self._evaluate(effect, epoch.version)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +34,7 @@ from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, Strate
 from deltic.pipeline.epochs import Epochs, Logged
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.opened import Opened
 from deltic.pipeline.reading import Published, Reading, answered
 from deltic.pipeline.rows import Rows
 from deltic.pipeline.snapshot import Snapshot
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
     from deltic.pipeline.sql import Explained, Query, Step
     from deltic.sql.statements.effects import Effect
+    from deltic.sql.statements.statements import Bracket
 
 
 class Pipeline(Reading):
@@ -132,7 +132,7 @@ class Pipeline(Reading):
         steps = self._before_epoch, self._log_epoch
         self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
         self._pushed: tuple[Pushed, ...] = ()
-        self._opened = threading.local()
+        self._opened = Opened()
         self._closed = False
         self.positions: Mapping[str, Any] = {}
         """How far sources have been read: what transactions said of them, the last word on each."""
@@ -250,10 +250,16 @@ class Pipeline(Reading):
 
         What the last one gives is returned: the Evolution of definitions, the Transaction of a change of a table, the
         Rows of a question. The whole text is checked before anything is done. Definitions that follow each other are
-        one evolution, a change of a table is one epoch. `file` is what messages call the text. Raises ProgramError.
+        one evolution, a change of a table is one epoch; those between BEGIN and COMMIT are one together, and what is
+        asked there is answered as if they were committed. `file` is what messages call the text. Raises ProgramError.
         """
         nothing = Evolution(Difference(), self.views, EpochResult(), self.spark)
         return next(iter(deque(self.sql_results(text, file), maxlen=1)), nothing)
+
+    @property
+    def sql_transaction(self) -> Transaction | None:
+        """The transaction of this thread that BEGIN has opened; None after COMMIT, ROLLBACK and errors."""
+        return self._opened.bracketed
 
     def sql_results(self, text: str, file: str = "<sql>") -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
@@ -270,7 +276,16 @@ class Pipeline(Reading):
                 yield self._evolve(partial(_unless_moved, planned_from, step))
                 planned_from = step
             else:
-                yield self._take(step)
+                yield self._take_whole(step)
+
+    def _take_whole(self, step: Effect | Query | Explained | Bracket | Rows) -> Transaction | Rows:
+        """Do one step; an error of it ends the transaction that BEGIN has opened."""
+        try:
+            return self._take(step)
+        except BaseException:
+            if (bracketed := self._opened.bracketed) is not None:
+                bracketed.discard()
+            raise
 
     def replace(self, text: str, file: str = "<datalog>") -> Evolution:
         """As `datalog`, but the text takes the place of what there is about the relations that it derives.
@@ -376,7 +391,7 @@ class Pipeline(Reading):
         is_kept: bool = True,
     ) -> Transaction:
         self._refuse_closed()
-        self._refuse_inside_transaction("transactions do not nest")
+        self._opened.refuse("transactions do not nest")
         if not self._epochs.have_begun:
             self._maintenance.check(self.catalog)
         chosen = conflicts or self.conflicts
@@ -384,7 +399,7 @@ class Pipeline(Reading):
         terms = Terms(chosen, timeout, token, positions or {}, is_kept)
         statements = Statements(self._effects_of, self._changed_by, self._throwaway)
         made = Transaction(self._epochs, terms, statements, self.spark)
-        self._opened.transaction = weakref.ref(made)
+        self._opened.note(made)
         return made
 
     def explain(self, name: str, full: bool = False) -> str:
@@ -449,18 +464,26 @@ class Pipeline(Reading):
                 self._epochs.begin()
         return self._epochs.last.version
 
-    def _take(self, step: Effect | Query | Explained | Rows) -> Transaction | Rows:
+    def _take(self, step: Effect | Query | Explained | Bracket | Rows) -> Transaction | Rows:
         """Do one step of a text of SQL, that defines nothing."""
         from deltic.pipeline.answers import Told
         from deltic.pipeline.sql import Explained, Query
         from deltic.sql.statements.effects import Effect
+        from deltic.sql.statements.statements import Bracket
 
+        bracketed = self._opened.bracketed
+        if isinstance(step, Bracket):
+            return self._opened.take(step, self.transaction)
+        if isinstance(step, Effect) and bracketed is not None:
+            bracketed.add(step)
+            return bracketed
         if isinstance(step, Effect):
             with self.transaction() as change:
                 change.add(step)
             return change
         if isinstance(step, Query):
-            return answered(step, self._version(), self._throwaway, self.spark)
+            version = self._version() if bracketed is None else bracketed.preview().version
+            return answered(step, version, self._throwaway, self.spark)
         if isinstance(step, Explained):
             return Told("plan", self._explained(step))
         return step
@@ -497,7 +520,7 @@ class Pipeline(Reading):
     def _evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
         """Go on with other definitions; where the first view asks for the time, one more epoch tells it."""
         self._refuse_closed()
-        self._refuse_inside_transaction("definitions are changed before or after it")
+        self._opened.refuse("definitions are changed before or after it")
         with self._epochs.writing():
             before = self.catalog
             difference, result = self._go_on(change)
@@ -566,13 +589,6 @@ class Pipeline(Reading):
                     f"{name} is a table and holds rows, and {catalog.tables[name]} could not hold them; "
                     f"drop {name} first"
                 )
-
-    def _refuse_inside_transaction(self, remedy: str) -> None:
-        """Raises DelticError where this thread has a transaction open."""
-        opened: Callable[[], Transaction | None] = getattr(self._opened, "transaction", lambda: None)
-        found = opened()
-        if found is not None and found.is_open:
-            raise DelticError(f"a transaction is open: {remedy}; `discard` ends one that an interrupt left open")
 
     def __reduce__(self) -> Any:
         raise DelticError(

@@ -55,6 +55,11 @@ class Snapshot(Reading):
         return self._seen.version
 
     @property
+    def version(self) -> Version:
+        """The rows, as an engine has published them."""
+        return self._seen.version
+
+    @property
     def _seen(self) -> Published:
         if self._published is None:
             raise DelticError(f"the snapshot of epoch {self.epoch} ended with its block: read inside of it")

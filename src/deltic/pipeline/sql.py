@@ -19,6 +19,7 @@ from deltic.sql.queries import answer_circuit
 from deltic.sql.statements.effects import Effect, effect_of
 from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.statements import (
+    Bracket,
     Change,
     CreateTable,
     Defining,
@@ -53,8 +54,8 @@ class Explained:
     extended: bool
 
 
-Step = Definitions | Effect | Query | Explained | Rows
-"""Definitions to go on with, a change of a table, or a question; or the answer to one about definitions alone."""
+Step = Definitions | Effect | Query | Explained | Bracket | Rows
+"""Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
 
 
 def planned(statements: Sequence[Statement], definitions: Definitions) -> Iterator[Step]:
@@ -75,7 +76,7 @@ def planned(statements: Sequence[Statement], definitions: Definitions) -> Iterat
         if definitions is not begun:
             yield definitions
             begun = definitions
-        yield _step(statement, catalog)
+        yield statement if isinstance(statement, Bracket) else _step(statement, catalog)
     if definitions is not begun:
         definitions.check()
         yield definitions

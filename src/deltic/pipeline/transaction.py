@@ -186,6 +186,9 @@ class Transaction:
         return self._report
 
     def __repr__(self) -> str:
+        if self.is_open:
+            count = len(self._operations)
+            return f"an open transaction: {count:,} change{'s' * (count != 1)}, not committed yet"
         if self._phase is not _Phase.COMMITTED:
             return f"the transaction {self._phase.value}"
         rows = self._report.rows_in
@@ -216,7 +219,7 @@ class Transaction:
         last = self._epochs.last
         if last.definitions is not self._definitions:
             self._check_defined(last)
-        if not self._epochs.have_begun and not all(isinstance(o, RowChange) for o in self._operations):
+        if not self._epochs.have_begun and any(map(_reads, self._operations)):
             self._epochs.begin()
             last = self._epochs.last
         tables = last.definitions.catalog.tables
@@ -281,3 +284,8 @@ class Transaction:
     def _require(self, phase: _Phase) -> None:
         if self._phase is not phase:
             raise DelticError(f"the transaction {self._phase.value}")
+
+
+def _reads(operation: Operation) -> bool:
+    """Whether an operation is a statement about the rows of tables and views."""
+    return not isinstance(operation, RowChange | KeyedChange) and operation.reads

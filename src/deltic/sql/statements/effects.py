@@ -15,7 +15,7 @@ from deltic.sql.names import find_name
 from deltic.sql.queries import stored_circuit, view_circuit
 from deltic.sql.scalars import NULL, Typed, typed
 from deltic.sql.statements.program import Types
-from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, Update, When
+from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
 
@@ -32,6 +32,11 @@ class Effect:
     definitions: tuple[Definition, ...]
     signs: Mapping[str, Literal[1, -1]]
     ambiguous: str = ""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it depends on rows of tables and views."""
+        return any(definition.reads for definition in self.definitions)
 
 
 def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> Effect:
@@ -69,9 +74,32 @@ class _Writing:
 
     def insert(self, change: Insert) -> None:
         columns = self._columns(change.columns)
+        if change.conflict is not None:
+            self._insert_or_update(change, change.conflict, columns or self._names)
+            return
         if change.overwrites:
             self._remove(self._rows(self._target(None)))
         self._add(change.query, columns or self._names)
+
+    def _insert_or_update(self, change: Insert, conflict: OnConflict, columns: Sequence[str]) -> None:
+        """A merge with the new rows, which are called `excluded`."""
+        key = self._columns(conflict.key) or list(self._table.key)
+        if not key or set(key) != set(self._table.key):
+            told = f"its key is ({', '.join(self._table.key)})" if self._table.key else "it has none"
+            raise self._source.error(change.table, f"ON CONFLICT is about the key of {self._table.name}: {told}")
+        names = [exp.to_identifier(name, quoted=True) for name in columns]
+        excluded = exp.Subquery(
+            this=change.query.copy(), alias=exp.TableAlias(this=exp.to_identifier("excluded"), columns=names)
+        )
+        target = self._target(None)
+        same = exp.and_(*(exp.EQ(this=_of(name, target), expression=_of(name, excluded)) for name in key))
+        values = tuple(Assignment(name, _of(name.name, excluded)) for name in names)
+        whens = [When("not matched", None, "insert", values, None)]
+        if conflict.assignments is not None:
+            assigned = tuple(Assignment(a.column, _qualified(a.value, target)) for a in conflict.assignments)
+            condition = None if conflict.condition is None else _qualified(conflict.condition, target)
+            whens.append(When("matched", condition, "update", assigned, None))
+        self.merge(Merge(change.source, change.start, change.end, change.table, None, excluded, same, tuple(whens)))
 
     def delete(self, change: Delete) -> None:
         self._remove(_where(self._rows(self._target(change.alias)), change.condition))
@@ -207,6 +235,15 @@ def _values(query: exp.Expression) -> list[exp.Expression]:
         row = source.this.expressions[0]
         return row.expressions if isinstance(row, exp.Tuple) else [row]
     return query.expressions if isinstance(query, exp.Select) and not query.is_star else []
+
+
+def _qualified(expression: exp.Expression, relation: exp.Expression) -> exp.Expression:
+    """The expression with columns that name no relation as those of this one."""
+    copy = expression.copy()
+    for column in copy.find_all(exp.Column):
+        if not column.table:
+            column.set("table", exp.to_identifier(relation.alias_or_name, quoted=True))
+    return copy
 
 
 def _of(name: str, relation: exp.Expression) -> exp.Column:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from deltic.errors import did_you_mean
 from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.parse_brackets import parse_bracket
 from deltic.sql.statements.parse_changes import parse_change
 from deltic.sql.statements.parse_definitions import parse_create, parse_declare, parse_drop
 from deltic.sql.statements.parse_questions import parse_describe, parse_explain, parse_query, parse_show
@@ -34,6 +35,7 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "CREATE": parse_create,
     "DROP": parse_drop,
     "DECLARE": parse_declare,
+    **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK"), parse_bracket),
     **dict.fromkeys(("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE"), parse_change),
     "EXPLAIN": parse_explain,
     "SHOW": parse_show,

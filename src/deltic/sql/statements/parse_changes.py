@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import token_error, tree
-from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Kind, Merge, Update, When
+from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Kind, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
 
 _KINDS = {"INSERT": exp.Insert, "DELETE": exp.Delete, "UPDATE": exp.Update, "MERGE": exp.Merge}
@@ -38,7 +38,7 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     target, columns = node.this, tuple[exp.Identifier, ...]()
     if isinstance(target, exp.Schema):
         target, columns = target.this, tuple(target.expressions)
-    _refuse(cursor, node, partition="PARTITION", by_name="BY NAME", where="REPLACE WHERE", conflict="ON CONFLICT")
+    _refuse(cursor, node, partition="PARTITION", by_name="BY NAME", where="REPLACE WHERE")
     body = node.expression
     if isinstance(node.args.get("source"), exp.Table):
         body = exp.select("*").from_(node.args["source"])
@@ -49,7 +49,22 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     if node.args.get("with_"):
         body = body.copy()
         body.set("with_", node.args["with_"])
-    return Insert(*cursor.span, _relation(cursor, target)[0], columns, body, bool(node.args.get("overwrite")))
+    conflict = _conflict(cursor, node.args["conflict"]) if node.args.get("conflict") else None
+    if conflict and node.args.get("overwrite"):
+        raise cursor.source.error(conflict.place, "INSERT OVERWRITE leaves no rows with which others could conflict")
+    return Insert(*cursor.span, _relation(cursor, target)[0], columns, body, bool(node.args.get("overwrite")), conflict)
+
+
+def _conflict(cursor: Cursor, node: exp.Expression) -> OnConflict:
+    _refuse(cursor, node, duplicate="ON DUPLICATE KEY", constraint="ON CONSTRAINT", index_predicate="an index")
+    key = tuple(
+        _assigned(k.this if isinstance(k, exp.Ordered) else k, cursor.source) for k in node.args["conflict_keys"] or ()
+    )
+    if node.args["action"].name.upper() == "DO NOTHING":
+        return OnConflict(node, key, None, None)
+    where = node.args.get("where")
+    assigned = tuple(_assignments(node.expressions, cursor.source))
+    return OnConflict(node, key, assigned, where.this if where else None)
 
 
 def _delete(cursor: Cursor, node: exp.Delete) -> Delete:

@@ -105,6 +105,20 @@ class Insert(Statement):
     columns: tuple[exp.Identifier, ...]
     query: exp.Expression
     overwrites: bool
+    conflict: OnConflict | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OnConflict:
+    """What becomes of a row whose key is there: the row that has it is updated, or with None nothing is done.
+
+    `key` are the columns that were named, none where that was left out.
+    """
+
+    place: exp.Expression
+    key: tuple[exp.Identifier, ...]
+    assignments: tuple[Assignment, ...] | None
+    condition: exp.Expression | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,3 +208,10 @@ class Describe(Statement):
 
 
 Question = Select | Explain | Show | Describe
+
+
+@dataclass(frozen=True, eq=False)
+class Bracket(Statement):
+    """BEGIN, COMMIT or ROLLBACK: the changes between them are one transaction."""
+
+    word: Literal["begin", "commit", "rollback"]
