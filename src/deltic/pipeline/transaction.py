@@ -200,6 +200,11 @@ class Transaction:
         """Whether the with-block has begun and not ended."""
         return self._phase is _Phase.OPEN
 
+    @property
+    def is_committed(self) -> bool:
+        """Whether the changes were applied: what an interrupt leaves to be asked, which may come right behind them."""
+        return self._phase is _Phase.COMMITTED
+
     def __enter__(self) -> Transaction:
         self._require(_Phase.UNUSED)
         self._phase = _Phase.OPEN
