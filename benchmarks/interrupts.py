@@ -182,7 +182,8 @@ def main() -> None:
     notes = """\
 SIGINT at random instants of at most 50 ms, to a main thread that commits, previews and reads beside other threads.
 After each one the main thread's rows equal those of its last committed transaction; all reads of all threads found
-views equal to their recomputation. after a commit: interrupts that were raised when the transaction was committed already."""
+views equal to their recomputation. after a commit: interrupts that were raised when the transaction was
+committed already."""
     report("interrupts", "Interrupts beside other threads: no crash, no wrong state", header, [row], notes)
 
 

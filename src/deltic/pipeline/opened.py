@@ -37,8 +37,8 @@ class Opened(threading.local):
     def take(self, bracket: Bracket, new: Callable[[], Transaction]) -> Transaction:
         """Open a transaction, commit or discard it; raises ProgramError where there is none."""
         if bracket.word == "begin":
-            self._bracketed = found = new().__enter__()
-            return found
+            self._bracketed = new().__enter__()
+            return self._bracketed
         found = self.bracketed
         if found is None:
             raise bracket.error("no transaction is open", "BEGIN opens one; an error in a statement has ended it, too")

@@ -92,7 +92,9 @@ class _Writing:
             this=change.query.copy(), alias=exp.TableAlias(this=exp.to_identifier("excluded"), columns=names)
         )
         target = self._target(None)
-        same = exp.and_(*(exp.EQ(this=_of(name, target), expression=_of(name, excluded)) for name in key))
+        same: exp.Expression = exp.true()
+        for name in key:
+            same = exp.And(this=same, expression=exp.EQ(this=_of(name, target), expression=_of(name, excluded)))
         values = tuple(Assignment(name, _of(name.name, excluded)) for name in names)
         whens = [When("not matched", None, "insert", values, None)]
         if conflict.assignments is not None:
