@@ -85,6 +85,7 @@ class Evaluation:
         self.value_types = {variable_name(v): t for v, t in self.query.body.types.items()}
         self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = Actual()
+        self._nodes: dict[int, scalar.Node] = {}
         self._bound: list[_Bound] = []
         self._answerers: list[Answerer] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
@@ -294,10 +295,10 @@ class Evaluation:
         if segment.compute.conditions:
             columns = columns.where(scalar.keep(segment.compute.conditions, columns))
         for variable, expression in segment.compute.values:
-            columns = columns.with_column(variable_name(variable), self._value(expression, columns))
+            columns = columns.with_column(variable_name(variable), scalar.held(expression, columns))
         last = index + 1 == len(self._bound)
         terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
-        found = [self._value(as_expression(term), columns) for term in terms]
+        found = [scalar.held(as_expression(term), columns) for term in terms]
         defined = self._defined(columns, segment.compute)
         layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
         places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
@@ -316,14 +317,7 @@ class Evaluation:
 
     def _columns(self, values: Mapping[int, Column], count: int) -> scalar.Columns:
         named = {variable_name(v): column for v, column in values.items()}
-        return scalar.Columns(named, self.types, count, self.environment.interner, [], np.arange(count))
-
-    def _value(self, expression: exp.Expression, columns: scalar.Columns) -> Column:
-        """The values of an expression as relations hold them, and where it is NULL."""
-        if isinstance(expression, exp.Column):
-            return columns.values[expression.name]
-        array, nulls = scalar.evaluate(expression, columns)
-        return numbers.stored(array, type_of(expression, self.types), self.environment.interner), nulls
+        return scalar.Columns(named, self.types, count, self.environment.interner, [], np.arange(count), self._nodes)
 
     def _defined(self, columns: scalar.Columns, compute: Compute) -> Mask:
         """The rows that are derived: those for which everything has a value that must have one."""

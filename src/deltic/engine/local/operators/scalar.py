@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from deltic.circuit.types import Kind, Type
 from deltic.circuit.values import from_arrow, to_arrow
 from deltic.engine.local.operators import decimals, numbers, times
 from deltic.engine.local.operators.numbers import Array, Result, natural, stored
+from deltic.engine.local.operators.remembered import Remembered
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner, is_interned
 from deltic.engine.local.storage.layout import Column, Nulls
@@ -75,6 +76,8 @@ class Columns:
     interner: Interner
     undefined: list[Undefined] | None = None
     positions: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    nodes: dict[int, Node] = field(default_factory=dict)
+    """What is known of operations whatever the rows are, by their identities; for columns of the same types."""
     known: dict[exp.Expression, Result] = field(default_factory=dict, init=False)
     """The values of functions on these rows, each of which is computed once wherever it stands."""
 
@@ -88,6 +91,13 @@ class Columns:
         """These columns and one more."""
         return replace(self, values={**self.values, name: column})
 
+    def node(self, expression: exp.Expression) -> Node:
+        """What is known of an operation."""
+        found = self.nodes.get(id(expression))
+        if found is None:
+            found = self.nodes[id(expression)] = Node(expression, self.types, self.interner)
+        return found
+
     def row(self, index: int, names: Sequence[str]) -> dict[str, Any]:
         """The values of some columns in one row, as they stand in rows."""
         found = {}
@@ -99,54 +109,107 @@ class Columns:
         return found
 
 
+class Node:
+    """An operation on columns of these types: what there is to know of it whatever the rows are, once it is asked."""
+
+    def __init__(self, expression: exp.Expression, names: Mapping[str, Type], interner: Interner) -> None:
+        self.expression, self._names, self._interner = expression, names, interner
+        self.kind = type(expression)
+
+    @cached_property
+    def operands(self) -> list[exp.Expression]:
+        """What it applies to."""
+        return operands_of(self.expression)
+
+    @cached_property
+    def types(self) -> list[Type]:
+        """The types of what it applies to."""
+        return [type_of(operand, self._names) for operand in self.operands]
+
+    @cached_property
+    def result(self) -> Type:
+        """The type of its values."""
+        return type_of(self.expression, self._names)
+
+    @cached_property
+    def is_checked(self) -> bool:
+        """Whether it may be an error."""
+        return is_checked(self.expression)
+
+    @cached_property
+    def is_lazy(self) -> bool:
+        """Whether operands that may be errors are computed only where they are needed."""
+        return self.kind in _LAZY and any(map(is_checked, self.operands[1:]))
+
+    @cached_property
+    def is_function(self) -> bool:
+        """Whether it is worth remembering, for it is a function."""
+        return is_call(self.expression) or is_function(self.expression)
+
+    @cached_property
+    def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
+        """The innermost interned operand of functions of one each, the functions of a column `a`, its type."""
+        innermost, inside = None, (call := self.expression.copy())
+        while is_call(inside) and function_of(inside).strict:
+            operands = [operand for operand in operands_of(inside) if not is_literal(operand)]
+            if len(operands) != 1:
+                break
+            (inside,) = operands
+            innermost = inside if is_interned(type_of(inside, self._names)) else innermost
+        if innermost is None:
+            return None
+        operand = innermost.copy()
+        innermost.replace(column("a"))
+        return operand, call, type_of(operand, self._names)
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        """The values of a function of one interned operand so far."""
+        return Remembered()
+
+    @cached_property
+    def constant(self) -> Array | None:
+        """The one value of a constant."""
+        return _constant(self, Columns({}, {}, 1, self._interner)) if is_literal(self.expression) else None
+
+
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
     if isinstance(expression, exp.Column):
         (values, nulls), type_ = columns.values[expression.name], columns.types[expression.name]
         return _natural(values, nulls, type_, columns.interner)
-    if isinstance(expression, exp.Literal | exp.Boolean):
-        return _constant(expression, columns), None
-    if columns.count > 1 and is_literal(expression):
-        value, _ = evaluate(expression, replace(columns, values={}, count=1))
-        return np.repeat(value, columns.count), None
-    if isinstance(expression, exp.Interval):
-        return np.full(columns.count, int(expression.this.this), np.int64), None
-    if isinstance(expression, exp.TryCast) and is_literal(expression):
-        return _repeated(expression, columns)
-    if not is_call(expression) and not is_function(expression):
-        return _computed(expression, columns)
+    node = columns.node(expression)
+    if node.constant is not None:
+        return np.repeat(node.constant, columns.count), None
+    if not node.is_function:
+        return _computed(node, columns)
     if expression not in columns.known:
-        columns.known[expression] = _computed(expression, columns)
+        columns.known[expression] = _computed(node, columns)
     return columns.known[expression]
 
 
-def _repeated(constant: exp.Expression, columns: Columns) -> Result:
-    """A constant on all rows, which is computed once."""
-    type_ = type_of(constant, {})
-    values, _ = _natural(*encode(to_arrow([_value(constant)], type_), type_, columns.interner), type_, columns.interner)
-    return np.repeat(values, columns.count), None
+def held(expression: exp.Expression, columns: Columns) -> Column:
+    """The values of an expression as relations hold them, and where it is NULL."""
+    if isinstance(expression, exp.Column):
+        return columns.values[expression.name]
+    array, nulls = evaluate(expression, columns)
+    return stored(array, columns.node(expression).result, columns.interner), nulls
 
 
-@lru_cache(4096)
-def _value(constant: exp.Expression) -> Any:
-    return meaning(constant, {})({})
-
-
-def _computed(expression: exp.Expression, columns: Columns) -> Result:
+def _computed(node: Node, columns: Columns) -> Result:
     """The values of an operation."""
-    if type(expression) in _LAZY and any(map(is_checked, operands_of(expression)[1:])):
-        return _LAZY[type(expression)](expression, columns)
+    expression = node.expression
+    if node.is_lazy:
+        return _LAZY[node.kind](expression, columns)
     if is_call(expression):
-        return _called(expression, columns)
-    operands = operands_of(expression)
-    results = [evaluate(operand, columns) for operand in operands]
+        return _called(node, columns)
+    results = [evaluate(operand, columns) for operand in node.operands]
     if isinstance(expression, Checked):
         return _checked(expression, results[0], columns)
-    if type(expression) in _WITH_NULLS:
-        return _WITH_NULLS[type(expression)](expression, results, columns)
-    if not operands:
-        return np.zeros(columns.count, numbers.dtype_of(type_of(expression, {}))), np.ones(columns.count, bool)
-    node = _Node(expression, [type_of(o, columns.types) for o in operands], type_of(expression, columns.types))
+    if node.kind in _WITH_NULLS:
+        return _WITH_NULLS[node.kind](expression, results, columns)
+    if not results:
+        return np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
     with np.errstate(all="ignore"):
         return _where_defined(
             _any(*(nulls for _, nulls in results)),
@@ -158,8 +221,8 @@ def _computed(expression: exp.Expression, columns: Columns) -> Result:
 def keep(conditions: tuple[exp.Expression, ...], columns: Columns) -> Array:
     """Where all conditions are true: bool[n]. One that may be an error is not computed where another is not true."""
     mask = np.ones(columns.count, bool)
-    for condition in sorted(conditions, key=is_checked):
-        if is_checked(condition):
+    for condition in sorted(conditions, key=lambda c: columns.node(c).is_checked):
+        if columns.node(condition).is_checked:
             mask[mask] = _holds(condition, columns.where(mask))
         else:
             mask &= _holds(condition, columns)
@@ -171,16 +234,21 @@ def _holds(condition: exp.Expression, columns: Columns) -> Array:
     return values if nulls is None else values & ~nulls
 
 
-def _constant(expression: exp.Expression, columns: Columns) -> Array:
+def _constant(node: Node, columns: Columns) -> Array:
+    """The value of a constant, on columns of one row."""
+    expression = node.expression
     if isinstance(expression, exp.Boolean):
-        return np.full(columns.count, bool(expression.this))
-    if expression.is_string:
-        (held, _) = encode(to_arrow([expression.this], Type.STRING), Type.STRING, columns.interner)
-        return np.full(columns.count, held[0])
+        return np.array([bool(expression.this)])
+    if isinstance(expression, exp.Interval):
+        return np.array([int(expression.this.this)], np.int64)
+    if isinstance(expression, exp.TryCast) or expression.is_string:
+        found = encode(to_arrow([meaning(expression, {})({})], node.result), node.result, columns.interner)
+        return _natural(*found, node.result, columns.interner)[0]
+    if not isinstance(expression, exp.Literal):
+        return _computed(node, columns)[0]
     if expression.is_int:
-        value = int(expression.this) % (1 << 64)
-        return np.full(columns.count, value, np.uint64).view(np.int64)
-    return np.full(columns.count, float(expression.this))
+        return np.array([int(expression.this) % (1 << 64)], np.uint64).view(np.int64)
+    return np.array([float(expression.this)])
 
 
 def _any(*nulls: Nulls) -> Nulls:
@@ -299,9 +367,9 @@ def _same(expression: exp.Expression, results: list[Result], columns: Columns) -
     """Null-safe equality, or its opposite."""
     types = [type_of(operand, columns.types) for operand in operands_of(expression)]
     nulls = [np.zeros(columns.count, bool) if n is None else n for _, n in results]
-    node = _Node(exp.EQ(), types, Type.BOOLEAN)
     arrays = [array for array, _ in results]
-    equal, _ = _where_defined(_any(*nulls), arrays, lambda a, b: (_compared(node, [a, b], columns.interner), None))
+    compare = partial(_compared, exp.EQ, types, interner=columns.interner)
+    equal, _ = _where_defined(_any(*nulls), arrays, lambda a, b: (compare([a, b]), None))
     same = np.where(nulls[0] | nulls[1], nulls[0] & nulls[1], equal)
     return (same if isinstance(expression, exp.NullSafeEQ) else ~same), None
 
@@ -347,30 +415,20 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], 
 # Functions of Spark.
 
 
-def _called(expression: exp.Expression, columns: Columns) -> Result:
+def _called(node: Node, columns: Columns) -> Result:
     """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
-    if (vector := function_of(expression).vector) is not None:
-        results = [evaluate(operand, columns) for operand in operands_of(expression)]
+    if (vector := function_of(node.expression).vector) is not None:
+        results = [evaluate(operand, columns) for operand in node.operands]
         return _where_defined(_any(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
-    operands = [operand for operand in operands_of(expression) if not is_literal(operand)]
-    if columns.count > _FEW and len(operands) == 1 and function_of(expression).strict:
-        type_ = type_of(operands[0], columns.types)
-        if is_interned(type_):
-            return _of_distinct(expression, operands[0], type_, columns)
-    return _of_all(expression, columns)
-
-
-def _of_distinct(expression: exp.Expression, operand: exp.Expression, type_: Type, columns: Columns) -> Result:
-    """A function of one interned operand, computed of each of its values once."""
+    if node.of_one is None:
+        return _of_all(node.expression, columns)
+    operand, call, type_ = node.of_one
     ids, nulls = evaluate(operand, columns)
-    known = np.unique(ids if nulls is None else ids[~nulls])
-    places = np.searchsorted(known, ids)
-    call = expression.copy()
-    for old in operands_of(call):
-        if not is_literal(old):
-            old.replace(column("a"))
-    values, undefined = _of_all(call, Columns({"a": (known, None)}, {"a": type_}, len(known), columns.interner))
-    return _where_defined(nulls, [places], lambda p: (values[p], None if undefined is None else undefined[p]))
+
+    def compute(wanted: Array) -> Result:
+        return _of_all(call, Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner))
+
+    return _where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
 
 
 def _of_all(expression: exp.Expression, columns: Columns) -> Result:
@@ -432,24 +490,10 @@ def _natural(values: Array, nulls: Nulls, type_: Type, interner: Interner) -> Re
 # Nodes that are NULL where an operand is, for rows where none is.
 
 
-@dataclass(frozen=True)
-class _Node:
-    """An operation with the types of its operands and of its result."""
-
-    expression: exp.Expression
-    types: list[Type]
-    result: Type
-
-    @property
-    def kind(self) -> type[exp.Expression]:
-        """Which operation it is."""
-        return type(self.expression)
-
-
-def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+def _apply(node: Node, arrays: list[Array], interner: Interner) -> Result:
     kind, types = node.kind, node.types
     if kind in _COMPARE:
-        return _compared(node, arrays, interner), None
+        return _compared(kind, types, arrays, interner), None
     if kind in (exp.Least, exp.Greatest):
         return _extreme(node, arrays, interner), None
     if kind is exp.Paren:
@@ -473,7 +517,7 @@ def _apply(node: _Node, arrays: list[Array], interner: Interner) -> Result:
     return _row_by_row(node, arrays, interner)
 
 
-def _cast(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+def _cast(node: Node, arrays: list[Array], interner: Interner) -> Result:
     """A cast: among numbers by vectors, of others by DuckDB, and one by one where it is Spark's."""
     (source,), target = node.types, node.result
     if source is target:
@@ -488,7 +532,7 @@ def _cast(node: _Node, arrays: list[Array], interner: Interner) -> Result:
     return _function(node, arrays, interner)
 
 
-def _of_decimals(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+def _of_decimals(node: Node, arrays: list[Array], interner: Interner) -> Result:
     """A cast from decimals or to them: among exact numbers and to floats by vectors, of others one by one."""
     (source,), target = node.types, node.result
     if all(t.is_integer or t.kind is Kind.DECIMAL for t in (source, target)):
@@ -500,46 +544,48 @@ def _of_decimals(node: _Node, arrays: list[Array], interner: Interner) -> Result
     return (_row_by_row if is_exact else _function)(node, arrays, interner)
 
 
-def _function(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+def _function(node: Node, arrays: list[Array], interner: Interner) -> Result:
     by_rows = is_conversion(node.expression) or _is_small(node, arrays)
     return (_row_by_row if by_rows else _by_duckdb)(node, arrays, interner)
 
 
-def _compared(node: _Node, arrays: list[Array], interner: Interner) -> Array:
-    found: Array = _COMPARE[node.kind](*_in_order(node, arrays, interner)).astype(bool, copy=False)
+def _compared(kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner) -> Array:
+    found: Array = _COMPARE[kind](*_in_order(kind, types, arrays, interner)).astype(bool, copy=False)
     return found
 
 
-def _in_order(node: _Node, arrays: list[Array], interner: Interner) -> list[Array]:
+def _in_order(
+    kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner
+) -> Sequence[Array]:
     """What compares as the values do; ids, where only equality is asked for, stay what they are."""
-    type_ = node.types[0]
+    type_ = types[0]
     if type_.kind is Kind.DECIMAL:
-        scale = max(t.scale for t in node.types)
-        return [decimals.rescaled(a, t.scale, scale) for a, t in zip(arrays, node.types, strict=True)]
+        scale = max(t.scale for t in types)
+        return [decimals.rescaled(a, t.scale, scale) for a, t in zip(arrays, types, strict=True)]
     if is_interned(type_):
-        return arrays if node.kind in (exp.EQ, exp.NEQ) else [interner[type_].order.of(a) for a in arrays]
+        return arrays if kind in (exp.EQ, exp.NEQ) else [interner[type_].order.of(a) for a in arrays]
     return [numbers.in_order(array, type_) for array in arrays]
 
 
-def _extreme(node: _Node, arrays: list[Array], interner: Interner) -> Array:
+def _extreme(node: Node, arrays: list[Array], interner: Interner) -> Array:
     type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
-    found: Array = reduce(pick, _in_order(node, arrays, interner))
+    found: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
     if is_interned(type_):
         return interner[type_].order.ids(found)
     return numbers.from_order(found, type_)
 
 
-def _is_small(node: _Node, arrays: list[Array]) -> bool:
+def _is_small(node: Node, arrays: list[Array]) -> bool:
     """Whether the rows are so few that a query to DuckDB would take longer than an everyday function of each."""
     return len(arrays[0]) <= _FEW and everyday(node.expression, node.types, node.result) is not None
 
 
-def _by_duckdb(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+def _by_duckdb(node: Node, arrays: list[Array], interner: Interner) -> Result:
     operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
     return _of_arrow(evaluate_function(node.expression, operands, node.result), node, interner)
 
 
-def _row_by_row(node: _Node, arrays: list[Array], interner: Interner) -> Result:
+def _row_by_row(node: Node, arrays: list[Array], interner: Interner) -> Result:
     operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
     names = [f"a{i}" for i in range(len(operands))]
     call, types = node.expression.copy(), dict(zip(names, node.types, strict=True))
@@ -551,5 +597,5 @@ def _row_by_row(node: _Node, arrays: list[Array], interner: Interner) -> Result:
     return _of_arrow(to_arrow(found, node.result), node, interner)
 
 
-def _of_arrow(found: Any, node: _Node, interner: Interner) -> Result:
+def _of_arrow(found: Any, node: Node, interner: Interner) -> Result:
     return _natural(*encode(found, node.result, interner), node.result, interner)
