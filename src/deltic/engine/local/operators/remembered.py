@@ -1,4 +1,4 @@
-"""A function of one interned value, remembered by ids: these keep their meaning, so that each is computed once.
+"""A function of one value, of a text by its id or of a date by its day: computed once, as long as there is room.
 
 A query to DuckDB takes a millisecond or two however few the rows are; a change that meets known texts takes none.
 """
@@ -38,7 +38,7 @@ class _Known:
 
 
 class Remembered:
-    """The values of a function for the ids of its operand, as many as have room."""
+    """The values of a function by those of its operand, ids or days, as many as have room."""
 
     def __init__(self) -> None:
         self._known = _Known()

@@ -148,14 +148,14 @@ class Node:
 
     @cached_property
     def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
-        """The innermost interned operand of functions of one each, the functions of a column `a`, its type."""
+        """The innermost operand, of few values, of functions of one each, the functions of a column `a`, its type."""
         innermost, inside = None, (call := self.expression.copy())
         while is_call(inside) and function_of(inside).strict:
             operands = [operand for operand in operands_of(inside) if not is_literal(operand)]
             if len(operands) != 1:
                 break
             (inside,) = operands
-            innermost = inside if is_interned(type_of(inside, self._names)) else innermost
+            innermost = inside if _has_few_values(type_of(inside, self._names)) else innermost
         if innermost is None:
             return None
         operand = innermost.copy()
@@ -164,7 +164,7 @@ class Node:
 
     @cached_property
     def remembered(self) -> Remembered:
-        """The values of a function of one interned operand so far."""
+        """The values of functions of one operand so far."""
         return Remembered()
 
     @cached_property
@@ -413,6 +413,11 @@ _WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], 
 }
 
 # Functions of Spark.
+
+
+def _has_few_values(type_: Type) -> bool:
+    """Whether columns of the type have the same values again and again, which stand as whole numbers."""
+    return is_interned(type_) or type_ is Type.DATE
 
 
 def _called(node: Node, columns: Columns) -> Result:
