@@ -47,7 +47,7 @@ class Remembered:
         """The values for ids, and where there is none; `compute` gives those of different ids in ascending order."""
         wanted = np.unique(ids)
         known, new = self._known, np.setdiff1d(wanted, self._known.ids, assume_unique=True)
-        if len(new):
+        if len(new) or not len(known.ids):  # of no rows, too, values have their own form
             if len(known.ids) + len(new) > _MOST:
                 known, new = _Known(), wanted
             known = known.having(new, *compute(new))
