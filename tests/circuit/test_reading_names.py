@@ -104,7 +104,9 @@ def test_random_well_formed_circuits(nesting):
 
 
 @pytest.mark.parametrize(
-    "query", [within(ops.Fixpoint(closure_body()), edge=XY), reached()], ids=["closure", "reached"]
+    "query",
+    [within(ops.Fixpoint(closure_body()), edge=XY), within(ops.Fixpoint(closure_body(), "full"), edge=XY), reached()],
+    ids=["closure", "with a policy", "reached"],
 )
 def test_the_steps_of_a_recursion(query):
     for circuit in chain(query).values():

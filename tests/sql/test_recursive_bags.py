@@ -13,9 +13,12 @@ import duckdb
 import pytest
 
 import deltic
+from deltic.algebra.zset import ZSet
+from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.errors import IterationLimitError, UnsupportedError
@@ -174,6 +177,23 @@ def test_a_recursion_of_bags_that_is_not_linear(kind):
         change = {"leg": [*((row, 1) for row in new), *((row, -1) for row in gone)]}
         assert found.changes(change) == wanted.changes(change)
         assert found.everything() == wanted.everything()
+
+
+def test_the_steps_of_a_recursion_of_bags():
+    """From naive evaluation to what is kept fresh, each circuit says the same: of tables, and then of their changes."""
+    rng, table, before = random.Random(3), ZSet(), ZSet()
+    steps = {name: Interpreter(circuit) for name, circuit in chain(doubling().build()).items()}
+    for _ in range(4):
+        change = ZSet({(x, rng.randint(x + 1, 4)): rng.randint(1, 2) for x in (rng.randint(0, 3) for _ in range(2))})
+        change = change - ZSet({row: weight for row, weight in table if rng.random() < 0.4})
+        table = table + change
+        found = {
+            name: interpreter.step({"leg": table if name in ("naive", "semi_naive") else change})["way"]
+            for name, interpreter in steps.items()
+        }
+        assert found["naive"] == found["semi_naive"]
+        assert found["maintained"] == found["lowered"] == found["naive"] - before
+        before = found["naive"]
 
 
 def test_sets_inside_of_a_recursion_of_bags_are_refused():

@@ -29,7 +29,7 @@ def named(drafts: Drafts) -> Program:
     }
     return Program(
         relations,
-        tuple(Stratum(tuple(names[n] for n in s.relations), s.recursive) for s in drafts.strata),
+        tuple(Stratum(tuple(names[n] for n in s.relations), s.recursive, s.refresh) for s in drafts.strata),
         tuple(rule.renamed(names) for rule in drafts.rules),
         {view: names[number] for view, number in drafts.sinks.items()},
         {table: names[number] for table, number in drafts.tables.items()},

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Schema
 from deltic.program.definitions import Definition, Derived
 from deltic.program.queries import Query, Rule
@@ -30,10 +31,14 @@ class Relation:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Relations that change together; more than one, or one with itself, when `recursive`."""
+    """Relations that change together; more than one, or one with itself, when `recursive`.
+
+    `refresh` is the policy of a recursion that has one of its own.
+    """
 
     relations: tuple[str, ...]
     recursive: bool
+    refresh: RefreshPolicy = ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ class Program:
     def _lines(self) -> Iterator[str]:
         for stratum in self.strata:
             if stratum.recursive:
-                yield "recursive:"
+                yield f"recursive, {stratum.refresh}:" if stratum.refresh else "recursive:"
             for name in stratum.relations:
                 yield "  " * stratum.recursive + str(self.relations[name])
                 yield from (f"    {line}" for line in self.relations[name].definition.describe(()))

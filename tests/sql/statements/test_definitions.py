@@ -251,13 +251,42 @@ def test_refresh_policies_that_are_kept_to(pipeline, clause):
     assert pipeline.catalog.views["v"].text == f"CREATE VIEW v {text}"
 
 
-@pytest.mark.parametrize("policy", ["FULL", "INCREMENTAL"])
-def test_refresh_policies_of_recursive_views(pipeline, policy):
-    recursion = (
-        "WITH RECURSIVE r AS (SELECT who FROM follows UNION SELECT whom FROM follows, r WHERE follows.who = r.who)"
+REACHED = "WITH RECURSIVE r AS (SELECT who FROM follows UNION SELECT whom FROM follows, r WHERE follows.who = r.who)"
+
+
+@pytest.mark.parametrize("policy", ["AUTO", "INCREMENTAL", "INCREMENTAL STRICT", "FULL"])
+def test_each_recursive_view_has_its_refresh_policy(policy):
+    """The view's policy counts, whatever the pipeline's is, before and after other definitions."""
+    others = "full" if policy.startswith("INCREMENTAL") else "incremental"
+    pipeline = deltic.Pipeline(refresh=others)
+    pipeline.sql("CREATE TABLE follows (who STRING, whom STRING)")
+    pipeline.sql(f"CREATE VIEW v REFRESH POLICY {policy} AS {REACHED} SELECT who FROM r")
+    pipeline.sql(f"CREATE VIEW w AS {REACHED} SELECT count(*) AS n FROM r")
+    pipeline.sql("INSERT INTO follows VALUES ('ada', 'bob'), ('bob', 'cyd')")
+    report = pipeline.sql("INSERT INTO follows VALUES ('cyd', 'dan')").report
+    actions = {component.reason: component.action for component in report.components}
+    found = {"FULL": "bootstrap"}.get(policy, "update")
+    assert sorted(actions.values()) == sorted(["bootstrap" if others == "full" else "update", found])
+    own = policy.split()[0].lower()
+    assert own == "auto" or actions[f"the policy is {own}"] == found
+    assert f"refresh policy {own}" in pipeline.explain("v")
+    assert "refresh policy" not in pipeline.explain("w")
+    assert pipeline["w"].to_arrow().to_pydict() == {"n": [4]}
+    pipeline.sql(f"CREATE OR REPLACE VIEW v AS {REACHED} SELECT who FROM r")
+    assert "refresh policy" not in pipeline.explain("v")
+
+
+def test_views_that_are_refreshed_together_have_one_policy(pipeline):
+    pipeline.sql("DECLARE RECURSIVE VIEW r (who STRING)")
+    told = refused(
+        pipeline,
+        "CREATE VIEW s REFRESH POLICY FULL AS SELECT whom FROM follows, r WHERE follows.who = r.who; "
+        "CREATE VIEW r REFRESH POLICY INCREMENTAL AS SELECT who FROM follows UNION SELECT whom FROM s",
     )
-    told = refused(pipeline, f"CREATE VIEW v REFRESH POLICY {policy} AS {recursion} SELECT who FROM r")
-    assert f'choose it for all recursive views: Pipeline(refresh="{policy.lower()}")' in told
-    assert "not recursive, is not supported" in refused(
+    assert "are refreshed together, and have two refresh policies" in told
+
+
+def test_what_is_not_recursive_is_not_computed_anew(pipeline):
+    assert "REFRESH POLICY FULL of v, which is not recursive, is not supported" in refused(
         pipeline, "CREATE VIEW v REFRESH POLICY FULL AS SELECT who FROM follows"
     )

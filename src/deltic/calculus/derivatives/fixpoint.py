@@ -18,7 +18,7 @@ from deltic.errors import UnsupportedError
 )
 def fixpoint_delta(op: ops.Fixpoint, node: Node, views: Views) -> int:
     """The body's derivative at each iteration: lifting a cycle is lifting what it consists of [DBSP Prop. 5.7]."""
-    changed = ops.FixpointDelta(op.body, views.body(op.body, 0))
+    changed = ops.FixpointDelta(op.body, views.body(op.body, 0), op.refresh)
     return views.builder.add(changed, *map(views.delta, node.inputs))
 
 

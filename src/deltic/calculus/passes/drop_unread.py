@@ -39,7 +39,7 @@ def _trimmed(circuit: Circuit) -> Circuit:
             body = _members(operator.body, read[number])
             # A bracket needs an input [DBSP §9.4.6]: what depends on none keeps its first.
             used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)}) or [0][: len(inputs)]
-            operator, inputs = ops.Fixpoint(_renumbered(body, used)), [inputs[i] for i in used]
+            operator, inputs = replace(operator, body=_renumbered(body, used)), [inputs[i] for i in used]
         numbers.append(builder.add(operator, *inputs))
     return builder.build()
 

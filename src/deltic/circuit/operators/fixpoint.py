@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.types import BundleType, EdgeType, Schema, ZSetType
@@ -12,6 +12,10 @@ from deltic.circuit.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit
+
+
+RefreshPolicy = Literal["", "auto", "incremental", "full"]
+"""When a recursion is computed anew: where that seems to cost less, never, or in every step that concerns it."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,14 @@ class Fixpoint(Operator):
     The body has one sink for each feedback, of the same name and schema. Where it is given a set the relation is one:
     then the iteration is the paper's, and the bundle of the last values is ∫ of the body's stream. Else it is a bag, in
     which a row counts once for each way to derive it; there is none where rows derive themselves.
+
+    `refresh` says when an engine computes it anew instead of updating it; "" leaves that to the engine.
     """
 
     keyword: ClassVar[str] = "fixpoint"
     rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
+    refresh: RefreshPolicy = ""
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         check_imports(self, self.body, inputs, depth)
@@ -85,6 +92,9 @@ class Fixpoint(Operator):
                 if op.is_set and not found.is_set:
                     self.refuse(f"the body's sink {op.name} must be a set; put a distinct before it", inputs)
         return BundleType(tuple((n, ZSetType(t.schema, t.is_set, depth)) for n, t in sorted(outputs.items())))
+
+    def arguments(self) -> str:
+        return self.refresh
 
     @property
     def are_sets(self) -> bool:
@@ -122,6 +132,10 @@ class FixpointDelta(Operator):
     rule: ClassVar[str] = "§9.4.6 bracketing"
     body: Circuit
     derivative: Circuit
+    refresh: RefreshPolicy = ""
+
+    def arguments(self) -> str:
+        return self.refresh
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         outputs = {name: self.body.type_of(node) for name, node in self.body.sinks.items()}

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.reading.constants import read_constant
 from deltic.circuit.reading.line import Line
@@ -107,6 +108,15 @@ def _bracket(line: Line) -> ops.Bracket:
     if line.arguments not in (None, "sets") or line.rest:
         raise line.places.error(line.arguments or line.keyword, "bracket takes `sets` here, or nothing")
     return ops.Bracket(line.body("body"), line.arguments is not None)
+
+
+def _refresh(line: Line) -> RefreshPolicy:
+    """The refresh policy of a fixpoint, if one is named."""
+    found = next((policy for policy in get_args(RefreshPolicy) if policy == (line.arguments or "")), None)
+    if found is None or line.rest:
+        raise line.places.error(line.arguments or line.keyword, f"{line.keyword} takes a refresh policy, or nothing")
+    policy: RefreshPolicy = found
+    return policy
 
 
 def _flat_map(line: Line) -> ops.FlatMap:
@@ -228,8 +238,8 @@ READERS: dict[str, Reader] = {
     "import": _import,
     "feedback": lambda line: ops.Feedback(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "component": lambda line: ops.Component(line.argument("NAME")),
-    "fixpoint": lambda line: ops.Fixpoint(line.body("body")),
-    "fixpoint_delta": lambda line: ops.FixpointDelta(line.body("body"), line.body("derivative")),
+    "fixpoint": lambda line: ops.Fixpoint(line.body("body"), _refresh(line)),
+    "fixpoint_delta": lambda line: ops.FixpointDelta(line.body("body"), line.body("derivative"), _refresh(line)),
     "integrate": lambda line: ops.Integrate(line.zset.is_set, outer=line.outer([line.arguments, *line.rest])),
     "back_edge": _back_edge,
     "close": lambda line: ops.Close(line.argument("NAME")),

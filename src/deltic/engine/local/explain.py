@@ -96,6 +96,7 @@ def _relations(
         columns = state.relation.schema.names
         orders = " ".join("[" + ",".join(columns[c] for c in order) + "]" for order in state.by_order)
         kept = [_keeps(state, strategies.of(stratum.relations))]
+        kept += [f"refresh policy {stratum.refresh}"] * bool(stratum.refresh)
         kept += [f"sorted {orders}"] * bool(orders)
         kept += [f"{state.nbytes / 1024:,.1f} KiB now"] * bool(state.nbytes)
         yield f"{relation}: {'; '.join(kept)}"

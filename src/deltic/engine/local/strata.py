@@ -49,7 +49,7 @@ class Strata:
             definition = program.relations[name].definition
             if stratum.recursive:
                 component = component_of(stratum.relations, states, found, strategies.of(stratum.relations))
-                self._steps.append(Recursive(component, states, refresh))
+                self._steps.append(Recursive(component, states, refresh.of(stratum)))
             elif isinstance(definition, Derived):
                 self._steps.append(_Derived(name, states, found))
             elif type(definition) in KERNELS:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
+from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Column, ZSetType
 from deltic.sql.queries.blocks import lower_block
 from deltic.sql.queries.clock import as_selects, reads_clock
@@ -25,14 +26,19 @@ from deltic.sql.text import SourceText
 
 
 def view_circuit(
-    query: exp.Expression, relations: Mapping[str, ZSetType], name: str, source: SourceText, columns: Sequence[str] = ()
+    query: exp.Expression,
+    relations: Mapping[str, ZSetType],
+    name: str,
+    source: SourceText,
+    columns: Sequence[str] = (),
+    refresh: RefreshPolicy = "",
 ) -> Circuit:
     """The circuit of a view: its sources are tables and views by name, its one sink is called `name`.
 
-    `columns` are its columns where CREATE VIEW names them. Raises ProgramError, with the place in `source`, for what is
-    wrong or cannot be maintained.
+    `columns` are its columns where CREATE VIEW names them, `refresh` is the policy of its recursions. Raises
+    ProgramError, with the place in `source`, for what is wrong or cannot be maintained.
     """
-    nodes, rows = _lowered(query, relations, source)
+    nodes, rows = _lowered(query, relations, source, refresh)
     names = list(columns) or [a.name for a in rows.visible]
     _check_names(names, rows, query, source)
     values = {n: Typed(column(a.column.name), a.column.value_type) for n, a in zip(names, rows.visible, strict=True)}
@@ -66,10 +72,12 @@ def answer_circuit(
     return _circuit(name, nodes, rows, values), names
 
 
-def _lowered(query: exp.Expression, relations: Mapping[str, ZSetType], source: SourceText) -> tuple[Nodes, Rows]:
+def _lowered(
+    query: exp.Expression, relations: Mapping[str, ZSetType], source: SourceText, refresh: RefreshPolicy = ""
+) -> tuple[Nodes, Rows]:
     refuse_unread(query, source)
     nodes = Nodes()
-    scope = Scope(nodes, source, Tables(relations, nodes), lower_query)
+    scope = Scope(nodes, source, Tables(relations, nodes), lower_query, refresh=refresh)
     return nodes, scope.lower(query, scope)
 
 

@@ -88,7 +88,7 @@ def _fixpoint(name: str, base: Rows, inner: Nodes, total: int, definition: exp.C
     if not inner.sets and not is_linear(body):
         what = f"{name} twice, in a subquery or under DISTINCT in its own definition, which is of UNION ALL,"
         raise scope.refuse(definition, what, "write UNION, or a join with tables and views alone")
-    bundle = scope.nodes.builder.add(ops.Fixpoint(body), *inner.inputs)
+    bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *inner.inputs)
     return base.over(scope.nodes.builder.add(ops.Component(name), bundle))
 
 

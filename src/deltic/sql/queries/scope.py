@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from deltic.catalog.clock import CLOCK
 from deltic.circuit import operators as ops
+from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import ZSetType
 from deltic.sql.names import find_name
 from deltic.sql.queries.nodes import Nodes
@@ -50,7 +51,8 @@ class Tables:
 class Scope:
     """`named` are what WITH defines; `lower` lowers a query; `bindings` are those of a correlated subquery.
 
-    In the query of the recursive relation `recursive`, `around` is the scope of what does not depend on it.
+    In the query of the recursive relation `recursive`, `around` is the scope of what does not depend on it. `refresh`
+    is the policy of recursions.
     """
 
     nodes: Nodes
@@ -61,6 +63,7 @@ class Scope:
     bindings: Bindings | None = None
     around: Scope | None = None
     recursive: str = ""
+    refresh: RefreshPolicy = ""
 
     def lower_alone(self, query: exp.Expression) -> Rows:
         """The rows of a query that sees nothing of the rows around it; outside of a recursion that it does not read."""

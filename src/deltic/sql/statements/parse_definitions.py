@@ -117,7 +117,7 @@ def _named(cursor: Cursor) -> Iterator[exp.Identifier]:
 
 def _policy(cursor: Cursor) -> Refresh:
     if not cursor.take("REFRESH"):
-        return "auto"
+        return ""
     cursor.need("POLICY")
     found = next((policy for words, policy in _POLICIES.items() if cursor.take(*words)), None)
     if found is None:

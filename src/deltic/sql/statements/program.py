@@ -109,16 +109,9 @@ def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: 
 
 
 def _check_refresh(view: CreateView, circuit: Circuit) -> None:
-    """Raises ProgramError for a refresh policy that would not be kept to.
-
-    Views without recursion are always updated by their changes, whatever the policy; recursive ones have that of the
-    pipeline.
-    """
-    told = f"REFRESH POLICY {view.refresh.upper()} of {view.name.name}"
-    if view.refresh != "auto" and any(isinstance(operator, ops.Fixpoint) for operator in circuit.operators):
-        remedy = f'choose it for all recursive views: Pipeline(refresh="{view.refresh}"), or --refresh of `deltic run`'
-        raise view.source.error(view.name, f"{told}, which is recursive, is not supported", remedy)
-    if view.refresh == "full":
+    """Raises ProgramError for FULL on a view without recursion, which is always updated by its changes."""
+    if view.refresh == "full" and not any(isinstance(operator, ops.Fixpoint) for operator in circuit.operators):
+        told = f"REFRESH POLICY FULL of {view.name.name}"
         remedy = "leave it out: an update costs no more than what it touches"
         raise view.source.error(view.name, f"{told}, which is not recursive, is not supported", remedy)
 
@@ -149,7 +142,8 @@ def _lower(view: CreateView, known: Types) -> Definition:
     from deltic.sql.queries import view_circuit
 
     name = view.name.name
-    circuit = view_circuit(view.query, known, name, view.source, [column.name for column in view.columns])
+    columns = [column.name for column in view.columns]
+    circuit = view_circuit(view.query, known, name, view.source, columns, view.policy)
     type_ = circuit.type_of(circuit.sinks[name])
     assert isinstance(type_, ZSetType)
     return Definition((View(name, type_, text=view.text, place=view.place),), circuit)

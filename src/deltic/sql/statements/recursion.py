@@ -12,6 +12,7 @@ from deltic.catalog import Definition, View
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.sql.queries import view_circuit
 from deltic.sql.queries.recursion import FALLING, is_monotone
@@ -45,13 +46,23 @@ def recursive_views(
     if not body.is_monotone:
         told = f"{', '.join(members)} {FALLING} in the recursion is not supported in a maintained view"
         raise views[-1].source.error(views[-1].query, told, "put that into a view that reads it")
-    return Definition(tuple(_view(view, types[view.name.name]) for view in views), body.circuit())
+    return Definition(tuple(_view(view, types[view.name.name]) for view in views), body.circuit(_policy(views)))
+
+
+def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
+    """The refresh policy of views that are refreshed together."""
+    named = [view for view in views if view.refresh]
+    for view in named:
+        if view.policy != named[0].policy:
+            told = f"{named[0].name.name} and {view.name.name} are refreshed together, and have two refresh policies"
+            raise view.source.error(view.name, told, "name it for one of them")
+    return named[0].policy if named else ""
 
 
 def _lowered(view: CreateView, types: Mapping[str, ZSetType]) -> Circuit:
     name = view.name.name
     columns = [column.name for column in view.columns] or (types[name].schema.names if name in types else ())
-    return view_circuit(view.query, types, name, view.source, columns)
+    return view_circuit(view.query, types, name, view.source, columns, view.policy)
 
 
 def _output(circuit: Circuit) -> Schema:
@@ -95,9 +106,9 @@ class _Body:
         """Whether the members have a least fixpoint, as more rows never mean fewer."""
         return is_monotone(self._inside.build())
 
-    def circuit(self) -> Circuit:
+    def circuit(self, refresh: RefreshPolicy) -> Circuit:
         """The whole: a sink for each member."""
-        fixpoint = self._outside.add(ops.Fixpoint(self._inside.build()), *self._imported)
+        fixpoint = self._outside.add(ops.Fixpoint(self._inside.build(), refresh), *self._imported)
         for name in self._members:
             self._outside.add(ops.Sink(name), self._outside.add(ops.Component(name), fixpoint))
         return self._outside.build()

@@ -8,12 +8,13 @@ from typing import Literal
 from sqlglot import exp
 
 from deltic.catalog import Table
+from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Schema
 from deltic.errors import ProgramError
 from deltic.sql.text import SourceText
 
 Kind = Literal["matched", "not matched", "not matched by source"]
-Refresh = Literal["auto", "incremental", "incremental strict", "full"]
+Refresh = Literal["", "auto", "incremental", "incremental strict", "full"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,10 @@ class CreateTable(Statement):
 
 @dataclass(frozen=True, eq=False)
 class CreateView(Statement):
-    """CREATE VIEW; `columns` are the names that were given to them, none where the query's names count."""
+    """CREATE VIEW; `columns` are the names that were given to them, none where the query's names count.
+
+    `refresh` is "" where no policy was named: then it is the pipeline's.
+    """
 
     name: exp.Identifier
     columns: tuple[exp.Identifier, ...]
@@ -68,6 +72,11 @@ class CreateView(Statement):
     unless_there: bool
     refresh: Refresh
     kind: Literal["view"] = "view"
+
+    @property
+    def policy(self) -> RefreshPolicy:
+        """The refresh policy of its recursions; all that SQL has is incremental, so that STRICT refuses nothing."""
+        return "incremental" if self.refresh == "incremental strict" else self.refresh
 
     def called(self, name: str) -> CreateView:
         """The view under another spelling of its name."""

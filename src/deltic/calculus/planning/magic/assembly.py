@@ -79,7 +79,9 @@ class Assembly:
             elif isinstance(operator, ops.Feedback | ops.Sink):
                 operator = replace(operator, name=self._shown[operator.name])
             numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
-        return self._builder.add(ops.Fixpoint(without_unread(builder.build())), *inputs)
+        old = self._old.nodes[self._fixpoint].operator
+        assert isinstance(old, ops.Fixpoint)
+        return self._builder.add(replace(old, body=without_unread(builder.build())), *inputs)
 
     def _outside(self, body: Circuit, number: int) -> int:
         """A node of the body that reads imports alone, in the circuit around it."""

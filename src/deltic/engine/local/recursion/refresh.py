@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from deltic.engine.local.recursion.fixpoint import Check, Component, bootstrap, 
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.protocol import ComponentReport
+from deltic.program.program import Stratum
 
 # How much of an old estimate is left after a new observation, and after an epoch that could not make one; how the cost
 # of an update grows with its rows; and by how much a change may be larger than all before and still be judged by them.
@@ -54,6 +55,10 @@ class Refresh:
     policy: Policy = Policy.AUTO
     switch: float = 0.2
     strict: bool = False
+
+    def of(self, stratum: Stratum) -> Refresh:
+        """The same with the policy of a recursion that has one of its own."""
+        return replace(self, policy=Policy(stratum.refresh)) if stratum.refresh else self
 
 
 AUTO = Refresh()
