@@ -42,7 +42,7 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
     if order is None:
         return query, ()
     query = query.copy()
-    distinct = query.args.get("distinct")
+    distinct = query.args.get("distinct") if isinstance(query, exp.Select) else None
     picks = distinct is not None and distinct.args.get("on") is not None
     keys: list[Key] = []
     for number, part in enumerate(order.expressions):
