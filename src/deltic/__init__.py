@@ -17,6 +17,7 @@ from deltic.errors import (
 )
 
 if TYPE_CHECKING:
+    from deltic.pipeline.files import File
     from deltic.pipeline.session import Pipeline
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "CircuitError",
     "DataError",
     "DelticError",
+    "File",
     "IterationLimitError",
     "Pipeline",
     "ProgramError",
@@ -42,4 +44,8 @@ def __getattr__(name: str) -> Any:
         from deltic.pipeline.session import Pipeline
 
         return Pipeline
+    if name == "File":
+        from deltic.pipeline.files import File
+
+        return File
     raise AttributeError(f"module 'deltic' has no attribute {name!r}")

@@ -30,6 +30,7 @@ class OutputFormat(StrEnum):
     csv = "csv"
     parquet = "parquet"
     json = "json"
+    arrow = "arrow"
 
 
 class ExplainFormat(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow as pa
 from deltic.circuit.types import Column, Schema
 from deltic.circuit.values import of_python, to_arrow
 from deltic.errors import DataError, Diagnostic, did_you_mean
+from deltic.pipeline.files import File
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
@@ -29,12 +31,15 @@ _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("
 def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.Table:
     """The rows of a table called `name` as Arrow, with weights when `signed`.
 
-    `rows` is an Arrow table, batch or reader, or what hands itself out as one (polars, DuckDB), a pandas or Spark
-    DataFrame, what a view or change returned, a structured array of numpy (columns go by their names), an array of
-    numpy of two dimensions, or an iterable of tuples, lists or dicts. Raises DataError that names the place.
+    `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
+    DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
+    their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. Raises DataError that
+    names the place.
     """
     if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
+    if isinstance(rows, Path | File):
+        return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed)
     layout = Layout(schema, signed=signed)
     rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):

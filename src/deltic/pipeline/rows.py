@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.pipeline.spark import active_session, to_dataframe
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from deltic.engine.batches import Batch
+    from deltic.pipeline.io.target import Format
 
 _SHOWN = 10
 
@@ -50,6 +52,23 @@ class Rows:
         """The rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20, 0)."""
         return to_dataframe(active_session(self._spark), self._table)
 
+    def head(self, count: int) -> pa.Table:
+        """The first rows as an Arrow table."""
+        return self._table.slice(0, count)
+
+    def write(
+        self, path: str | Path, kind: Format | None = None, *, delimiter: str | None = None, headers: bool = True
+    ) -> None:
+        """Write the rows to a file: delimited text (quoted as in RFC 4180), JSON lines, Parquet, or Arrow IPC.
+
+        The end of the name tells which, unless `kind` does: "csv", "json", "parquet" or "arrow". Changes have their
+        weights, as + or - in front in delimited text. What `write` has written, `insert` and `change` read: as
+        `deltic.File(path, headers=True, rfc4180=True)` where it is delimited text. Raises DelticError.
+        """
+        from deltic.pipeline.files import write
+
+        write(self._table, path, kind, delimiter, headers)
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch in self._table.to_batches(max_chunksize=1 << 16):
             columns = [column.to_pylist() for column in batch.columns]
@@ -57,6 +76,11 @@ class Rows:
 
     def __len__(self) -> int:
         return self.count()
+
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import rows_table
+
+        return rows_table(self)
 
     def __repr__(self) -> str:
         lines = [f"  {row}" for row in islice(self, _SHOWN)]

@@ -27,6 +27,8 @@ class ArrowWriter:
             with naming(target.path):
                 if target.format == "parquet":
                     _write_parquet(rows, unfinished)
+                elif target.format == "arrow":
+                    _write_arrow(rows, unfinished)
                 else:
                     _write_lines(rows, target, unfinished)
             if target.path.is_dir():
@@ -53,6 +55,11 @@ def _write_parquet(rows: pa.Table, path: Path) -> None:
     with pq.ParquetWriter(path, rows.schema) as writer:
         for part in slices(rows, _SLICE):
             writer.write_table(part)
+
+
+def _write_arrow(rows: pa.Table, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=_SLICE)
 
 
 def _write_lines(rows: pa.Table, target: Target, path: Path) -> None:

@@ -8,15 +8,12 @@ there is one: days, milliseconds and microseconds since 1970, decimals as bytes.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import datetime
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from typing import Any
 
-from deltic.circuit.types import Column, Kind, Schema
+from deltic.circuit.types import Column, Schema
 from deltic.errors import nearest
+from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem, shown
@@ -25,7 +22,6 @@ Signed = tuple[tuple[Any, ...], int]
 """The values of a row, and how often it comes (goes, where negative)."""
 
 PARTS = ("before", "after", "op")
-_EPOCH = datetime.datetime(1970, 1, 1)
 _SIGNS = {"c": {"after": 1}, "r": {"after": 1}, "d": {"before": -1}, "u": {"before": -1, "after": 1}, "m": {}}
 
 
@@ -75,8 +71,8 @@ def _row(row: Any, part: str, op: str, schema: Schema, fields: Mapping[str, Mapp
 
 def _value(value: Any, column: Column, part: str, field: Mapping[str, Any]) -> Any:
     try:
-        found = _READ[column.type.kind](value, field) if column.type.kind in _READ and value is not None else value
-    except (ValueError, ArithmeticError, binascii.Error):
+        found = of_json(value, column.type, field)
+    except ValueError:
         expected = f"expected {phrase(column.type)}, found {shown(value)}"
         raise Malformed(f"{part}: column {column.name}: {expected}") from None
     reason = problem(found, column)
@@ -92,73 +88,3 @@ def _fields(schema: Any) -> dict[str, Mapping[str, Any]]:
         return {field["field"]: field for part in parts for field in part.get("fields", ())}
     except (TypeError, KeyError, AttributeError):
         return {}
-
-
-def _boolean(value: Any, field: Mapping[str, Any]) -> Any:
-    return bool(value) if value in (0, 1) else value
-
-
-def _integer(value: Any, field: Mapping[str, Any]) -> Any:
-    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
-
-
-def _float(value: Any, field: Mapping[str, Any]) -> Any:
-    return float(value) if isinstance(value, Decimal | str) else value
-
-
-def _decimal(value: Any, field: Mapping[str, Any]) -> Any:
-    if isinstance(value, Mapping) and value.keys() == {"scale", "value"}:
-        return _of_bytes(value["value"], int(value["scale"]))
-    if isinstance(value, str):
-        scale = field.get("parameters", {}).get("scale")
-        return Decimal(value) if scale is None else _of_bytes(value, int(scale))
-    return Decimal(str(value)) if isinstance(value, float) else value
-
-
-def _of_bytes(text: str, scale: int) -> Decimal:
-    """A decimal of a scale by the bytes, in base 64, of its digits as one integer."""
-    return Decimal(int.from_bytes(base64.b64decode(text, validate=True), "big", signed=True)).scaleb(-scale)
-
-
-def _binary(value: Any, field: Mapping[str, Any]) -> Any:
-    return base64.b64decode(value, validate=True) if isinstance(value, str) else value
-
-
-def _date(value: Any, field: Mapping[str, Any]) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return (_EPOCH + datetime.timedelta(days=value)).date()
-    return datetime.date.fromisoformat(value) if isinstance(value, str) else value
-
-
-_UNITS = {"Timestamp": 1_000, "MicroTimestamp": 1}
-
-
-def _clock(value: Any, field: Mapping[str, Any]) -> Any:
-    """A time without a zone."""
-    if isinstance(value, str):
-        return datetime.datetime.fromisoformat(value)
-    unit = str(field.get("name", "")).rpartition(".")[2]
-    if isinstance(value, int) and unit in _UNITS:
-        return _EPOCH + datetime.timedelta(microseconds=value * _UNITS[unit])
-    if isinstance(value, int) and unit == "NanoTimestamp" and value % 1_000 == 0:
-        return _EPOCH + datetime.timedelta(microseconds=value // 1_000)
-    return value
-
-
-def _instant(value: Any, field: Mapping[str, Any]) -> Any:
-    found = _clock(value, field)
-    return found.replace(tzinfo=datetime.UTC) if isinstance(value, int) and found is not value else found
-
-
-_INTEGERS = [kind for kind in Kind if kind.value.lstrip("u").startswith("int")]
-_READ: dict[Kind, Callable[[Any, Mapping[str, Any]], Any]] = {
-    **dict.fromkeys(_INTEGERS, _integer),
-    Kind.BOOLEAN: _boolean,
-    Kind.FLOAT32: _float,
-    Kind.FLOAT64: _float,
-    Kind.DECIMAL: _decimal,
-    Kind.BINARY: _binary,
-    Kind.DATE: _date,
-    Kind.TIMESTAMP: _instant,
-    Kind.TIMESTAMP_NTZ: _clock,
-}

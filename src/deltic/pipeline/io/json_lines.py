@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from deltic.circuit.types import Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.columns import conform
 from deltic.pipeline.io.layout import Layout
@@ -15,7 +16,7 @@ from deltic.pipeline.io.objects import weight_columns
 def at_once(data: bytes, layout: Layout) -> pa.Table | None:
     """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
     lines = _lines(data)
-    if not lines or not layout.width:
+    if not lines or not layout.width or not all(map(_is_plain, layout.schema.types.values())):
         return None
     fields = [pa.field(column.name, column.type.arrow) for column in layout.schema]
     if layout.signed:
@@ -27,6 +28,11 @@ def at_once(data: bytes, layout: Layout) -> pa.Table | None:
         return None
     parsed = conform(table, layout)
     return parsed.table if len(table) == lines and not parsed.bad else None
+
+
+def _is_plain(type_: Type) -> bool:
+    """Whether JSON has values of the type, so that Arrow's reader and `of_json` have no choice."""
+    return type_.is_integer or type_.is_float or type_ in (Type.BOOLEAN, Type.STRING)
 
 
 # Arrow's reader crashes on a null that is not inside of an object. Lines are given to it when each begins with an

@@ -14,6 +14,7 @@ class Kind(enum.Enum):
     TEXT = "text"
     JSON = "json"
     PARQUET = "parquet"
+    ARROW = "arrow"
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,13 @@ _BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {
     ".parquet": (Kind.PARQUET, None),
     ".json": (Kind.JSON, None),
     ".jsonl": (Kind.JSON, None),
+    ".arrow": (Kind.ARROW, None),
+    ".feather": (Kind.ARROW, None),
 }
 EXTENSIONS = tuple(_BY_EXTENSION)
 _COMPRESSED = ".gz"
+_WHOLE = (".parquet", ".arrow", ".feather")
+"""What is compressed within, if at all."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Input:
         if self.filename is not None:
             return [self.filename, self.filename + _COMPRESSED]
         names = [self.name + ending for ending in EXTENSIONS]
-        return names + [name + _COMPRESSED for name in names if not name.endswith(".parquet")]
+        return names + [name + _COMPRESSED for name in names if not name.endswith(_WHOLE)]
 
 
 @dataclass(frozen=True)

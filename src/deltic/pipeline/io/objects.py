@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
+from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem, shown
@@ -31,20 +33,30 @@ MOST = 2**31 - 1
 def parse_json(line: str, layout: Layout) -> list[Signed]:
     """The row and weight that a line of JSON holds, or the rows of a change; raises Malformed."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
         raise Malformed(f"not JSON: {error.msg[0].lower()}{error.msg[1:]}", error.colno) from None
     except RecursionError:
         raise Malformed("not a row: brackets are nested too deeply", 1) from None
     if layout.signed and is_envelope(value, layout):
-        return opened(json.loads(line, parse_float=Decimal), layout)
+        return opened(value, layout)
     if not isinstance(value, dict):
         raise Malformed("expected a JSON object, with the names of the columns as its keys", 1)
     try:
-        return [parse_object(value, layout)]
+        return [parse_object(_of_json(value, layout), layout)]
     except Malformed as error:
         column, length = _key_place(line, error)
         raise Malformed(error.reason, column, length, error.hint) from None
+
+
+def _of_json(row: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    """The values of the columns; what is none of its column stays as it is."""
+    found = dict(row)
+    for column in layout.schema:
+        if column.name in row:
+            with suppress(ValueError):
+                found[column.name] = of_json(row[column.name], column.type)
+    return found
 
 
 def parse_object(row: Mapping[str, Any], layout: Layout) -> Signed:

@@ -39,11 +39,12 @@ def read_parquet(path: Path, groups: Sequence[int], layout: Layout, file: str) -
         wanted = [name for name in source.schema_arrow.names if name in layout.schema.names or name in signs]
         first = 1 + sum(source.metadata.row_group(group).num_rows for group in range(groups[0])) if groups else 1
         for batch in source.iter_batches(columns=wanted, batch_size=_ROWS, row_groups=groups):
-            yield _conformed(pa.Table.from_batches([batch]), layout, file, first)
+            yield conformed(pa.Table.from_batches([batch]), layout, file, first)
             first += len(batch)
 
 
-def _conformed(table: pa.Table, layout: Layout, file: str, first: int) -> Batch:
+def conformed(table: pa.Table, layout: Layout, file: str, first: int) -> Batch:
+    """The rows of a table of a file, whose first one has the number `first` there, and findings for malformed ones."""
     parsed = conform(table, layout)
     rows = table.take(pa.array(parsed.bad, pa.int64())).to_pylist()
     found = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltic.circuit.types import Kind, Type
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import UnsupportedError
 from deltic.pipeline.io.objects import OP
@@ -79,18 +82,41 @@ def _text(values: Any, delimiter: str, rfc4180: bool) -> Any:
 
 
 def _json(values: Any) -> Any:
-    if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
-        return pa.array(
-            [json.dumps(value, ensure_ascii=False, default=str) for value in values.to_pylist()], pa.string()
-        )
+    if values.type not in _PLAIN and not pa.types.is_decimal(values.type):
+        type_ = Type.of_arrow(values.type)
+        return pa.array([json.dumps(_to_json(v, type_), ensure_ascii=False) for v in values.to_pylist()], pa.string())
     if pa.types.is_string(values.type):
         return _map_distinct(values, lambda text: json.dumps(text, ensure_ascii=False))
     if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values)).as_py():
         return _map_distinct(values, json.dumps)
-    texts = values.cast(pa.string())
-    if pa.types.is_temporal(values.type):
-        texts = pc.binary_join_element_wise('"', texts, '"', "")
-    return pc.fill_null(texts, "null")
+    return pc.fill_null(values.cast(pa.string()), "null")
+
+
+_PLAIN = {type_.arrow for type_ in Type.simple() if type_.is_numeric} | {pa.bool_(), pa.string()}
+
+
+def _to_json(value: Any, type_: Type) -> Any:
+    """The inverse of `of_json`: a value as JSON has it."""
+    if value is None:
+        return None
+    match type_.kind:
+        case Kind.ARRAY:
+            return [_to_json(item, type_.element.type) for item in value]
+        case Kind.STRUCT:
+            return {column.name: _to_json(value[column.name], column.type) for column in type_.fields}
+        case Kind.MAP:
+            return [[_to_json(key, type_.key), _to_json(item, type_.value.type)] for key, item in value]
+        case Kind.BINARY:
+            return base64.b64encode(value).decode()
+        case Kind.DAY_TIME_INTERVAL:
+            return value // timedelta(microseconds=1)
+        case Kind.YEAR_MONTH_INTERVAL:
+            return value.months
+        case Kind.DECIMAL:
+            return str(value)
+        case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+            return value.isoformat()
+    return value
 
 
 def _map_distinct(values: Any, function: Any) -> Any:

@@ -29,6 +29,8 @@ class SparkWriter:
 
     def write(self, rows: pa.Table, target: Target) -> None:
         """Write the rows to a folder at the target's path."""
+        if target.format == "arrow":
+            raise DelticError(f"{target.path}: Spark writes no Arrow files; take --format parquet")
         clear(target.path)
         with spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}")):
             for part in slices(rows, _SLICE) if len(rows) else [rows]:

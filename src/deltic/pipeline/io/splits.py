@@ -48,6 +48,10 @@ def read(split: Split, layout: Layout) -> Iterator[Batch]:
             from deltic.pipeline.io.parquet import read_parquet
 
             yield from read_parquet(split.path, range(split.start, split.end or 0), layout, split.name)
+        elif layout.kind is Kind.ARROW:
+            from deltic.pipeline.io.arrow_files import read_arrow
+
+            yield from read_arrow(split.path, layout, split.name)
         else:
             yield from _read_lines(split, layout)
     except OSError as error:
@@ -80,7 +84,7 @@ def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, 
 
         groups = row_groups(path, layout)
         yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
-    elif size and can_be_cut(path):
+    elif size and layout.kind is not Kind.ARROW and can_be_cut(path):
         yield from ((start, start + size) for start in range(0, path.stat().st_size, size))
     else:
         yield 0, None

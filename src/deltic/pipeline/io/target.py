@@ -13,7 +13,7 @@ from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.render import header_line, json_lines, text_lines, unit_weights
 
-Format = Literal["csv", "parquet", "json"]
+Format = Literal["csv", "parquet", "json", "arrow"]
 
 
 @dataclass(frozen=True)

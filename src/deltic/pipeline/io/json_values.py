@@ -1,0 +1,121 @@
+"""Values as JSON has them: times as texts of ISO 8601, decimals as numbers or texts, bytes in base 64.
+
+What a schema of Kafka Connect says of a field is heeded, too: days, milliseconds and microseconds since 1970, decimals
+as bytes. What is no such form stays what it is, for the check of values that follows.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from deltic.circuit.types import Kind, Type
+
+Field = Mapping[str, Any]
+_EPOCH = datetime.datetime(1970, 1, 1)
+_NO_FIELD: Field = {}
+
+
+def of_json(value: Any, type_: Type, field: Field = _NO_FIELD) -> Any:
+    """The value that a value of JSON, parsed with floats as decimals, is for a type; ValueError where it is none."""
+    if value is None:
+        return None
+    if type_.kind is Kind.ARRAY and isinstance(value, list):
+        return [of_json(item, type_.element.type) for item in value]
+    if type_.kind is Kind.STRUCT and isinstance(value, Mapping):
+        types = {column.name: column.type for column in type_.fields}
+        return {name: of_json(item, types[name]) if name in types else item for name, item in value.items()}
+    if type_.kind is Kind.MAP:
+        return _map(value, type_)
+    try:
+        return _READ[type_.kind](value, field) if type_.kind in _READ else value
+    except (InvalidOperation, OverflowError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _map(value: Any, type_: Type) -> Any:
+    """A map is a list of pairs, or an object where its keys are texts."""
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, list) or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        return value
+    return [(of_json(key, type_.key), of_json(item, type_.value.type)) for key, item in pairs]
+
+
+def _boolean(value: Any, field: Field) -> Any:
+    return bool(value) if value in (0, 1) else value
+
+
+def _integer(value: Any, field: Field) -> Any:
+    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
+
+
+def _float(value: Any, field: Field) -> Any:
+    return float(value) if isinstance(value, Decimal | str) else value
+
+
+def _decimal(value: Any, field: Field) -> Any:
+    if isinstance(value, Mapping) and value.keys() == {"scale", "value"}:
+        return _of_bytes(value["value"], int(value["scale"]))
+    if isinstance(value, str):
+        scale = field.get("parameters", {}).get("scale")
+        return Decimal(value) if scale is None else _of_bytes(value, int(scale))
+    return Decimal(str(value)) if isinstance(value, float) else value
+
+
+def _of_bytes(text: str, scale: int) -> Decimal:
+    """A decimal of a scale by the bytes, in base 64, of its digits as one integer."""
+    return Decimal(int.from_bytes(base64.b64decode(text, validate=True), "big", signed=True)).scaleb(-scale)
+
+
+def _binary(value: Any, field: Field) -> Any:
+    return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+
+
+def _date(value: Any, field: Field) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (_EPOCH + datetime.timedelta(days=value)).date()
+    return datetime.date.fromisoformat(value) if isinstance(value, str) else value
+
+
+_UNITS = {"Timestamp": 1_000, "MicroTimestamp": 1}
+
+
+def _clock(value: Any, field: Field) -> Any:
+    """A time without a zone."""
+    if isinstance(value, str):
+        return datetime.datetime.fromisoformat(value)
+    unit = str(field.get("name", "")).rpartition(".")[2]
+    if isinstance(value, int) and unit in _UNITS:
+        return _EPOCH + datetime.timedelta(microseconds=value * _UNITS[unit])
+    if isinstance(value, int) and unit == "NanoTimestamp" and value % 1_000 == 0:
+        return _EPOCH + datetime.timedelta(microseconds=value // 1_000)
+    return value
+
+
+def _instant(value: Any, field: Field) -> Any:
+    found = _clock(value, field)
+    return found.replace(tzinfo=datetime.UTC) if isinstance(value, int) and found is not value else found
+
+
+def _span(value: Any, field: Field) -> Any:
+    """A number of microseconds."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return datetime.timedelta(microseconds=value) if is_number else value
+
+
+_INTEGERS = [kind for kind in Kind if kind.value.lstrip("u").startswith("int")]
+_READ: dict[Kind, Callable[[Any, Field], Any]] = {
+    **dict.fromkeys(_INTEGERS, _integer),
+    Kind.BOOLEAN: _boolean,
+    Kind.FLOAT32: _float,
+    Kind.FLOAT64: _float,
+    Kind.DECIMAL: _decimal,
+    Kind.BINARY: _binary,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _instant,
+    Kind.TIMESTAMP_NTZ: _clock,
+    Kind.DAY_TIME_INTERVAL: _span,
+}
