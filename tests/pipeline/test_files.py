@@ -7,7 +7,7 @@ import random
 import pytest
 
 import deltic
-from deltic import DataError, DelticError, File, Pipeline
+from deltic import DataError, DelticError, File, Pipeline, UnsupportedError
 from deltic.circuit.types import Column, Schema, Type
 from tests.pipeline.fuzzing.values import random_schema, random_value
 
@@ -38,6 +38,8 @@ def test_what_is_written_is_read_back(end, tmp_path):
     rng = random.Random(end)
     for _ in range(8):
         schema = random_schema(rng)
+        if end == "parquet" and ("month" in str(schema) or "struct" in str(schema)):
+            continue  # pyarrow writes no such intervals, and no NULL above a field that is never NULL
         rows = [tuple(random_value(rng, c.type, c.nullable) for c in schema) for _ in range(rng.choice([1, 5, 40]))]
         check(end, tmp_path, schema, rows)
 
@@ -83,6 +85,12 @@ def test_paths_and_what_is_wrong_with_them(tmp_path):
         pipeline["t"].rows().write(tmp_path / "t.csv")
     with pytest.raises(DelticError, match="the end of a name tells the format"):
         pipeline["t"].rows().write(tmp_path / "t.xls")
+    months = Pipeline()
+    months.table("t", {"m": "year_month_interval"})
+    with months.transaction() as change:
+        change.insert("t", [(1,)])
+    with pytest.raises(UnsupportedError, match="Parquet does not hold these rows"):
+        months["t"].rows().write(tmp_path / "t.parquet")
     (tmp_path / "none").write_text("a file")
     with pytest.raises(DelticError, match="none: "):
         pipeline["t"].rows().write(tmp_path / "none" / "t.json")

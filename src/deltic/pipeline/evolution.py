@@ -62,5 +62,12 @@ class Evolution:
         change = self._result.changes.batch(view)
         return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
 
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import facts
+
+        named = {kind: getattr(self, kind) for kind in ("added", "replaced", "dropped", "dependent")}
+        told = facts({kind: ", ".join(names) for kind, names in named.items() if names})
+        return told + (self.report._repr_html_() if self.report.epoch else "")
+
     def __repr__(self) -> str:
         return str(self._difference)

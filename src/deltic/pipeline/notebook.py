@@ -44,7 +44,7 @@ def rows_table(rows: Rows) -> str:
 
 def report_table(report: EpochReport) -> str:
     """An epoch in numbers, the views that it changed, and what was done to recursions."""
-    parts = [facts(report.facts, f"epoch {report.epoch}" if report.epoch else "")]
+    parts = [facts({name.replace("_", " "): number for name, number in report.facts.items()})]
     if report.changed:
         changed = [(view, f"+{c.inserted:,}", f"−{c.deleted:,}") for view, c in report.changed.items()]
         parts.append(table(("view", "came", "went"), changed))

@@ -66,6 +66,19 @@ class Reading(ABC):
         """How many tables and views there are."""
         return len(self._schemas)
 
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import table
+
+        return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
+
+    def _relations(self) -> list[tuple[str, str, str, int]]:
+        """The names, kinds, columns and numbers of rows of what can be read."""
+        tables, version = self.tables, self._version()
+        return [
+            (name, "table" if name in tables else "view", ", ".join(schema.names), version.count(name))
+            for name, schema in self._schemas.items()
+        ]
+
     @property
     def catalog(self) -> Catalog:
         """All tables and views with their definitions, hidden views too."""

@@ -38,6 +38,22 @@ class EpochReport:
     epoch: int = 0
     """The number of the epoch; 0 where there was none."""
 
+    @property
+    def facts(self) -> dict[str, int | float]:
+        """The numbers by what they are called."""
+        return {
+            "epoch": self.epoch,
+            "rows_in": self.rows_in,
+            "rows_visited": self.rows_visited,
+            "rows_out": sum(c.inserted + c.deleted for c in self.changed.values()),
+            "seconds": round(self.seconds, 6),
+        }
+
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import report_table
+
+        return report_table(self)
+
     def __str__(self) -> str:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
         numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"

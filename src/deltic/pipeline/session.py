@@ -429,6 +429,11 @@ class Pipeline(Reading):
         self._check_view(name)
         return self.catalog.circuit.part(name)
 
+    def __repr__(self) -> str:
+        tables, views = len(self.tables), len(self.views)
+        what = f"{tables} table{'s' * (tables != 1)}, {views} view{'s' * (views != 1)}"
+        return f"a pipeline of {what} after epoch {self.epoch}"
+
     @property
     def epoch(self) -> int:
         """The number of the last epoch: every transaction is one, and every change of definitions once there is one.

@@ -195,6 +195,12 @@ class Transaction:
         changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
         return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed])
 
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import facts
+
+        is_done = self._phase is _Phase.COMMITTED
+        return self._report._repr_html_() if is_done else facts({"transaction": self._phase.value})
+
     @property
     def is_open(self) -> bool:
         """Whether the with-block has begun and not ended."""

@@ -68,5 +68,11 @@ class View:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows())
 
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import table
+
+        columns = [(c.name, str(c.type), "yes" if c.nullable else "no") for c in self.schema]
+        return table(("column", "type", "nullable"), columns, self.name, f"{len(self):,} rows")
+
     def __repr__(self) -> str:
         return f"{self.name}{self.schema}: {len(self):,} rows"

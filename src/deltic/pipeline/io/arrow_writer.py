@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.engine.protocol import WEIGHT
+from deltic.errors import UnsupportedError
 from deltic.pipeline.io.target import Target, clear
 
 _SLICE = 1 << 20
@@ -52,9 +53,12 @@ def naming(path: Path) -> Iterator[None]:
 def _write_parquet(rows: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    with pq.ParquetWriter(path, rows.schema) as writer:
-        for part in slices(rows, _SLICE):
-            writer.write_table(part)
+    try:
+        with pq.ParquetWriter(path, rows.schema) as writer:
+            for part in slices(rows, _SLICE):
+                writer.write_table(part)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise UnsupportedError(f"Parquet does not hold these rows: {error}; Arrow files and JSON lines do") from error
 
 
 def _write_arrow(rows: pa.Table, path: Path) -> None:
