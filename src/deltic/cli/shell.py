@@ -20,6 +20,7 @@ Type a statement of SQL and end it with `;`. It may extend over lines; Ctrl-C fo
   CREATE TABLE t (id INT PRIMARY KEY, name STRING);       a table
   CREATE VIEW v AS SELECT count(*) AS n FROM t;           a view, kept fresh from now on
   INSERT INTO t VALUES (1, 'ada');                        also DELETE, UPDATE, MERGE: each is one epoch
+  BEGIN;  …;  COMMIT;                                     several as one epoch; ROLLBACK leaves no trace of them
   SELECT * FROM v;                                        the rows as they are now
   EXPLAIN v;                                              how v is kept fresh, and what that costs
   SHOW TABLES;  DESCRIBE t;                               what there is
@@ -31,6 +32,7 @@ _WORDS = (
     "SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET JOIN LEFT RIGHT FULL CROSS ON USING UNION ALL INTERSECT "
     "EXCEPT DISTINCT AS AND OR NOT IN EXISTS BETWEEN LIKE IS NULL CASE WHEN THEN ELSE END WITH RECURSIVE VALUES CREATE "
     "TABLE VIEW MATERIALIZED REPLACE PRIMARY KEY DROP INSERT INTO DELETE UPDATE SET MERGE MATCHED EXPLAIN EXTENDED "
+    "BEGIN COMMIT ROLLBACK "
     "SHOW TABLES VIEWS COLUMNS DESCRIBE INT BIGINT DOUBLE STRING BOOLEAN DATE TIMESTAMP DECIMAL COUNT SUM AVG MIN MAX"
 )
 _KEPT = 1000
