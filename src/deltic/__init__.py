@@ -18,6 +18,7 @@ from deltic.errors import (
 
 if TYPE_CHECKING:
     from deltic.pipeline.files import File
+    from deltic.pipeline.functions import function
     from deltic.pipeline.session import Pipeline
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ProgramError",
     "UnsupportedError",
     "__version__",
+    "function",
 ]
 
 __version__ = "0.1.0"
@@ -48,4 +50,8 @@ def __getattr__(name: str) -> Any:
         from deltic.pipeline.files import File
 
         return File
+    if name == "function":
+        from deltic.pipeline.functions import function
+
+        return function
     raise AttributeError(f"module 'deltic' has no attribute {name!r}")

@@ -52,13 +52,14 @@ def schema_of(table: str, columns: Any) -> Schema:
 def _column(table: str, name: Any, type_: Any) -> Column:
     if not isinstance(name, str) or not name:
         raise CatalogError(f"table {table}: {name!r} cannot be the name of a column")
-    found = _value_type(type_)
+    found = value_type(type_)
     if found is None:
-        raise CatalogError(f"table {table}, column {name}: there is no type {type_!r}; {_remedy(type_)}")
+        raise CatalogError(f"table {table}, column {name}: there is no type {type_!r}; {remedy(type_)}")
     return Column(name, found.type, found.nullable)
 
 
-def _value_type(type_: Any) -> ValueType | None:
+def value_type(type_: Any) -> ValueType | None:
+    """The type that a user of Python has given, in one of the ways that `schema_of` tells; None for what is none."""
     if isinstance(type_, ValueType):
         return type_
     if isinstance(type_, Type):
@@ -82,7 +83,8 @@ def _written(text: str) -> ValueType | None:
         return None
 
 
-def _remedy(type_: Any) -> str:
+def remedy(type_: Any) -> str:
+    """What to write in the place of what is no type."""
     if isinstance(type_, str):
         bare = type_.removesuffix("?").strip().lower()
         if bare in _ELSEWHERE:

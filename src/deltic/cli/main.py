@@ -146,6 +146,10 @@ def run(
             show_default="the machine's time",
         ),
     ] = None,
+    functions: Annotated[
+        Path | None,
+        typer.Option(help="A module of Python with functions for SQL, made by deltic.function.", show_default="none"),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
@@ -194,6 +198,7 @@ def run(
         switch,
         iteration_limit,
         now,
+        functions,
         threads,
         spill,
         memory,

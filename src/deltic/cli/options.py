@@ -84,6 +84,7 @@ class RunOptions:
     switch: float
     iteration_limit: int
     now: str | None
+    functions: Path | None
     threads: int | None
     spill: Path | None
     memory: str | None

@@ -16,6 +16,7 @@ from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome
 from deltic.errors import DelticError
 from deltic.pipeline.engines import StrategyName
+from deltic.pipeline.functions import add_functions
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job import Settings, run
 from deltic.pipeline.loader import Reader
@@ -34,6 +35,8 @@ def run_command(options: RunOptions) -> int:
             progress_for(options.quiet or options.as_json) as progress,
             _files(options, progress) as (reader, writer),
         ):
+            if options.functions is not None:
+                add_functions(pipeline, options.functions)
             outcome = run(_settings(options), pipeline, reader, writer, progress)
             error = outcome.failure
     except DelticError as failure:

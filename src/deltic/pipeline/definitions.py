@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.catalog.clock import CLOCK
@@ -23,6 +24,10 @@ from deltic.sql.names import find_name, spelt
 from deltic.sql.statements.program import SqlProgram
 from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Defining, Drop, Statement
 
+if TYPE_CHECKING:
+    from deltic.circuit.python import PythonFunction
+
+Functions: TypeAlias = "Mapping[str, PythonFunction]"
 PYTHON = "Python"
 _DIRECTIVE = re.compile(r"^\s*\.(decl|input|output|type)\b", re.MULTILINE)
 
@@ -35,13 +40,14 @@ Edit = Mapping[str, Any]
 class Definitions:
     """Datalog programs, SQL's statements, and the tables and views that Python gave. A change makes another value.
 
-    `history` are the changes that made it, as texts.
+    `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
     """
 
     programs: tuple[Program, ...] = ()
     python: Part = field(default_factory=lambda: Part(PYTHON))
     sql: SqlProgram = field(default_factory=SqlProgram)
     history: tuple[Edit, ...] = field(default=(), compare=False)
+    functions: Functions = field(default_factory=dict)
 
     def replayed(self, edits: Iterable[Edit]) -> Definitions:
         """With changes that other definitions have in their history; raises what these changes raise."""
@@ -98,11 +104,26 @@ class Definitions:
     @cached_property
     def _sql_part(self) -> Part:
         """What SQL has defined, over the relations of Python, and those of Datalog as they are declared."""
-        return self.sql.part(self._others)
+        if not self.functions:
+            return self.sql.part(self._others)
+        from deltic.sql.scalars.functions.python import knowing
+
+        with knowing(self.functions):
+            return self.sql.part(self._others)
 
     @cached_property
     def _others(self) -> Mapping[str, ZSetType]:
         return {**_types(self.python), **declared_types(self.programs)}
+
+    def with_function(self, function: PythonFunction) -> Definitions:
+        """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's."""
+        from deltic.sql.dialect import taken
+
+        name = function.name.lower()
+        check_name(name)
+        if name in taken():
+            raise CatalogError(f"there is a function {name} in SQL: choose another name")
+        return replace(self, functions={**self.functions, name: function})
 
     def adding(self, program: Program) -> Definitions:
         """With a Datalog program beside the others."""
@@ -113,7 +134,7 @@ class Definitions:
         """With a Datalog program whose relations take the place of those of the same names."""
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
-        made = Definitions(programs, _part_without(self.python, gone), self.sql.without(gone))
+        made = Definitions(programs, _part_without(self.python, gone), self.sql.without(gone), functions=self.functions)
         return made._after(self, "replace", text=program.source.text, file=program.source.file)
 
     def defining(self, statement: Statement) -> Definitions:
@@ -199,7 +220,9 @@ class Definitions:
 
     def _without(self, names: Collection[str]) -> Definitions:
         programs = tuple(without(self.programs, names))
-        return Definitions(programs, _part_without(self.python, names), self.sql.without(names))
+        return Definitions(
+            programs, _part_without(self.python, names), self.sql.without(names), functions=self.functions
+        )
 
 
 def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definition:
@@ -224,7 +247,7 @@ def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definit
     return Definition((View(name, type_, is_hidden, str(part)),), part)
 
 
-def program_of(given: str | Path) -> Definitions:
+def program_of(given: str | Path, functions: Functions = MappingProxyType({})) -> Definitions:
     """What a program defines, in a file or as text, in SQL or Datalog: a file's name tells which by its end (.sql).
 
     Datalog's texts have a directive such as `.decl`. Raises DataError for a file that is not text, ProgramError.
@@ -232,7 +255,7 @@ def program_of(given: str | Path) -> Definitions:
     is_text = isinstance(given, str) and ("\n" in given or not Path(given).suffix)
     if is_text:
         language = "datalog" if _DIRECTIVE.search(str(given)) else "sql"
-        return program_definitions(str(given), f"<{language}>", language)
+        return program_definitions(str(given), f"<{language}>", language, functions)
     path = Path(given)
     try:
         text = path.read_text(encoding="utf-8")
@@ -240,15 +263,17 @@ def program_of(given: str | Path) -> Definitions:
         raise DataError([Diagnostic("the program is not UTF-8 text", str(path))]) from error
     except OSError as error:
         raise DelticError(f"program {path}: {error.strerror or error}") from None
-    return program_definitions(text, str(path), "sql" if path.suffix.lower() == ".sql" else "datalog")
+    return program_definitions(text, str(path), "sql" if path.suffix.lower() == ".sql" else "datalog", functions)
 
 
-def program_definitions(text: str, file: str, language: str) -> Definitions:
+def program_definitions(
+    text: str, file: str, language: str, functions: Functions = MappingProxyType({})
+) -> Definitions:
     """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
     if language == "datalog":
-        made = Definitions().adding(parse(text, file))
+        made = Definitions(functions=functions).adding(parse(text, file))
     else:
-        made = Definitions()
+        made = Definitions(functions=functions)
         for statement in parse_statements(text, file):
             if not isinstance(statement, Defining):
                 remedy = "rows come from files; `deltic sql FILE` runs all kinds of statements"

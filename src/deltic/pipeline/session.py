@@ -44,6 +44,7 @@ from deltic.pipeline.transaction import Statements, Terms, Transaction
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from deltic.circuit.python import Nulls, PythonFunction
     from deltic.pipeline.sql import Explained, Query, Step
     from deltic.sql.statements.effects import Effect
     from deltic.sql.statements.statements import Bracket
@@ -301,7 +302,7 @@ class Pipeline(Reading):
         What it has in common with the present ones stays, what it has not goes. Raises ProgramError, DataError for a
         file that is not text, and CatalogError where a table that holds rows would go.
         """
-        wanted = program_of(program)
+        wanted = program_of(program, self._definitions.functions)
         difference = Difference.between(self.catalog, wanted.catalog)
         if wanted.history == self._definitions.history:
             return Evolution(difference, self.views, EpochResult(), self.spark, self.epoch)
@@ -336,6 +337,40 @@ class Pipeline(Reading):
         if replace:
             find(name, "view", self.catalog.views, dict.fromkeys(self.catalog.tables, "it is a table"))
         return self._evolve(lambda now: now.with_view(definition, replace))
+
+    def function(
+        self,
+        name: str | PythonFunction,
+        body: Callable[..., Any] | None = None,
+        *,
+        arguments: Sequence[Any] | None = None,
+        returns: Any = None,
+        vectorized: bool = False,
+        nulls: Nulls = "skip",
+        deterministic: bool = False,
+    ) -> Evolution:
+        """Add a function of Python, which SQL calls by its name, or one that `deltic.function` has made.
+
+        `arguments` and `returns` are types as those of `table`, "int64?" where the result may be NULL; without them the
+        annotations of the function count. It gets the values of one row; `vectorized`, Arrow arrays of as many rows as
+        it pleases Deltic, and gives one. Where an argument is NULL the result is, and the function is not called; with
+        `nulls="pass"` it gets None. It has to be `deterministic`: rows that go are found by computing it again. Another
+        function of the same name takes its place, and the views that call it are made anew, if its code, constants,
+        closure, or a function of its module that it calls, is another. Raises CatalogError.
+        """
+        from deltic.pipeline.functions import function
+
+        if isinstance(name, str):
+            kept = {"arguments": arguments, "returns": returns, "vectorized": vectorized, "nulls": nulls}
+            found = function(body, name=name, deterministic=deterministic, **kept)
+        else:
+            found = name
+        if self._state is not None:
+            raise UnsupportedError(
+                f"function {found.name}: a state in a directory cannot hold a function of Python; leave out state, or "
+                "compute the value before it is inserted"
+            )
+        return self._evolve(lambda now: now.with_function(found))
 
     def drop(self, *names: str) -> Evolution:
         """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
@@ -505,9 +540,11 @@ class Pipeline(Reading):
     def _effects_of(self, text: str, file: str) -> list[Effect]:
         """What statements of SQL are to change in tables."""
         from deltic.pipeline.sql import effects
+        from deltic.sql.scalars.functions.python import knowing
         from deltic.sql.statements.parse import parse as parse_sql
 
-        return list(effects(parse_sql(text, file), self.catalog))
+        with knowing(self._definitions.functions):
+            return list(effects(parse_sql(text, file), self.catalog))
 
     def _changed_by(self, effect: Effect, version: Version) -> list[pa.Table]:
         """The rows that go and come by a statement, over these tables and views."""

@@ -42,9 +42,11 @@ class Snapshot(Reading):
     def sql(self, text: str, file: str = "<sql>") -> Rows:
         """The rows of a question of SQL over these tables and views. Raises ProgramError."""
         from deltic.pipeline.sql import Query, asked
+        from deltic.sql.scalars.functions.python import knowing
         from deltic.sql.statements.parse import parse
 
-        step = asked(parse(text, file), self.catalog)
+        with knowing(self._definitions.functions):
+            step = asked(parse(text, file), self.catalog)
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, Query) else step
 
     @property

@@ -16,6 +16,7 @@ from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.rows import Rows
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
+from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.statements.effects import Effect, effect_of
 from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.statements import (
@@ -76,7 +77,9 @@ def planned(statements: Sequence[Statement], definitions: Definitions) -> Iterat
         if definitions is not begun:
             yield definitions
             begun = definitions
-        yield statement if isinstance(statement, Bracket) else _step(statement, catalog)
+        with knowing(definitions.functions):
+            step = statement if isinstance(statement, Bracket) else _step(statement, catalog)
+        yield step
     if definitions is not begun:
         definitions.check()
         yield definitions

@@ -58,6 +58,14 @@ class DelticParser(SparkParser):
         return super()._parse_group(skip_group_by_token)
 
 
+def taken() -> set[str]:
+    """The names of SQL's functions, in lower case, which no function of Python can have."""
+    return {
+        name.lower()
+        for name in (*_SCALAR, *SparkParser.FUNCTIONS, *DelticParser.FUNCTION_PARSERS, "window", "session_window")
+    }
+
+
 class Deltic(Spark):
     """Spark's dialect with this parser."""
 

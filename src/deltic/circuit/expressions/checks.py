@@ -8,7 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit.expressions.text import show
-from deltic.circuit.expressions.trees import SAFE, Checked
+from deltic.circuit.expressions.trees import SAFE, Checked, operands_of
+from deltic.circuit.spark.function import function_of, is_call
 from deltic.errors import EvaluationError
 
 _PLAIN: dict[type[exp.Expression], type[exp.Expression]] = {
@@ -23,7 +24,17 @@ def undefined(expression: Checked, row: Mapping[str, Any]) -> EvaluationError:
     """The error of a checked operation over columns of these values."""
     values = ", ".join(f"{name} = {show_value(value)}" for name, value in row.items())
     where = f" for {values}" if values else ""
-    return EvaluationError(f"{spoken(expression)} is undefined{where}: {reason(expression.this)}")
+    return EvaluationError(f"{spoken(expression)} is undefined{where}: {_failure(expression.this, row)}")
+
+
+def _failure(operation: exp.Expression, row: Mapping[str, Any]) -> str:
+    """What a function says of the row, or why an operation has no value."""
+    failure = function_of(operation).failure if is_call(operation) else None
+    if failure is None:
+        return reason(operation)
+    operands = operands_of(operation)
+    is_known = all(isinstance(operand, exp.Column) for operand in operands)
+    return failure([row[operand.name] for operand in operands] if is_known else None)
 
 
 def spoken(expression: exp.Expression) -> str:
@@ -35,7 +46,7 @@ def spoken(expression: exp.Expression) -> str:
         elif type(node) in _PLAIN:
             node.replace(_PLAIN[type(node)](**node.args))
         elif isinstance(node, exp.Anonymous):
-            node.set("this", node.name.removeprefix("SPARK_").lower())
+            node.set("this", node.name.removeprefix("SPARK_").lower().partition("__")[0])
     return show(around.this)
 
 

@@ -129,12 +129,15 @@ def lowered(view: CreateView, known: Types) -> Definition:
     tables = names_read(view.query)
     read = {name: known[name] for table in tables for name in spelt(table.name, known)}
     are_there = all(spelt(table.name, read) for table in tables)
-    return _lowered(view, tuple(read.items())) if are_there else _lower(view, known)
+    from deltic.sql.scalars.functions import python
+
+    functions = tuple(sorted(function.entry for function in python.known().values()))
+    return _lowered(view, tuple(read.items()), functions) if are_there else _lower(view, known)
 
 
 @lru_cache(maxsize=4096)
-def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...]) -> Definition:
-    """The definition over just what the view reads, which is the same as long as that is."""
+def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...], functions: tuple[str, ...]) -> Definition:
+    """The definition over just what the view reads, which is the same as long as that and Python's functions are."""
     return _lower(view, dict(read))
 
 

@@ -425,6 +425,9 @@ def _called(node: Node, columns: Columns) -> Result:
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]
         return _where_defined(_any(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
+    if (whole := function_of(node.expression).columns) is not None:
+        found = _by_columns(whole, node.expression, columns)
+        return _one_by_one(node.expression, columns) if found is None else found
     if node.of_one is None:
         return _of_all(node.expression, columns)
     operand, call, type_ = node.of_one
@@ -434,6 +437,19 @@ def _called(node: Node, columns: Columns) -> Result:
         return _of_all(call, Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner))
 
     return _where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
+
+
+def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Result | None:
+    """A function of Arrow columns, of the rows where no operand is NULL; None where it fails for one of them."""
+    operands = operands_of(expression)
+    nulls = _any(*(evaluate(operand, columns)[1] for operand in operands))
+    there = columns if nulls is None else columns.where(~nulls)
+    result = type_of(expression, columns.types)
+    found = compute([_arrow(operand, there) for operand in operands], there.count)
+    if found is None:
+        return None
+    values, own = _natural(*encode(found.cast(result.arrow), result, columns.interner), result, columns.interner)
+    return _where_defined(nulls, [np.arange(columns.count)], lambda _: (values, own))
 
 
 def _of_all(expression: exp.Expression, columns: Columns) -> Result:

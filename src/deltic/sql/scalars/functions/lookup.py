@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from deltic.circuit.spark import FUNCTIONS
 from deltic.errors import did_you_mean
+from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
 from deltic.sql.scalars.functions.rules import RULES, plain
 from deltic.sql.scalars.operators import Mismatch
@@ -27,6 +28,8 @@ class Unknown(Exception):
 def called(name: str, arguments: Sequence[Typed]) -> Typed:
     """The value of a function; Unknown where there is none of that name, Mismatch where it does not take these."""
     found = name.lower()
+    if (own := python.known().get(found)) is not None:
+        return python.applied(own, arguments)
     if found in RULES:
         rule = RULES[found]
         try:
@@ -40,7 +43,7 @@ def called(name: str, arguments: Sequence[Typed]) -> Typed:
         raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
     if found in REFUSED:
         raise Unknown(f"the function {found} is not supported in a view", REFUSED[found])
-    raise Unknown(f"there is no function {found}", did_you_mean(found, known()))
+    raise Unknown(f"there is no function {found}", did_you_mean(found, [*python.known(), *known()]))
 
 
 def known() -> list[str]:

@@ -1,0 +1,211 @@
+"""Functions of Python in expressions: values of rows in, a value out, or Arrow columns in, a column out.
+
+In a circuit such a function is a name that ends with its fingerprint, that of its code, constants and closure: two
+functions are one only if they compute the same. A row for which one raises is an error of the epoch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.circuit.spark.function import FUNCTIONS, Function
+from deltic.circuit.types import Column, Kind, Type, ValueType
+from deltic.circuit.values import from_arrow, to_arrow
+
+Mode = Literal["row", "arrow"]
+Nulls = Literal["skip", "pass"]
+
+_PYTHON: dict[Kind, tuple[type, ...]] = {
+    Kind.BOOLEAN: (bool,),
+    Kind.STRING: (str,),
+    Kind.BINARY: (bytes,),
+    Kind.FLOAT32: (float, int),
+    Kind.FLOAT64: (float, int),
+    Kind.DATE: (date,),
+    Kind.TIMESTAMP: (datetime,),
+    Kind.TIMESTAMP_NTZ: (datetime,),
+    Kind.DAY_TIME_INTERVAL: (timedelta,),
+    Kind.DECIMAL: (Decimal, int),
+}
+# What a function's module may have that counts as part of it.
+_TOLD = (types.FunctionType, int, float, str, bytes, tuple, frozenset, list, dict, set)
+
+
+@dataclass(frozen=True)
+class PythonFunction:
+    """A deterministic function by the name that SQL calls it.
+
+    By `mode` "row" it takes the values of one row, as Python has them; by "arrow" Arrow arrays of n rows, and gives an
+    array, or what makes one, of n. By `nulls` "skip" it is NULL where an argument is, and not called; by "pass" it gets
+    None, or arrays with NULLs. A value that is not of the type `returns` is an error, and so is NULL where that has
+    none.
+    """
+
+    name: str
+    body: Callable[..., Any] = field(compare=False)
+    arguments: tuple[Type, ...]
+    returns: ValueType
+    mode: Mode = "row"
+    nulls: Nulls = "skip"
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.fingerprint:
+            object.__setattr__(self, "fingerprint", fingerprint(self.body))
+
+    def __call__(self, *values: Any) -> Any:
+        """The function itself."""
+        return self.body(*values)
+
+    @property
+    def entry(self) -> str:
+        """Its name in the table of functions, where it stands from now on.
+
+        There it is NULL where it fails. So its result is a struct with the value where that may be NULL, and what it
+        takes is one struct where it gets NULLs.
+        """
+        told = (self.name, self.arguments, self.returns, self.mode, self.nulls, self.fingerprint)
+        key = hashlib.sha256(repr([*map(str, told)]).encode()).hexdigest()[:12]
+        name = f"{self.name.lower()}__{key}"
+        if name not in FUNCTIONS:
+            compute, type_ = _Computing(self), self.returns.type
+            result = Type.struct([Column("value", type_, True)]) if self.returns.nullable else type_
+            columns = compute.columns if self.mode == "arrow" else None
+            FUNCTIONS[name] = Function(result, python=compute.row, columns=columns, failure=compute.why, partial=True)
+        return name
+
+
+class _Computing:
+    """The calls of a function."""
+
+    def __init__(self, function: PythonFunction) -> None:
+        self.function = function
+        self._failure = ""
+
+    def row(self, *given: Any) -> Any:
+        """The value for one row; None where the function fails, whatever it raises."""
+        values = given[0] if self.function.nulls == "pass" else given
+        try:
+            found = self._value(values)
+        except Exception as error:  # noqa: BLE001, whatever the user's function raises
+            self._failure = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return None
+        return (found,) if self.function.returns.nullable else found
+
+    def why(self, given: Sequence[Any] | None) -> str:
+        """What the function raises for a row, or has raised last where that row is not known."""
+        if given is not None:
+            self.row(*given)
+        return f"it raised {self._failure}"
+
+    def _value(self, values: Sequence[Any]) -> Any:
+        function = self.function
+        if function.mode == "row":
+            return self._checked(function.body(*values))
+        arrays = [to_arrow([v], t) for v, t in zip(values, function.arguments, strict=True)]
+        return self._checked(from_arrow(self._array(arrays, 1), function.returns.type)[0])
+
+    def _array(self, arrays: Sequence[Any], count: int) -> pa.Array:
+        """The column for columns of n rows."""
+        found, wanted = self.function.body(*arrays), self.function.returns.type.arrow
+        if isinstance(found, pa.ChunkedArray):
+            found = found.combine_chunks()
+        array = found.cast(wanted) if isinstance(found, pa.Array) else pa.array(found, wanted)
+        if len(array) != count:
+            raise ValueError(f"it gave {len(array)} values for {count} rows")
+        return array
+
+    def _checked(self, value: Any) -> Any:
+        """The value, of the type that is promised; raises TypeError or OverflowError."""
+        returns = self.function.returns
+        if value is None:
+            if not returns.nullable:
+                raise TypeError(f"it gave None, and returns {returns}; declare {returns}? where it may")
+            return None
+        kind, type_ = returns.type.kind, returns.type
+        if type_.is_integer:
+            low, high = type_.range
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"it gave {value!r}, and returns {returns}")
+            if not low <= value <= high:
+                raise OverflowError(f"it gave {value}, which does not fit into {returns}")
+        elif not isinstance(value, _PYTHON.get(kind, (object,))) or (kind is Kind.DATE and isinstance(value, datetime)):
+            raise TypeError(f"it gave {value!r}, and returns {returns}")
+        if type_.is_float:
+            return float(value)
+        return from_arrow(to_arrow([value], type_), type_)[0] if kind is Kind.DECIMAL or type_.is_composite else value
+
+    def columns(self, arrays: Sequence[Any], count: int) -> Any:
+        """The column for columns of n rows; None where some row fails, which is to be found."""
+        function = self.function
+        if function.nulls == "pass":
+            arrays = [pc.struct_field(arrays[0], [i]) for i in range(len(function.arguments))]
+        try:
+            found = self._array(arrays, count)
+        except Exception:  # noqa: BLE001, row by row it is found which one fails
+            return None
+        if not function.returns.nullable:
+            return None if found.null_count else found
+        return pa.StructArray.from_arrays([found], names=["value"])
+
+
+def fingerprint(body: Callable[..., Any]) -> str:
+    """What tells functions apart: code, constants, defaults, what is closed over, and the functions that are called."""
+    return hashlib.sha256("\n".join(_parts(body, set())).encode()).hexdigest()[:16]
+
+
+def _parts(value: Any, seen: set[int]) -> Iterator[str]:
+    """What a value consists of, as texts."""
+    if isinstance(value, types.FunctionType | types.CodeType):
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield from _parts_of_code(value, seen) if isinstance(value, types.CodeType) else _parts_of(value, seen)
+    elif isinstance(value, tuple | list):
+        yield f"{type(value).__name__} {len(value)}"
+        for part in value:
+            yield from _parts(part, seen)
+    elif isinstance(value, set | frozenset):
+        yield f"{type(value).__name__} {sorted(map(repr, value))}"
+    elif isinstance(value, dict):
+        yield from _parts(sorted(value.items(), key=repr), seen)
+    elif isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
+        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value.__name__)}"
+    else:
+        yield repr(value)
+
+
+def _parts_of(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
+    """Its code and defaults, what it closes over, and the functions and constants of its module that it names."""
+    yield from _parts(function.__code__, seen)
+    yield from _parts((function.__defaults__, sorted((function.__kwdefaults__ or {}).items())), seen)
+    for cell in function.__closure__ or ():
+        yield from _parts(cell.cell_contents, seen)
+    for name in _names(function.__code__):
+        found = function.__globals__.get(name)
+        if isinstance(found, _TOLD):
+            yield name
+            yield from _parts(found, seen)
+
+
+def _parts_of_code(code: types.CodeType, seen: set[int]) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_varnames, code.co_argcount, code.co_flags))
+    for constant in code.co_consts:
+        yield from _parts(constant, seen)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The names that code reads, that inside of it too."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

@@ -1,0 +1,104 @@
+"""Functions of Python for SQL: what a user declares of one, and modules of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from deltic.catalog.columns import remedy, value_type
+from deltic.circuit.python import Nulls, PythonFunction
+from deltic.circuit.types import ValueType
+from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.pipeline.names import check_choice
+
+if TYPE_CHECKING:
+    from deltic.pipeline.session import Pipeline
+
+
+def function(
+    body: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    arguments: Sequence[Any] | None = None,
+    returns: Any = None,
+    vectorized: bool = False,
+    nulls: Nulls = "skip",
+    deterministic: bool = False,
+) -> Any:
+    """A function of Python for SQL; see `Pipeline.function`. It decorates one too, whose own name is the default:
+
+        @deltic.function(deterministic=True)
+        def domain(url: str) -> str | None: ...
+
+    Raises CatalogError for what is missing, or is no type.
+    """
+    if body is None:
+        given = {"name": name, "arguments": arguments, "returns": returns, "vectorized": vectorized, "nulls": nulls}
+        return lambda decorated: function(decorated, deterministic=deterministic, **given)
+    called = str(name or getattr(body, "__name__", ""))
+    if not (callable(body) and called.isidentifier()):  # what a user gives may be anything
+        raise CatalogError(f"function {called or body!r}: give it a name and something that can be called")
+    if not deterministic:
+        raise CatalogError(
+            f"function {called}: a maintained view computes it again to find the rows that go, so that it has to give "
+            "the same value for the same arguments; declare that it does: deterministic=True"
+        )
+    check_choice(nulls, "way to treat NULL", get_args(Nulls))
+    takes, gives = _signature(called, body, arguments, returns)
+    return PythonFunction(called, body, tuple(t.type for t in takes), gives, "arrow" if vectorized else "row", nulls)
+
+
+def _signature(
+    name: str, body: Callable[..., Any], arguments: Sequence[Any] | None, returns: Any
+) -> tuple[list[ValueType], ValueType]:
+    """The types that are given, or annotated."""
+    hints = _hints(body) if arguments is None or returns is None else {}
+    if arguments is None:
+        parameters = list(inspect.signature(body).parameters)
+        missing = next((p for p in parameters if p not in hints), None)
+        if missing is not None:
+            raise CatalogError(f"function {name}: its argument {missing} has no type; give arguments=[…]")
+        arguments = [hints[p] for p in parameters]
+    given = hints.get("return") if returns is None else returns
+    if given is None:
+        raise CatalogError(f'function {name}: the type of its result is not known; give returns="…"')
+    return [_type(name, a) for a in arguments], _type(name, given)
+
+
+def _hints(body: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(body)
+    except (NameError, TypeError):
+        return {}
+
+
+def _type(name: str, given: Any) -> ValueType:
+    """A type, one of Python `| None` too."""
+    parts = get_args(given) if get_origin(given) is types.UnionType else ()
+    inner = [part for part in parts if part is not type(None)]
+    found = value_type(inner[0] if len(inner) == 1 and len(parts) == 2 else given)
+    if found is None:
+        raise CatalogError(f"function {name}: there is no type {given!r}; {remedy(given)}")
+    return found.type.or_null if inner else found
+
+
+def add_functions(pipeline: Pipeline, module: Path) -> None:
+    """Add the functions that a file of Python has made by `deltic.function`. Raises DataError where it has none."""
+    spec = importlib.util.spec_from_file_location(module.stem, module)
+    if spec is None or spec.loader is None or not module.is_file():
+        raise DataError([Diagnostic("there is no such module of Python", str(module))])
+    loaded = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(loaded)
+    except Exception as error:
+        raise DataError([Diagnostic(f"{type(error).__name__}: {error}", str(module))]) from error
+    found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction)}
+    if not found:
+        raise DataError([Diagnostic("no function in it was made by deltic.function", str(module))])
+    for each in found.values():
+        pipeline.function(each)
