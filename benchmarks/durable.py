@@ -199,7 +199,7 @@ def soak(folder: str, count: int) -> None:
         f"{count:,} transactions of one or two rows, a checkpoint every 1,000 epochs",
         ["transactions", "median ms", "p99 ms", "p99.9 ms", "memory MiB", "files MiB"],
         rows,
-        "Each inserts a row; from the 10,000th on it deletes an old one, too. Latencies are those of each tenth. Files\n"
+        "Each inserts a row; from the 10,000th on it deletes an old one, too. Latencies are of each tenth. Files\n"
         f"were in {Path(folder).parent}; where that is /dev/shm, which is memory, a sync costs nothing.\n\n"
         + "\n".join(bars),
     )
