@@ -12,7 +12,9 @@ import math
 import mmap
 import os
 import tempfile
+import threading
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,22 +38,39 @@ class Space:
 
     def __init__(self, directory: Path | None, limit: int) -> None:
         self.directory, self.limit = directory, limit
-        self.held = 0
+        self._held = 0
+        self._lock = threading.Lock()
+        self._released: deque[int] = deque()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Element]) -> np.ndarray[Any, np.dtype[Element]]:
         """A new array, its elements undefined; raises DelticError when the directory cannot take it."""
         size = math.prod(shape) * dtype.itemsize
         if self.directory is None or size < _LARGE:
             return np.empty(shape, dtype)
-        if self.held + size > self.limit:
+        if not self._has_room(size):
             return self._mapped(shape, dtype, size)
         array = np.empty(shape, dtype)
-        self.held += size
-        weakref.finalize(array, self._release, size)
+        weakref.finalize(array, self._released.append, size)
         return array
 
-    def _release(self, size: int) -> None:
-        self.held -= size
+    def _has_room(self, size: int) -> bool:
+        """Whether so many bytes fit into memory, which are held then."""
+        with self._lock:
+            fits = self._settled() + size <= self.limit
+            self._held += size * fits
+            return fits
+
+    @property
+    def held(self) -> int:
+        """The bytes of large arrays in memory."""
+        with self._lock:
+            return self._settled()
+
+    def _settled(self) -> int:
+        """The bytes held, without those that were released, which any thread tells in the midst of anything."""
+        while self._released:
+            self._held -= self._released.popleft()
+        return self._held
 
     def _mapped(
         self, shape: tuple[int, ...], dtype: np.dtype[Element], size: int
