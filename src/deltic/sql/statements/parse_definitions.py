@@ -27,6 +27,7 @@ _TABLE_CLAUSES = {
     "TBLPROPERTIES": "leave it out",
 }
 _CONSTRAINTS = ("DEFAULT", "CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
+_LATE = "a view that needs recent rows alone can say so: WHERE ts > current_timestamp - INTERVAL 1 HOUR"
 _POLICIES: dict[tuple[str, ...], Refresh] = {
     ("AUTO",): "auto",
     ("INCREMENTAL", "STRICT"): "incremental strict",
@@ -166,6 +167,8 @@ def _columns(cursor: Cursor) -> tuple[list[tuple[exp.Identifier, Column]], list[
     key: list[exp.Identifier] = []
     for tokens in divided(cursor.group()):
         inner = Cursor(tokens, cursor.source)
+        if inner.sees("WATERMARK", "FOR"):
+            raise token_error(cursor.source, tokens[0], "WATERMARK FOR is not supported: no row is too late", _LATE)
         if inner.take("CONSTRAINT"):
             inner.name("the name of the constraint")
         if inner.take("PRIMARY", "KEY"):
@@ -196,6 +199,8 @@ def _column(cursor: Cursor) -> tuple[exp.Identifier, Column, bool]:
             cursor.text("a comment")
         elif not cursor.take("NULL"):
             _refuse_constraint(cursor)
+            if cursor.sees("LATENESS"):
+                raise token_error(cursor.source, cursor.rest[0], "LATENESS is not supported: no row is too late", _LATE)
             cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY or COMMENT")
     return name, Column(name.name, type_, nullable), is_key
 
@@ -211,7 +216,7 @@ def _type(cursor: Cursor, name: exp.Identifier) -> Type:
     return type_
 
 
-_AFTER_TYPE = [[word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", *_CONSTRAINTS)]
+_AFTER_TYPE = [[word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", *_CONSTRAINTS)]
 
 
 def _refuse_constraint(cursor: Cursor) -> None:
