@@ -17,6 +17,7 @@ from deltic.cli.options import (
     ConflictPolicy,
     EngineChoice,
     ExplainFormat,
+    LogFormat,
     OnError,
     OutputFormat,
     RefreshChoice,
@@ -175,6 +176,20 @@ def run(
     state: _State = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
+    metrics: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Serve numbers for Prometheus on this machine while the run lasts.",
+            show_default="none",
+        ),
+    ] = None,
+    log: Annotated[
+        LogFormat | None,
+        typer.Option(help="A record of each epoch on standard error, as text or JSON.", show_default="none"),
+    ] = None,
 ) -> None:
     """Load facts, apply changes epoch by epoch, write the views and what changed in them.
 
@@ -206,6 +221,8 @@ def run(
         state,
         as_json,
         quiet,
+        metrics,
+        log,
     )
     raise typer.Exit(run_command(options))
 

@@ -42,6 +42,13 @@ class ExplainFormat(StrEnum):
     svg = "svg"
 
 
+class LogFormat(StrEnum):
+    """The form of the records of epochs on standard error."""
+
+    text = "text"
+    json = "json"
+
+
 class OnError(StrEnum):
     """What a malformed row does to its epoch."""
 
@@ -92,3 +99,5 @@ class RunOptions:
     state: str | None
     as_json: bool
     quiet: bool
+    metrics: int | None
+    log: LogFormat | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import get_args
 import typer
 
 from deltic.calculus.planning import ALL
-from deltic.cli.options import EngineChoice, OnError, RunOptions
+from deltic.cli.options import EngineChoice, LogFormat, OnError, RunOptions
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome
 from deltic.errors import DelticError
@@ -20,6 +21,7 @@ from deltic.pipeline.functions import add_functions
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job import Settings, run
 from deltic.pipeline.loader import Reader
+from deltic.pipeline.observing import logged
 from deltic.pipeline.outcome import Outcome
 from deltic.pipeline.session import Pipeline
 
@@ -34,6 +36,7 @@ def run_command(options: RunOptions) -> int:
             _pipeline(options) as pipeline,
             progress_for(options.quiet or options.as_json) as progress,
             _files(options, progress) as (reader, writer),
+            _watched(options, pipeline),
         ):
             if options.functions is not None:
                 add_functions(pipeline, options.functions)
@@ -45,6 +48,18 @@ def run_command(options: RunOptions) -> int:
         error = DelticError(f"{failure.filename or 'a file'}: {failure.strerror or failure}")
     _report(options, outcome, error)
     return 1 if error else 0
+
+
+@contextmanager
+def _watched(options: RunOptions, pipeline: Pipeline) -> Iterator[None]:
+    """Metrics and records of epochs, as they are asked for, while the block lasts."""
+    with ExitStack() as stack:
+        if options.metrics is not None:
+            server = stack.enter_context(pipeline.serve_metrics(options.metrics))
+            print(f"metrics: http://127.0.0.1:{server.port}/metrics", file=sys.stderr)
+        if options.log is not None:
+            stack.enter_context(logged(options.log is LogFormat.json))
+        yield
 
 
 def _pipeline(options: RunOptions) -> Pipeline:

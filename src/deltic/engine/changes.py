@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,10 @@ class Changes(Mapping[str, "pa.Table"]):
     def batch(self, view: str) -> ViewChange | None:
         """The change of a view as a handle; None where it did not change."""
         return self._changes.get(view)
+
+    def handles(self) -> Iterable[ViewChange]:
+        """The changes of all views, as handles."""
+        return self._changes.values()
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """How many rows of each view came and went; no table is made."""

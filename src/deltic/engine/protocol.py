@@ -84,6 +84,19 @@ class EpochResult:
     """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
 
 
+@dataclass(frozen=True)
+class Size:
+    """The memory of one arrangement of a relation."""
+
+    relation: str
+    role: str
+    """What it is for: "rows", "counts", or what an operator keeps."""
+    columns: tuple[str, ...]
+    """The columns in whose order the rows are, where it is for rows."""
+    entries: int
+    bytes: int
+
+
 class Engine(Version, Protocol):
     """The engines' one interface. A batch has the columns of its table and an int64 column WEIGHT.
 
@@ -117,6 +130,10 @@ class Engine(Version, Protocol):
         nothing. Raises UnsupportedError when the engine cannot run the circuit; after any exception the engine is as
         before, with the circuit of before.
         """
+
+    def sizes(self) -> list[Size]:
+        """What is kept of each relation; nothing where an engine does not tell."""
+        return []
 
     def explain(self, name: str, full: bool = False) -> str:
         """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""

@@ -6,7 +6,7 @@ What depends on the past, such as a window's time, is kept by the interpreter; a
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -124,8 +124,10 @@ class ReferenceEngine(Engine):
         schemas = {name: self._schema(name) for name in (*self._sums, *self._views)}
         return ReferenceVersion(epoch, tables, self._views, schemas, {n: op.schema for n, op in self._sources.items()})
 
-    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
-        return self._now().read(name, table=table, counted=counted)
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        return self._now().read(name, table=table, counted=counted, columns=columns)
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         return self._now().lookup(name, key, counted=counted)
@@ -159,9 +161,12 @@ class ReferenceVersion(Version):
     schemas: Mapping[str, Schema]
     table_schemas: Mapping[str, Schema]
 
-    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
         rows = self.tables[name] if table else self._contents(name)
-        return _shown(rows, (self.table_schemas if table else self.schemas)[name], counted)
+        found = _shown(rows, (self.table_schemas if table else self.schemas)[name], counted)
+        return found if columns is None else found.select([*columns, *([WEIGHT] if counted else [])])
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         return self._found(self._contents(name), self.schemas[name], key, counted)

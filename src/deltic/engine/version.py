@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -14,8 +14,10 @@ class Version(Protocol):
 
     epoch: int
 
-    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
-        """The rows of a view, or of a table, in no particular order: those of positive weight.
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows of a view, or of a table, in no particular order: those of positive weight; all columns, or some.
 
         A row of a set is there once, one of a bag as often as it weighs; where `counted`, each stands once, with a
         column WEIGHT. Where a table and a view have one name, the view is meant unless `table` is true.

@@ -18,7 +18,9 @@ from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import DelticError
 from deltic.pipeline.clock import Clock
 from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.history import History
 from deltic.pipeline.keys import check_keys
+from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading import Published
 
 Batches = Mapping[str, TableBatch]
@@ -62,6 +64,9 @@ class Epochs:
         self._process = os.getpid()
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
+        self.history = History(engine.epoch)
+        self.observers: list[Callable[[int, EpochResult], None]] = [log_epoch]
+        """Are told of each epoch that was committed; they raise nothing."""
         self._publish(definitions)
 
     # Reading
@@ -136,6 +141,7 @@ class Epochs:
         self._log(epoch, replace(logged, batches={**logged.batches, **self._tick}) if self._tick else logged)
         result = epoch.commit()
         self._publish(self._last.definitions)
+        self._tell(result)
         return result
 
     def begin(self) -> None:
@@ -148,6 +154,7 @@ class Epochs:
         """Do once more an epoch that was logged."""
         self.engine.prepare(batches, conflicts, token).commit()
         self._publish(self._last.definitions)
+        self.history.forget(self._last.version.epoch)
 
     def extend(self, circuit: Circuit, definitions: Definitions, log: Callable[[Definitions], None]) -> EpochResult:
         """Go on with other definitions, as an epoch in which no table changes; it is logged before others see it."""
@@ -159,6 +166,7 @@ class Epochs:
             self.engine = before
             raise
         self._publish(definitions)
+        self._tell(result)
         return result
 
     def replace(self, engine: Engine, definitions: Definitions) -> None:
@@ -169,7 +177,15 @@ class Epochs:
     def restore(self, engine: Engine, definitions: Definitions) -> None:
         """Go on with an engine that has been restored, and its epochs."""
         self._retained, self._first = {}, engine.epoch
+        self.history.forget(engine.epoch)
         self.replace(engine, definitions)
+
+    def _tell(self, result: EpochResult) -> None:
+        """Let those know of an epoch who follow views, and who watch."""
+        number = self._last.version.epoch
+        self.history.add(number, result.changes)
+        for observer in self.observers:
+            observer(number, result)
 
     def _publish(self, definitions: Definitions) -> None:
         """Let readers see the last epoch."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from deltic.catalog import Catalog
@@ -20,6 +21,7 @@ from deltic.pipeline.rows import Rows
 from deltic.pipeline.views import View
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from deltic.pipeline.sql import Query
@@ -65,6 +67,18 @@ class Reading(ABC):
     def __len__(self) -> int:
         """How many tables and views there are."""
         return len(self._schemas)
+
+    def query(self, text: str) -> Rows:
+        """The answer to one question in DuckDB's dialect, which DuckDB gives over Arrow.
+
+        It sees all tables and views as of one epoch, and reads the columns that the question needs. Unlike `sql`, whose
+        dialect is Spark's and whose answers are Deltic's own, it has all that DuckDB knows. Raises DelticError with
+        DuckDB's reason.
+        """
+        from deltic.pipeline.queries import answer
+
+        read = partial(_columns_of, self._version())
+        return Rows(TableBatch(answer(text, self._schemas, read)), self.spark)
 
     def _repr_html_(self) -> str:
         from deltic.pipeline.notebook import table
@@ -120,6 +134,10 @@ class Reading(ABC):
         """The rows, to read those of a relation from, which may have been dropped since."""
         self._readable(name)
         return self._version()
+
+
+def _columns_of(version: Version, name: str, columns: Sequence[str]) -> pa.Table:
+    return version.read(name, columns=columns)
 
 
 def answered(

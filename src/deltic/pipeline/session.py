@@ -20,8 +20,9 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.operators import Feedback
 from deltic.datalog import parse
+from deltic.engine.batches import TableBatch
 from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
 from deltic.errors import CatalogError, DelticError, UnsupportedError
@@ -33,7 +34,9 @@ from deltic.pipeline.durable.state import Checkpoints, State, check_options
 from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
 from deltic.pipeline.epochs import Epochs, Logged
 from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.history import Subscription
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.observing import Metrics, MetricsServer
 from deltic.pipeline.opened import Opened
 from deltic.pipeline.reading import Published, Reading, answered
 from deltic.pipeline.rows import Rows
@@ -463,6 +466,47 @@ class Pipeline(Reading):
             return self.catalog.circuit
         self._check_view(name)
         return self.catalog.circuit.part(name)
+
+    def changes(self, view: str, since: int | None = None) -> Subscription:
+        """Follow a view: how each epoch after `since` has changed it, or each one after the present one.
+
+        The changes of the last 1,000 epochs are there, of at most a million rows together. Raises DelticError for an
+        epoch before these, or that has not been.
+        """
+        self._check_view(view)
+        self._version()
+        position = self.epoch if since is None else since
+        return Subscription(view, self.views[view], self._epochs.history, position, self.spark)
+
+    def sizes(self) -> Rows:
+        """The memory of the state: for each relation and each order in which it is kept, the entries and the bytes.
+
+        Beside tables and views these are the relations of the plan, by the names that `explain` has for them.
+        """
+        found = self._sizes()
+        columns = {
+            "relation": pa.array([size.relation for size in found], pa.string()),
+            "role": pa.array([size.role for size in found], pa.string()),
+            "columns": pa.array([", ".join(size.columns) for size in found], pa.string()),
+            "entries": pa.array([size.entries for size in found], pa.int64()),
+            "bytes": pa.array([size.bytes for size in found], pa.int64()),
+        }
+        return Rows(TableBatch(pa.table(columns)), self.spark)
+
+    def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> MetricsServer:
+        """Serve numbers of epochs and state from now on, in Prometheus' text format, at http://HOST:PORT/metrics.
+
+        Port 0 is any free one. What is returned has the `port`, and ends it by `close` or at the end of a with-block.
+        """
+        version = self._version()
+        metrics = Metrics({view: version.count(view) for view in self.views}, self._sizes)
+        server = MetricsServer(metrics.text, host, port, partial(self._epochs.observers.remove, metrics.epoch))
+        self._epochs.observers.append(metrics.epoch)
+        return server
+
+    def _sizes(self) -> list[Size]:
+        with self._epochs.writing():
+            return self._epochs.engine.sizes()
 
     def __repr__(self) -> str:
         tables, views = len(self.tables), len(self.views)

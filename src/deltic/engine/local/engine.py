@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -48,7 +48,7 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.local.version import LocalVersion, readable
 from deltic.engine.prepared import Prepared, refuse_second
-from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension
+from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
 from deltic.errors import IterationLimitError
@@ -476,8 +476,10 @@ class LocalEngine(Engine):
 
     # Reading
 
-    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
-        return self._now().read(name, table=table, counted=counted)
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        return self._now().read(name, table=table, counted=counted, columns=columns)
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         return self._now().lookup(name, key, counted=counted)
@@ -503,6 +505,16 @@ class LocalEngine(Engine):
             return told
         concerned = self.extension.of(below)
         return f"{told}\n\nthe last change of definitions {concerned}"
+
+    @exclusive
+    def sizes(self) -> list[Size]:
+        found = []
+        for state in self.states.values():
+            names = state.relation.schema.names
+            for name, arrangement in state.named():
+                columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
+                found.append(Size(name.relation, str(name.role), columns, len(arrangement), arrangement.nbytes))
+        return found
 
     @property
     def nbytes(self) -> int:

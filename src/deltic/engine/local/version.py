@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -26,10 +26,12 @@ class LocalVersion(Version):
         """The version of a later epoch, in which some relations are others."""
         return LocalVersion(epoch, self._program, {**self.relations, **changed}, self._interner)
 
-    def read(self, name: str, *, table: bool = False, counted: bool = False) -> pa.Table:
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
         with postponed:
             relation = self._relation(name, table)
-            return relation.shown(*relation.rows(), self._interner, counted)
+            return relation.shown(*relation.rows(), self._interner, counted, columns)
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         with postponed:

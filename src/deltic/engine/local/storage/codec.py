@@ -6,7 +6,7 @@ has room for: they are rare, and in two words each kernel would have to take two
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,17 @@ def decode(values: Values, nulls: Nulls, type_: Type, interner: Interner) -> pa.
 
 
 def decode_rows(
-    schema: Schema, layout: Layout, words: Words, interner: Interner, weights: Weights | None = None
+    schema: Schema,
+    layout: Layout,
+    words: Words,
+    interner: Interner,
+    weights: Weights | None = None,
+    wanted: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Packed rows as an Arrow table, with a column WEIGHT when weights are given."""
-    columns = [decode(*found, c.type, interner) for found, c in zip(layout.values(words), schema, strict=True)]
-    fields = schema.to_arrow()
+    """Packed rows as an Arrow table of all columns or those wanted, and a column WEIGHT when weights are given."""
+    places = range(len(schema)) if wanted is None else [schema.index(name) for name in wanted]
+    columns = [decode(*layout.value(words, place), schema.columns[place].type, interner) for place in places]
+    fields = pa.schema([schema.to_arrow().field(place) for place in places]) if wanted else schema.to_arrow()
     if weights is not None:
         columns.append(pa.array(weights))
         fields = fields.append(pa.field(WEIGHT, pa.int64(), nullable=False))

@@ -5,7 +5,7 @@ Nothing here asks a domain, which may grow meanwhile: a layout says where a valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,8 +55,18 @@ class Frozen:
         weights = np.maximum(self.rows()[1], 0)
         return int(np.count_nonzero(weights) if self.is_set else weights.sum())
 
-    def shown(self, words: Words, weights: Weights, interner: Interner, counted: bool) -> pa.Table:
-        """The rows of positive weight: as often as they weigh or, of a set and where `counted` with WEIGHT, once."""
+    def shown(
+        self,
+        words: Words,
+        weights: Weights,
+        interner: Interner,
+        counted: bool,
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """The rows of positive weight: as often as they weigh or, of a set and where `counted` with WEIGHT, once.
+
+        All columns, or some: the others are not decoded.
+        """
         there = weights > 0
         if not there.all():
             words, weights = words[:, there], weights[there]
@@ -65,7 +75,7 @@ class Frozen:
         elif not counted:
             words = np.repeat(words, weights, axis=1)
         weighed = weights.astype(np.int64, copy=False) if counted else None
-        return decode_rows(self.schema, self.layout, words, interner, weighed)
+        return decode_rows(self.schema, self.layout, words, interner, weighed, columns)
 
     def key(self, key: Mapping[str, object], interner: Interner) -> dict[int, int | None] | None:
         """The values of a key by column, NULL as None; None when one of them is in no relation."""

@@ -275,9 +275,10 @@ class Layout:
 
     def values(self, words: Words) -> list[Column]:
         """The values of all columns of packed rows."""
-        return [self._values(words, index) for index in range(len(self.places))]
+        return [self.value(words, index) for index in range(len(self.places))]
 
-    def _values(self, words: Words, index: int) -> Column:
+    def value(self, words: Words, index: int) -> Column:
+        """The values of one column of packed rows."""
         place, column = self.places[index], self.column(words, index)
         nulls = column == 0 if place.nullable else None
         column += np.uint64(place.base % (1 << 64))

@@ -1,0 +1,164 @@
+"""What is told of each epoch: records of Python's logging, and numbers in Prometheus' text format."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from types import TracebackType
+
+from deltic.engine.protocol import EpochResult, Size
+from deltic.errors import DelticError
+from deltic.pipeline.report import report_of
+
+LOGGER = logging.getLogger("deltic")
+
+
+@contextmanager
+def logged(as_json: bool) -> Iterator[None]:
+    """Let records of epochs go to standard error while the block lasts."""
+    handler, level = logging.StreamHandler(), LOGGER.level
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(message)s"))
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
+
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def log_epoch(number: int, result: EpochResult) -> None:
+    """One record for an epoch, on level INFO; its `deltic` has the numbers."""
+    if LOGGER.isEnabledFor(logging.INFO):
+        report = report_of(result, number)
+        changed = {name: [c.inserted, c.deleted] for name, c in report.changed.items()}
+        recursions = [
+            {"relations": list(c.relations), "strategy": c.strategy, "action": c.action, "reason": c.reason}
+            for c in report.components
+        ]
+        fields = {**report.facts, "changed": changed, "recursions": recursions}
+        LOGGER.info("epoch %d: %s", number, report, extra={"deltic": fields})
+
+
+class JsonLines(logging.Formatter):
+    """Each record as a line of JSON: time, level, message, and the numbers of an epoch."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat()
+        told = {"time": time, "level": record.levelname, "message": record.getMessage()}
+        return json.dumps({**told, **getattr(record, "deltic", {})}, ensure_ascii=False)
+
+
+class Metrics:
+    """Sums over the epochs of a pipeline, and the sizes of its state when they are asked for."""
+
+    def __init__(self, rows: Mapping[str, int], sizes: Callable[[], list[Size]]) -> None:
+        self._lock, self._sizes = Lock(), sizes
+        self._sums: dict[str, defaultdict[Labels, float]] = {name: defaultdict(float) for name in _FAMILIES}
+        self._sums["deltic_view_rows"].update({(("view", view),): count for view, count in rows.items()})
+
+    def epoch(self, number: int, result: EpochResult) -> None:
+        """Add an epoch."""
+        report = report_of(result, number)
+        with self._lock:
+            self._sums["deltic_epoch"][()] = number
+            self._sums["deltic_epochs_total"][()] += 1
+            self._sums["deltic_rows_in_total"][()] += report.rows_in
+            self._sums["deltic_rows_visited_total"][()] += report.rows_visited
+            self._sums["deltic_seconds_total"][()] += report.seconds
+            for view, changed in report.changed.items():
+                label = ("view", view)
+                self._sums["deltic_view_rows"][(label,)] += changed.inserted - changed.deleted
+                for sign, count in (("inserted", changed.inserted), ("deleted", changed.deleted)):
+                    self._sums["deltic_view_changes_total"][(label, ("change", sign))] += count
+            for component in report.components:
+                labels = (("recursion", ",".join(component.relations)), ("action", component.action))
+                self._sums["deltic_recursion_seconds_total"][labels] += component.seconds
+
+    def text(self) -> str:
+        """All metrics in Prometheus' text format."""
+        sizes: Counter[Labels] = Counter()
+        for size in self._sizes():
+            sizes[(("relation", size.relation), ("role", size.role))] += size.bytes
+        with self._lock:
+            families: dict[str, Mapping[Labels, float]] = {**self._sums, "deltic_state_bytes": sizes}
+            return "".join(f"{line}\n" for name, values in families.items() for line in _family(name, values))
+
+
+_FAMILIES = {
+    "deltic_epoch": ("gauge", "The number of the last epoch."),
+    "deltic_epochs_total": ("counter", "Epochs since the metrics are served."),
+    "deltic_rows_in_total": ("counter", "Rows of tables that changed."),
+    "deltic_rows_visited_total": ("counter", "Rows and index entries that epochs looked at."),
+    "deltic_seconds_total": ("counter", "Seconds that epochs took."),
+    "deltic_view_rows": ("gauge", "Rows of a view."),
+    "deltic_view_changes_total": ("counter", "Rows of a view that came or went."),
+    "deltic_recursion_seconds_total": ("counter", "Seconds that a recursion took, updated or computed anew."),
+    "deltic_state_bytes": ("gauge", "Bytes that are kept of a relation, by what for."),
+}
+
+
+def _family(name: str, values: Mapping[Labels, float]) -> Iterator[str]:
+    kind, told = _FAMILIES[name]
+    yield f"# HELP {name} {told}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in sorted(values.items()):
+        shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
+        yield f"{name}{{{shown}}} {value:.15g}" if shown else f"{name} {value:.15g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+class MetricsServer:
+    """Serves metrics by HTTP until `close`, or the end of a with-block. `port` is where."""
+
+    def __init__(self, text: Callable[[], str], host: str, port: int, end: Callable[[], None]) -> None:
+        self._end = end
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if self.path not in ("/", "/metrics"):
+                    self.send_error(404)
+                    return
+                body = text().encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except (OSError, OverflowError) as error:
+            raise DelticError(f"metrics cannot be served at {host}:{port}: {error}; choose another port") from error
+        self.port: int = self._server.server_address[1]
+        self._thread = Thread(target=self._server.serve_forever, daemon=True, name="deltic-metrics")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._end()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def __enter__(self) -> MetricsServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

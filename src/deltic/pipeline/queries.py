@@ -1,0 +1,75 @@
+"""Questions in DuckDB's dialect over the tables and views as they are, which DuckDB answers over Arrow."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.circuit.types import Schema
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    import duckdb
+
+Read = Callable[[str, Sequence[str]], pa.Table]
+"""Gives columns of a table or view by their names."""
+
+
+def answer(text: str, schemas: Mapping[str, Schema], read: Read) -> pa.Table:
+    """The answer to one question; what it does not ask for is not read. Raises DelticError with DuckDB's reason."""
+    import duckdb
+
+    with duckdb.connect(":memory:", config={"python_enable_replacements": "false"}) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        try:
+            used = _used(connection, text, schemas)
+            for name in used:
+                connection.register(name, schemas[name].to_arrow().empty_table())
+            columns = _columns(connection, text)
+            for name in used:
+                connection.register(name, _table(name, schemas[name], columns, read))
+            return connection.sql(text).to_arrow_table()
+        except duckdb.Error as error:
+            raise DelticError(f"the query cannot be answered: {error}") from None
+
+
+def _used(connection: duckdb.DuckDBPyConnection, text: str, schemas: Mapping[str, Schema]) -> list[str]:
+    """The tables and views that a text reads. Raises DelticError for what is not one question."""
+    import duckdb
+
+    statements = connection.extract_statements(text)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise DelticError(
+            "pipeline.query() answers one SELECT; statements that change something are for pipeline.sql()"
+        )
+    try:
+        named = {name.lower() for name in connection.get_table_names(text)}
+    except duckdb.Error:  # what DuckDB cannot tell without the columns
+        named = set(re.findall(r"[\w?]+", text.lower()))
+    return [name for name in schemas if name.lower() in named]
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, text: str) -> set[str]:
+    """The names of the columns that DuckDB's plan reads."""
+    (_, plan), *_ = connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchall()
+    return {column for node in json.loads(plan) for column in _read_below(node)}
+
+
+def _read_below(node: dict[str, Any]) -> Iterator[str]:
+    if node["name"].strip().endswith("ARROW_SCAN"):
+        found = node["extra_info"].get("Projections", [])
+        yield from [found] if isinstance(found, str) else found
+    for child in node["children"]:
+        yield from _read_below(child)
+
+
+def _table(name: str, schema: Schema, columns: set[str], read: Read) -> pa.Table:
+    """The relation with the values of these columns, and nulls in the others, which are not looked at."""
+    wanted = [column for column in schema.names if column in columns] or list(schema.names[:1])
+    found = read(name, wanted)
+    arrays = [found[c.name] if c.name in wanted else pa.nulls(len(found), c.type.arrow) for c in schema]
+    return pa.table(arrays, names=list(schema.names))

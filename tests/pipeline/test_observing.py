@@ -1,0 +1,208 @@
+"""Queries, subscriptions, metrics, records and sizes: catches numbers that do not add up, and epochs that are lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import urllib.request
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from deltic import DelticError, Pipeline
+from deltic.cli.main import app
+from deltic.pipeline.history import History
+
+PROGRAM = """
+.decl e(x: number, y: number)
+.decl r(x: number, y: number)
+r(x, y) :- e(x, y).
+r(x, z) :- r(x, y), e(y, z).
+"""
+
+
+@pytest.fixture
+def pipeline():
+    made = Pipeline()
+    made.datalog(PROGRAM)
+    made.table("t", {"id": "int64", "Größe": "float64?", "select": "string"})
+    with made.transaction() as change:
+        change.insert("e", [(1, 2), (2, 3)])
+        change.insert("t", [(1, 0.5, "a"), (2, None, "b")])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT count(*) FROM r", [(3,)]),
+        ("SELECT r.x, t.\"select\" FROM r JOIN t ON r.x = t.id WHERE y = 3 ORDER BY 1", [(1, "a"), (2, "b")]),
+        ("FROM t ORDER BY id", [(1, 0.5, "a"), (2, None, "b")]),
+        ("SELECT * EXCLUDE (id) FROM t ORDER BY id", [(0.5, "a"), (None, "b")]),
+        ("SELECT COLUMNS('i.') FROM T ORDER BY 1", [(1,), (2,)]),
+        ("WITH e AS (SELECT 7 AS seven) SELECT seven FROM e", [(7,)]),
+        ("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM r WHERE r.x = t.id AND r.y = 2)", [(1,)]),
+        ("SELECT 1 AS one", [(1,)]),
+    ],
+)  # fmt: skip
+def test_queries_of_duckdb(pipeline, query, rows):
+    assert list(pipeline.query(query)) == rows
+    assert list(pipeline.snapshot().query(query)) == rows
+
+
+def test_a_query_reads_the_columns_that_it_needs(pipeline, monkeypatch):
+    read = []
+    version = type(pipeline._version())
+    kept = version.read
+
+    def noted(self, name, **options):
+        read.append((name, options["columns"]))
+        return kept(self, name, **options)
+
+    monkeypatch.setattr(version, "read", noted)
+    list(pipeline.query('SELECT sum("Größe") FROM t'))
+    assert read == [("t", ["Größe"])]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT * FROM tt", "Table with name tt does not exist"),
+        ("SELECT nothing FROM t", "nothing"),
+        ("SELECT", "the query cannot be answered: Parser Error"),
+        ("CREATE TABLE x (a INT)", "answers one SELECT"),
+        ("SELECT 1; SELECT 2", "answers one SELECT"),
+        ("SELECT * FROM pipeline", "does not exist"),
+    ],
+)
+def test_queries_that_are_none(pipeline, query, reason):
+    with pytest.raises(DelticError, match=reason):
+        pipeline.query(query)
+
+
+def add(pipeline, *rows):
+    with pipeline.transaction() as change:
+        change.insert("e", rows)
+
+
+def test_a_view_is_followed(pipeline):
+    first, later = pipeline.changes("r", since=0), pipeline.changes("r")
+    add(pipeline, (3, 4))
+    with pipeline.transaction() as change:
+        change.insert("t", [(3, 1.0, "c")])
+    add(pipeline, (9, 9))
+    assert [(c.epoch, c.inserted, c.deleted) for c in first] == [(1, 3, 0), (2, 3, 0), (4, 1, 0)]
+    assert [c.epoch for c in later] == [2, 4]
+    assert list(first) == []
+    assert first.position == pipeline.epoch == 4
+    resumed = pipeline.changes("r", since=2)
+    assert [sorted(c) for c in resumed] == [[((9, 9), 1)]]
+    rows = {row for change in pipeline.changes("r", since=0) for row, weight in change if weight > 0}
+    assert rows == set(pipeline["r"])
+
+
+def test_a_position_is_kept_when_the_reader_stops(pipeline):
+    followed = pipeline.changes("r", since=0)
+    add(pipeline, (3, 4))
+    for change in followed:
+        assert change.epoch == 1
+        break
+    assert followed.position == 0  # epoch 1 was given, and nobody said that it was used
+    assert [c.epoch for c in followed] == [1, 2]
+
+
+def test_a_reader_waits_in_another_thread(pipeline):
+    followed, seen = pipeline.changes("r"), []
+
+    def follow():
+        while len(seen) < 5 and followed.wait(20):
+            seen.extend(change.epoch for change in followed)
+
+    reader = threading.Thread(target=follow)
+    reader.start()
+    for number in range(10, 15):
+        add(pipeline, (number, number))
+    reader.join(20)
+    assert seen == [2, 3, 4, 5, 6]
+    assert not followed.wait(0)
+
+
+def test_old_and_future_positions(pipeline):
+    pipeline._epochs.history = History(pipeline.epoch, epochs=2)
+    for number in range(10, 14):
+        add(pipeline, (number, number))
+    assert [c.epoch for c in pipeline.changes("r", since=3)] == [4, 5]
+    with pytest.raises(DelticError, match="since epoch 2 are no longer retained; those since epoch 3 are"):
+        pipeline.changes("r", since=2)
+    with pytest.raises(DelticError, match="there is no epoch 99 yet: the last one is 5"):
+        pipeline.changes("r", since=99)
+    with pytest.raises(DelticError, match="e is not a view: it is a table"):
+        pipeline.changes("e")
+    few = History(0, rows=2)
+    few.add(1, change_of(pipeline, (20, 21), (21, 22)))
+    assert (few.begin, few.epoch) == (1, 1)
+
+
+def change_of(pipeline, *rows):
+    with pipeline.transaction() as change:
+        change.insert("e", rows)
+    return change._result.changes
+
+
+def sample(text, name, **labels):
+    """The value of a line of the text format."""
+    inside = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    return float(re.search(rf"^{name}{re.escape('{' + inside + '}' if inside else '')} (\S+)$", text, re.M)[1])
+
+
+def test_metrics(pipeline):
+    with pipeline.serve_metrics(0) as server:
+        add(pipeline, (3, 4))
+        with pipeline.transaction() as change:
+            change.delete("e", [(3, 4)])
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        with pytest.raises(DelticError, match="cannot be served"):
+            pipeline.serve_metrics(server.port)
+    assert sample(text, "deltic_epoch") == 3
+    assert sample(text, "deltic_epochs_total") == 2
+    assert sample(text, "deltic_rows_in_total") == 2
+    assert sample(text, "deltic_view_rows", view="r") == len(pipeline["r"]) == 3
+    assert sample(text, "deltic_view_changes_total", view="r", change="deleted") == 3
+    assert sample(text, "deltic_state_bytes", relation="r", role="rows") > 0
+    assert all(
+        re.fullmatch(r"# (HELP|TYPE) \S+ .+|\w+(\{(\w+=\"[^\"]*\",?)+\})? \S+", line) for line in text.splitlines()
+    )
+    assert len(pipeline._epochs.observers) == 1
+
+
+def test_sizes(pipeline):
+    found = pipeline.sizes().to_arrow()
+    assert found.schema.names == ["relation", "role", "columns", "entries", "bytes"]
+    rows = {(r["relation"], r["role"], r["columns"]): r for r in found.to_pylist()}
+    assert rows["r", "rows", "x, y"]["entries"] == 3
+    assert pa.compute.sum(found["bytes"]).as_py() >= pipeline._epochs.engine.nbytes > 0
+
+
+def test_records_of_epochs(pipeline, caplog):
+    with caplog.at_level(logging.INFO, logger="deltic"):
+        add(pipeline, (3, 4))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("epoch 2: r +3 −0 (1 rows in")
+    assert record.deltic["changed"] == {"r": [3, 0]}
+    assert record.deltic["recursions"][0]["strategy"] == "nested"
+
+
+def test_a_run_with_records_and_metrics(tmp_path):
+    (tmp_path / "p.dl").write_text(PROGRAM)
+    (tmp_path / "e.csv").write_text("1,2\n2,3\n")
+    options = ["run", str(tmp_path / "p.dl"), "--facts", str(tmp_path), "--out", str(tmp_path / "out"), "--quiet"]
+    found = CliRunner().invoke(app, [*options, "--log", "json", "--metrics", "0"])
+    assert found.exit_code == 0, found.output
+    first, *records = found.stderr.splitlines()
+    assert re.fullmatch(r"metrics: http://127\.0\.0\.1:\d+/metrics", first)
+    assert json.loads(records[-1])["changed"] == {"r": [3, 0]}
