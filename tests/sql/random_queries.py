@@ -177,15 +177,28 @@ class QueryMaker:
             body = self._query(size - 1, scope + outer, ["INT"])[0]
             return f"{self.rng.choice(['', 'NOT '])}EXISTS ({body})"
         if size and choice < 0.44:
-            alias, column = self._column(scope)
-            body = self._query(size - 1, scope + outer, [column.type])[0]
-            membership = f"{alias}.{column.name} {self.rng.choice(['', 'NOT '])}IN ({body})"
+            membership = self._membership(scope, size, outer)
             return membership if self.rng.random() < 0.7 else f"({membership} OR {self._comparison(scope)})"
         if size and choice < 0.56:
             value = self._scalar_subquery("BIGINT", scope + outer, size)
             numbers = [f"{a}.{c.name}" for a, c in scope if c.type in ("INT", "BIGINT")] or ["1"]
             return f"{self.rng.choice(numbers)} {self.rng.choice(['<', '>=', '='])} {value}"
         return self._comparison(scope)
+
+    def _membership(self, scope: Scope, size: int, outer: Scope) -> str:
+        """IN of a subquery, of one column or, without correlation, of two; or a comparison with its rows."""
+        choice = self.rng.random()
+        negation = self.rng.choice(["", "NOT "])
+        if choice < 0.2:
+            columns = [self._column(scope) for _ in range(2)]
+            body = self._query(size - 1, [], [c.type for _, c in columns])[0]
+            return f"({', '.join(f'{a}.{c.name}' for a, c in columns)}) {negation}IN ({body})"
+        alias, column = self._column(scope)
+        body = self._query(size - 1, scope + outer, [column.type])[0]
+        if choice < 0.5:
+            operator = self.rng.choice(["=", "<>", "<", "<=", ">", ">="])
+            return f"{negation}({alias}.{column.name} {operator} {self.rng.choice(['ANY', 'ALL'])} ({body}))"
+        return f"{alias}.{column.name} {negation}IN ({body})"
 
     def _comparison(self, scope: Scope) -> str:
         alias, column = self._column(scope)
