@@ -25,7 +25,7 @@ from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
-from deltic.errors import CatalogError, DelticError, UnsupportedError
+from deltic.errors import CatalogError, DelticError, StateError, UnsupportedError
 from deltic.pipeline.clock import Clock, Time, both
 from deltic.pipeline.definitions import Definitions, program_of, view_definition
 from deltic.pipeline.durable.checkpoint import Moment
@@ -162,8 +162,12 @@ class Pipeline(Reading):
             self._state = state
             if program is not None:
                 self.evolution = self.redefine(program)
-        except BaseException:
+        except BaseException as error:
+            self._state = None
             state.close()
+            if readonly and isinstance(error, StateError) and state.is_outdated:
+                self._open(place, checkpoints, readonly, program)
+                return
             raise
 
     @property

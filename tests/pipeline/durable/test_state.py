@@ -19,7 +19,7 @@ from deltic.errors import CatalogError, ChangeError, DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.files import LocalFiles
 from deltic.pipeline.durable.log import segments
-from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.durable.state import Checkpoints, State
 from deltic.pipeline.durable.verifying import repair, verify
 from deltic.pipeline.session import Pipeline
 
@@ -316,6 +316,23 @@ def test_a_second_writer_is_refused_and_readers_are_not(place, shop):
         with pytest.raises(DelticError, match="readonly"):
             reader.sql("CREATE TABLE other (a INT)")
     sell(shop, ("c", 1))
+
+
+def test_a_reader_tries_again_when_the_writer_removes_what_it_was_to_read(place, shop, monkeypatch):
+    shop.checkpoint()
+    saved, overtaken = State.saved, []
+
+    def overtake(state):
+        if not overtaken:
+            overtaken.append(state.manifest.number)
+            sell(shop, ("c", 9))
+            shop.compact()
+        return saved(state)
+
+    monkeypatch.setattr(State, "saved", overtake)
+    with Pipeline(state=place, readonly=True) as reader:
+        assert everything(reader) == everything(shop)
+    assert overtaken == [1]
 
 
 def test_the_lock_goes_with_a_process_that_is_killed(place):

@@ -142,10 +142,13 @@ class State:
 
     def records(self) -> Iterator[Record]:
         """What came after the manifest; raises StateError where it is damaged."""
-        for record in self._reader.records():
-            yield record
-            self._count(record)
-            self._since[1] = self._reader.bytes
+        try:
+            for record in self._reader.records():
+                yield record
+                self._count(record)
+                self._since[1] = self._reader.bytes
+        except OSError as error:
+            raise StateError(f"state {self.files.place}: {error.strerror or error}: {error.filename}") from error
 
     def check_epoch(self, record: Record, epoch: int) -> None:
         """Raises StateError where a record was another epoch than it has become."""
@@ -159,9 +162,12 @@ class State:
         """Let records be written, after those that were read."""
         if self.readonly:
             return
-        for name in leftovers(self.files):
-            self.files.remove(name)
-        self._log = Log(self.files, self.sequence, self._reader.tail)
+        try:
+            for name in leftovers(self.files):
+                self.files.remove(name)
+            self._log = Log(self.files, self.sequence, self._reader.tail)
+        except OSError as error:
+            raise StateError(f"state {self.files.place}: {error.strerror or error}") from error
 
     def write(self, record: Record) -> None:
         """Append a record, durably. Raises StateError, and nothing is written then."""
@@ -231,6 +237,12 @@ class State:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another process has published a manifest since: files of the one that was taken may be gone."""
+        newest = max(manifest.numbers(self.files), default=0)
+        return newest != (self.manifest.number if self.manifest else 0)
 
     @property
     def is_current(self) -> bool:
