@@ -11,6 +11,7 @@ import random
 import threading
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -145,6 +146,29 @@ def test_normalized_changes_and_changes_by_key_together():
         change.upsert("t", [(2, "b", 2)])
         change.delete("t", [(1,)])
     assert set(pipeline["t"]) == {(2, "b", 2)}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        lambda: ((key,) for key in (1, 3)),
+        lambda: pa.table({"id": [1, 3]}),
+        lambda: pa.table({"id": [1, 3]}).to_batches()[0],
+        lambda: pa.table({"id": [1, 3]}).to_reader(),
+        lambda: pa.table({"id": [1, 3], "name": ["a", "c"], "n": [1, 3]}).to_reader(),
+        lambda: pd.DataFrame({"id": [1, 3]}),
+        lambda: np.array([[1], [3]]),
+        lambda: np.array([(1,), (3,)], dtype=[("id", "i8")]),
+        lambda: [(1, "a", 1), (3, "c", 3)],
+        lambda: iter([{"id": 1}, {"id": 3}]),
+    ],
+)
+def test_rows_are_deleted_by_key_in_any_form(keys):
+    pipeline = keyed()
+    load(pipeline, (1, "a", 1), (2, "b", 2), (3, "c", 3))
+    with pipeline.transaction() as change:
+        change.delete("t", keys())
+    assert list(pipeline["t"]) == [(2, "b", 2)]
 
 
 @pytest.mark.parametrize("type_", ["string", "float64", "date", "decimal(30, 2)", "binary", "int8"])

@@ -21,6 +21,8 @@ def with_key_alone(rows: Any, table: Table) -> tuple[Any, bool]:
     The first row tells; of tuples it is told by their length.
     """
     names = _column_names(rows)
+    if getattr(rows, "ndim", 1) == 2 and names is None:
+        return rows, rows.shape[1] == len(table.key)
     if names is None and isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
         rows = rows if isinstance(rows, Collection) else list(rows)
         first = next(iter(rows), None)
@@ -65,7 +67,9 @@ def _column_names(rows: Any) -> list[str] | None:
     """The names of a frame's columns; None where it is no frame."""
     if isinstance(rows, Rows):
         rows = rows.to_arrow()
-    if isinstance(rows, pa.Table | pa.RecordBatch):
+    if isinstance(rows, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return list(rows.schema.names)
+    if (fields := getattr(getattr(rows, "dtype", None), "names", None)) is not None:
+        return list(fields)
     columns = getattr(rows, "columns", None)
     return None if columns is None or callable(columns) else list(map(str, columns))
