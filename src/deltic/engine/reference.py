@@ -135,6 +135,9 @@ class ReferenceEngine(Engine):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         return self._now().lookup_all(name, keys)
 
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        return self._now().has_several(name, keys)
+
     def count(self, name: str) -> int:
         return self._now().count(name)
 
@@ -176,6 +179,10 @@ class ReferenceVersion(Version):
         wanted = keys.group_by(keys.column_names).aggregate([]).to_pylist()
         found = [self._found(rows, schema, key, False) for key in wanted]
         return pa.concat_tables(found) if found else _shown(ZSet(), schema, False)
+
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        found = self.lookup_all(name, keys)
+        return len(found.group_by(keys.column_names).aggregate([])) < len(found)
 
     def count(self, name: str) -> int:
         return sum(weight for _, weight in self._contents(name) if weight > 0)

@@ -29,5 +29,8 @@ class Version(Protocol):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         """The rows of a table that agree with one of these in the columns that they have, as `read` gives them."""
 
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        """Whether several rows of a table agree with the same one of these, in the columns that they have."""
+
     def count(self, name: str) -> int:
         """The number of rows of a table or view: those that `read` gives."""

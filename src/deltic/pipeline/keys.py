@@ -24,23 +24,20 @@ def check_keys(tables: Mapping[str, Table], changes: Mapping[str, TableBatch], v
         if table.key:
             rows = batch.to_arrow()
             come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
-            if len(come):
-                _check(table, version.lookup_all(table.name, come))
+            if len(come) and version.has_several(table.name, come):
+                raise _taken(table, version.lookup_all(table.name, come))
 
 
-def _check(table: Table, rows: pa.Table) -> None:
-    """Raises ChangeError where several of these rows have one key."""
-    if len(rows) < 2:
-        return
+def _taken(table: Table, rows: pa.Table) -> ChangeError:
+    """The error for rows several of which have one key."""
     numbers = row_numbers(rows, table.key)
     several = np.flatnonzero(np.bincount(numbers) > 1)
-    if len(several):
-        told = "; ".join(_sharing(table, rows.filter(pa.array(numbers == number))) for number in several[:SHOWN])
-        more = f"; and {len(several) - SHOWN:,} more keys" if len(several) > SHOWN else ""
-        raise ChangeError(
-            f"table {table.name}: several rows would have the key {told}{more}; nothing was changed. "
-            "Delete the row that is there in the same transaction, or use upsert, UPDATE or MERGE"
-        )
+    told = "; ".join(_sharing(table, rows.filter(pa.array(numbers == number))) for number in several[:SHOWN])
+    more = f"; and {len(several) - SHOWN:,} more keys" if len(several) > SHOWN else ""
+    return ChangeError(
+        f"table {table.name}: several rows would have the key {told}{more}; nothing was changed. "
+        "Delete the row that is there in the same transaction, or use upsert, UPDATE or MERGE"
+    )
 
 
 def _sharing(table: Table, rows: pa.Table) -> str:

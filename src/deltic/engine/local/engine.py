@@ -487,6 +487,9 @@ class LocalEngine(Engine):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         return self._now().lookup_all(name, keys)
 
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        return self._now().has_several(name, keys)
+
     def count(self, name: str) -> int:
         return self._now().count(name)
 

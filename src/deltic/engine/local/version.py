@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.lookup import find_all, find_rows
+from deltic.engine.local.storage.lookup import find_all, find_rows, several_agree
 from deltic.engine.version import Version
 from deltic.program.program import Program
 
@@ -45,6 +45,12 @@ class LocalVersion(Version):
             relation = self._relation(name, table=True)
             found = find_all(relation, relation.keys(keys, self._interner))
             return relation.shown(*found, self._interner, counted=False)
+
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        with postponed:
+            relation = self._relation(name, table=True)
+            values = relation.keys(keys, self._interner)
+            return several_agree(relation, *find_all(relation, values), values)
 
     def count(self, name: str) -> int:
         with postponed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,13 @@ def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weigh
     return _canonical(relation, chosen, [_with_one_of(chosen, run, offsets) for run in chosen.runs])
 
 
+def several_agree(relation: Frozen, words: Words, weights: Weights, columns: Iterable[int]) -> bool:
+    """Whether several of these rows, in canonical layout, agree in all of the columns."""
+    there = words[:, weights > 0]
+    numbers = _numbers([relation.layout.column(there, i) for i in columns])
+    return len(np.unique(numbers)) < len(numbers)
+
+
 def _canonical(relation: Frozen, order: Sorted, runs: list[Run]) -> tuple[Words, Weights]:
     words, weights = present(runs)
     return relation.layout.pack(order.columns(words), words.shape[1]), weights
@@ -66,14 +73,19 @@ def _with_one_of(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> Run:
 
 def _are_among(rows: Sequence[Raw], wanted: Sequence[Raw]) -> npt.NDArray[np.bool_]:
     """Which rows are among the wanted ones; both are given by their columns."""
-    count, numbers, bits = len(rows[0]), np.zeros(len(rows[0]) + len(wanted[0]), np.uint64), 0
-    for ours, theirs in zip(rows, wanted, strict=True):
-        column = np.concatenate([ours, theirs])
+    numbers, count = _numbers([np.concatenate(both) for both in zip(rows, wanted, strict=True)]), len(rows[0])
+    return np.isin(numbers[:count], numbers[count:])
+
+
+def _numbers(columns: Sequence[Raw]) -> Raw:
+    """A number for each row: equal ones for rows that agree in all of these columns."""
+    numbers, bits = np.zeros(len(columns[0]), np.uint64), 0
+    for column in columns:
         width = int(column.max(initial=0)).bit_length()
         if bits + width > _WORD:
             (numbers, bits), (column, width) = _ranks(numbers), _ranks(column)
         numbers, bits = numbers << np.uint64(width) | column, bits + width
-    return np.isin(numbers[:count], numbers[count:])
+    return numbers
 
 
 def _ranks(numbers: Raw) -> tuple[Raw, int]:
