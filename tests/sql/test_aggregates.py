@@ -149,8 +149,8 @@ def test_views_with_aggregates_equal_duckdb(seed):
     circuit = circuit_of(query)
     engine, state, before = LocalEngine(circuit), Counter(), Counter()
     for epoch in range(5):
-        change = harness._change(rng, TABLE.columns, state)
-        result = engine.apply(harness._batches(circuit, (TABLE,), {"r": change}), "trust")
+        change = harness.random_change(rng, TABLE.columns, state)
+        result = engine.apply(harness.batches_of(circuit, (TABLE,), {"r": change}), "trust")
         state = +Counter({row: state[row] + change[row] for row in state | change})
         wanted = by_key(answer(theirs, state), keyed)
         found = engine.read("v").to_pylist()
