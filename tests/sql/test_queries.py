@@ -23,6 +23,11 @@ SCHEMA = (
 QUERIES = [query.strip() for query in (Path(__file__).parent / "queries.sql").read_text().split(";") if query.strip()]
 # Queries that mean something else in DuckDB, or that it does not take, with what they are there.
 OTHERWISE = {
+    "with recursive r(n, d) as (select k, 0 from u union all select y, 0 from v union all select x, d + 1 from r join "
+    "u on k = n where d < 2 union all select k, d + 1 from r join u on x = n where d < 2) select * from r": (
+        "with recursive r(n, d) as ((select k, 0 from u union all select y, 0 from v) union all (select x, d + 1 from "
+        "r join u on k = n where d < 2 union all select k, d + 1 from r join u on x = n where d < 2)) select * from r"
+    ),
     "select a, sum(b) as s from t group by grouping sets ((a), ())": (
         "select a, sum(b) as s from t group by grouping sets ((a), ()) having count(*) > 0"
     ),
@@ -106,6 +111,10 @@ WRONG = {
     "with recursive r(k) as (select k from u union select k from v where k not in (select k from r)) select * from r": (
         "r under NOT, EXCEPT"
     ),
+    "with recursive r as (select 1 as n union all select explode(array(n, 2)) from r) select * from r": (
+        "a function that makes rows in a recursion is not supported"
+    ),
+    "with recursive r as (select n from r union all select 1 as n) select * from r": "the first query of r reads r",
     "select a, rank() over (partition by b) as r from t": "needs an order",
     "select a, sum(b) over w as s from t": "there is no window w",
     "select a from t where rank() over (order by a) = 1": "WHERE cannot have a window function",

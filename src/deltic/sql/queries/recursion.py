@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from sqlglot import exp
 
@@ -30,7 +31,8 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
     name, union = definition.alias, definition.this
     _check_form(definition, scope)
     is_set = union.args.get("distinct") is not False
-    base = scope.lower(union.this, scope)
+    first, second = _divided(name, union, scope)
+    base = scope.lower(first, scope)
     shown = list(names) or [a.name for a in base.visible]
     if len(shown) != len(base.visible):
         message = f"{name} names {len(shown)} columns, and its first query has {len(base.visible)}"
@@ -41,10 +43,10 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
         feedback = _feedback(name, base, inner)
         named = {**scope.named, name.lower(): Named(feedback, inner)}
         inside = replace(scope, nodes=inner, named=named, around=scope, recursive=name)
-        step = inside.lower(union.expression, inside)
+        step = inside.lower(second, inside)
         brought = base.over(inner.bring(base.node, scope.nodes))
-        first, second = aligned(brought, step, union, "a recursive query", inside)
-        total = inner.plus(first.node, second.node)
+        sides = aligned(brought, step, union, "a recursive query", inside)
+        total = inner.plus(*(side.node for side in sides))
         total = inner.distinct(total) if is_set else total
         columns = inner.schema(total).columns
         if [c.value_type for c in columns] == [a.column.value_type for a in base.attributes]:
@@ -58,10 +60,28 @@ def _check_form(definition: exp.CTE, scope: Scope) -> None:
     if not isinstance(union, exp.Union):
         remedy = f"write it as: {name} AS (SELECT … UNION SELECT … FROM {name} …)"
         raise scope.source.error(definition, f"{name} reads itself, and is no UNION", remedy)
-    if reads(union.this, name):
-        raise scope.source.error(union.this, f"the first query of {name} reads {name}", "put that one second")
     if any(union.args.get(key) for key in ("order", "limit", "offset")):
         raise scope.refuse(union, "ORDER BY or LIMIT in a recursion", "put it into the query that reads it")
+
+
+def _divided(name: str, union: exp.Union, scope: Scope) -> tuple[exp.Expression, exp.Expression]:
+    """What a recursion begins with, and what it makes of its rows: each a union where several queries are that."""
+    parts = _parts(union, union.args.get("distinct"))
+    if reads(parts[0], name):
+        raise scope.source.error(parts[0], f"the first query of {name} reads {name}", "put that one second")
+    first, second = ([part.copy() for part in parts if reads(part, name) is wanted] for wanted in (False, True))
+
+    def together(one: exp.Expression, other: exp.Expression) -> exp.Expression:
+        return exp.Union(this=one, expression=other, distinct=union.args.get("distinct"))
+
+    return reduce(together, first), reduce(together, second)
+
+
+def _parts(query: exp.Expression, distinct: object) -> list[exp.Expression]:
+    """The queries of a union and of those in it that drop duplicates, or keep them, alike."""
+    if not isinstance(query, exp.Union) or query.args.get("distinct") is not distinct or query.args.get("with_"):
+        return [query]
+    return [*_parts(query.this, distinct), query.expression]
 
 
 def _feedback(name: str, base: Rows, inner: Nodes) -> Rows:
