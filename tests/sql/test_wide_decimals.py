@@ -106,8 +106,8 @@ def test_views_equal_the_reference(query, small, monkeypatch):
     state = {table.name: harness.Bag() for table in SCHEMA}
     engines = [LocalEngine(circuit), ReferenceEngine(circuit)]
     for _ in range(5):
-        changes = {t.name: harness._change(rng, t.columns, state[t.name]) for t in SCHEMA}
-        batches = harness._batches(circuit, SCHEMA, changes)
+        changes = {t.name: harness.random_change(rng, t.columns, state[t.name]) for t in SCHEMA}
+        batches = harness.batches_of(circuit, SCHEMA, changes)
         ours, theirs = (outcome(engine, batches) for engine in engines)
         assert isinstance(ours, str) == isinstance(theirs, str), (ours, theirs)
         if isinstance(ours, str):
