@@ -55,7 +55,7 @@ def test_a_conflict_names_table_operation_and_row(social, changes, words):
 
 def test_many_conflicts_are_counted(social):
     with pytest.raises(ChangeError, match="and 2 more"):
-        social.apply({"blocked": [((f"x{i}",), -1) for i in range(5)]})
+        social.apply({"blocked": [((f"x{i}",), -1) for i in range(12)]})
 
 
 CANCELLING = {

@@ -96,14 +96,14 @@ def check(case: Case, strategy: Strategy) -> None:
 
 @pytest.mark.law("ELA Thm 3.5")
 @pytest.mark.parametrize("strategy", KEEPING)
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, BATCHES))])
 def test_the_state_after_updates_is_that_of_a_bootstrap(batch, strategy):
     for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         check(large_case(seed), strategy)
 
 
 @pytest.mark.parametrize("strategy", KEEPING)
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 3))])
 def test_small_programs_too(batch, strategy):
     for seed in range(batch * 20, (batch + 1) * 20):
         check(Case.random(seed), strategy)

@@ -39,7 +39,7 @@ def maker(variant: str) -> Any:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 3))])
 def test_random_programs(variant, batch):
     check_seeds(range(2_000 + batch * 20, 2_020 + batch * 20), maker(variant))
 
