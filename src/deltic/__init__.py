@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.files import File
     from deltic.pipeline.functions import function
     from deltic.pipeline.session import Pipeline
+    from deltic.pipeline.views import Between as between
 
 __all__ = [
     "BusyError",
@@ -34,6 +35,7 @@ __all__ = [
     "ProgramError",
     "UnsupportedError",
     "__version__",
+    "between",
     "function",
 ]
 
@@ -54,4 +56,8 @@ def __getattr__(name: str) -> Any:
         from deltic.pipeline.functions import function
 
         return function
+    if name == "between":
+        from deltic.pipeline.views import Between
+
+        return Between
     raise AttributeError(f"module 'deltic' has no attribute {name!r}")

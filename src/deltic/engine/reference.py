@@ -21,6 +21,7 @@ from deltic.circuit.oracle.pointwise import Row, Rows
 from deltic.circuit.types import Schema, Type
 from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import conflict_error
 from deltic.engine.prepared import Prepared, refuse_second
@@ -191,8 +192,13 @@ class ReferenceVersion(Version):
         return self.views[name] if name in self.views else self.tables[name]
 
     def _found(self, rows: Rows, schema: Schema, key: Mapping[str, object], counted: bool) -> pa.Table:
-        wanted = {schema.index(name): values.of_python(value, schema.types[name]) for name, value in key.items()}
-        found = rows.filter(lambda row: all(in_order(row[i]) == in_order(v) for i, v in wanted.items()))
+        def has(row: Row, column: str, value: object) -> bool:
+            mine, type_ = row[schema.index(column)], schema.types[column]
+            if isinstance(value, Between):
+                return value.has(mine, type_)
+            return bool(in_order(mine) == in_order(values.of_python(value, type_)))
+
+        found = rows.filter(lambda row: all(has(row, column, value) for column, value in key.items()))
         return _shown(found, schema, counted)
 
 

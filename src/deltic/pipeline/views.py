@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema
 from deltic.engine.batches import TableBatch
+from deltic.engine.between import Between, has_ranges
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.io.values import problem
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+
+__all__ = ["Between", "View"]
 
 
 class View:
@@ -39,15 +43,22 @@ class View:
         return Rows(TableBatch(self._version().read(self.name, counted=counted)), self._spark)
 
     def lookup(self, **key: Any) -> Rows:
-        """The rows with these values in these columns, as `rows` gives them, at the cost of what is found.
+        """The rows with these values in these columns, as `rows` gives them.
 
-        Raises DelticError for a column that there is not, or a value that is not one of its column.
+        `deltic.between(low, high)` stands for all values in a range. Where the rows are kept in an order that begins
+        with these columns, as the declared one is, this costs what is found; other look-ups go through all rows, and
+        ranges of texts through those that the other columns leave. Raises DelticError for a column that there is not,
+        or a value that is not one of its column.
         """
         columns = {column.name: column for column in self.schema}
         for name, value in key.items():
-            reason = problem(value, find(name, f"column of {self.name}", columns))
-            if reason is not None:
-                raise DelticError(f"{self.name}, column {name}: {reason}")
+            column = find(name, f"column of {self.name}", columns)
+            if isinstance(value, Between) and not has_ranges(column.type):
+                raise DelticError(f"{self.name}, column {name}: ranges of type {column.type} are not looked up")
+            for each in value.bounds if isinstance(value, Between) else [value]:
+                reason = problem(each, column)
+                if reason is not None:
+                    raise DelticError(f"{self.name}, column {name}: {reason}")
         return Rows(TableBatch(self._version().lookup(self.name, key)), self._spark)
 
     def to_arrow(self) -> pa.Table:

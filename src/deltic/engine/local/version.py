@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from deltic.engine.between import Between
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.interner import Interner
@@ -35,10 +36,16 @@ class LocalVersion(Version):
 
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         with postponed:
-            relation = self._relation(name)
-            values = relation.key(key, self._interner)
-            found = relation.no_rows() if values is None else find_rows(relation, values)
-            return relation.shown(*found, self._interner, counted)
+            relation, interner = self._relation(name), self._interner
+            ranges = {column: value for column, value in key.items() if isinstance(value, Between)}
+            values = relation.key({column: value for column, value in key.items() if column not in ranges}, interner)
+            known = relation.ranges(ranges, interner)
+            found = relation.no_rows() if values is None else find_rows(relation, values, known)
+            shown = relation.shown(*found, interner, counted)
+            types = relation.schema.types
+            for column in (c for c in ranges if relation.schema.index(c) not in known):
+                shown = shown.filter(ranges[column].mask(shown.column(column), types[column]))
+            return shown
 
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         with postponed:

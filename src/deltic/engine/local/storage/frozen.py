@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.types import Schema, Type
+from deltic.engine.between import Between
 from deltic.engine.local.storage.arrangement import Sorted, present
 from deltic.engine.local.storage.codec import decode_rows, encode_known, encode_scalar
 from deltic.engine.local.storage.interner import Interner, is_labelled
-from deltic.engine.local.storage.layout import Column, Layout
+from deltic.engine.local.storage.layout import GREATEST, LEAST, Column, Layout
 from deltic.engine.local.storage.run import Weights, Words
 
 
@@ -86,6 +87,18 @@ class Frozen:
             if number is None and value is not None:
                 return None
             found[index] = number
+        return found
+
+    def ranges(self, ranges: Mapping[str, Between], interner: Interner) -> dict[int, tuple[int, int]]:
+        """The least and the greatest value of ranges by column, of those types whose order is that of numbers."""
+        found = {}
+        for name, between in ranges.items():
+            index = self.schema.index(name)
+            type_ = self.schema.columns[index].type
+            if not is_labelled(type_):
+                low = LEAST if between.low is None else encode_scalar(between.low, type_, interner)
+                high = GREATEST if between.high is None else encode_scalar(between.high, type_, interner)
+                found[index] = (low, high) if low <= high else (GREATEST, GREATEST - 1)
         return found
 
     def keys(self, keys: pa.Table, interner: Interner) -> dict[int, Column]:

@@ -223,6 +223,23 @@ class Place:
         raw = (value - self.base) % (1 << _WORD)
         return None if raw > self.mask % (1 << _WORD) or (self.nullable and not raw) else raw
 
+    def reach(self, low: int, high: int) -> tuple[int, int] | None:
+        """The offsets of the values from `low` to `high`, where they follow each other and end with those in use.
+
+        None where some of them may come after all others, as in a domain that is turned.
+        """
+        if self.bits == _WORD and low < self.base:
+            return None
+        least, greatest = max(low, self.base + self.nullable), min(high, self.base + (1 << self.bits) - 1)
+        return (least - self.base, greatest - self.base) if least <= greatest else (1, 0)
+
+    def within(self, raw: Raw, low: int, high: int) -> npt.NDArray[np.bool_]:
+        """Which offsets are of values from `low` to `high`."""
+        if low > high:
+            return np.zeros(len(raw), np.bool_)
+        found: npt.NDArray[np.bool_] = raw - np.uint64((low - self.base) % (1 << _WORD)) <= np.uint64(high - low)
+        return found & (raw != 0) if self.nullable else found
+
     def offsets(self, values: Values, nulls: Nulls = None) -> tuple[Raw, npt.NDArray[np.bool_]]:
         """The same for many, and which of them have one."""
         raw = values.view(np.uint64) - np.uint64(self.base % (1 << _WORD))

@@ -15,17 +15,32 @@ from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
 _WORD = 64
 
 
-def find_rows(relation: Frozen, key: Mapping[int, int | None]) -> tuple[Words, Weights]:
-    """The rows, in canonical layout, with these values in these columns, and their weights; None is NULL.
+Ranges = Mapping[int, tuple[int, int]]
+"""The least and the greatest value of columns."""
 
-    An order whose first columns are of the key gives a range by binary search; without one, all rows are looked at.
+_WORD = 64
+
+
+def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -> tuple[Words, Weights]:
+    """The rows, in canonical layout, with these values, or values in these ranges, in columns; None is NULL.
+
+    An order whose first columns are of the key, and then of the ranges, gives them by binary search; without one, all
+    rows are looked at.
     """
-    chosen = max(relation.orders, key=lambda order: order.prefix(key))
+    chosen = max(relation.orders, key=lambda order: _useful(order, key, ranges))
     offsets = {c: place.offset(key[c]) for c, place in zip(chosen.order, chosen.layout.places, strict=True) if c in key}
     if not chosen.runs or None in offsets.values():
         return relation.no_rows()
     known = {column: offset for column, offset in offsets.items() if offset is not None}
-    return _canonical(relation, chosen, [_matching(chosen, run, known) for run in chosen.runs])
+    return _canonical(relation, chosen, [_matching(chosen, run, known, ranges) for run in chosen.runs])
+
+
+def _useful(order: Sorted, key: Mapping[int, int | None], ranges: Ranges) -> int:
+    """How many of the first columns, within the first word, narrow a search: those of the key, then one of a range."""
+    length = order.prefix(key)
+    if length == len(order.order) or order.layout.places[length].word > 0:
+        return length
+    return length + (order.order[length] in ranges)
 
 
 def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weights]:
@@ -111,27 +126,33 @@ def _near(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.in
     return near
 
 
-def _matching(order: Sorted, run: Run, key: Mapping[int, int]) -> Run:
-    """The entries of a run that agree with the key, given by its offsets."""
-    start, end = _range(order, run, key)
+def _matching(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -> Run:
+    """The entries of a run that agree with the key, given by its offsets, and are in the ranges."""
+    start, end = _range(order, run, key, ranges)
     words = run.words[:, start:end]
     mask = np.ones(words.shape[1], bool)
     for i, column in enumerate(order.order):
         if column in key:
             mask &= order.layout.column(words, i) == np.uint64(key[column])
+        elif column in ranges:
+            mask &= order.layout.places[i].within(order.layout.column(words, i), *ranges[column])
     times = run.times[start:end][mask] if run.times.size else NO_TIMES
     weights = run.weights[start:end][mask] if run.weights.size else run.weights
     return Run(np.ascontiguousarray(words[:, mask]), times, weights)
 
 
-def _range(order: Sorted, run: Run, key: Mapping[int, int]) -> tuple[int, int]:
-    """The entries whose first columns agree with the key, as far as it has them."""
-    length = order.prefix(key)
-    if not length:
-        return 0, len(run)
-    places = order.layout.places[:length]
-    low = sum(key[c] << p.shift for c, p in zip(order.order, places, strict=False))
-    high = low + (1 << places[-1].shift) - 1
+def _range(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int]:
+    """The entries whose first columns agree with the key, as far as it has them, and the next one is in its range."""
+    length, places = order.prefix(key), order.layout.places
+    low = sum(key[c] << p.shift for c, p in zip(order.order[:length], places, strict=False))
+    high = low + (1 << places[length - 1].shift if length else 1 << _WORD) - 1
+    if _useful(order, key, ranges) > length:
+        reach = places[length].reach(*ranges[order.order[length]])
+        if reach is not None:
+            shift = places[length].shift
+            low, high = low + (reach[0] << shift), low + ((reach[1] + 1) << shift) - 1
+            if reach[0] > reach[1]:
+                return 0, 0
     start = np.searchsorted(run.words[0], np.uint64(low), side="left")
     end = np.searchsorted(run.words[0], np.uint64(high), side="right")
     return int(start), int(end)

@@ -1,0 +1,54 @@
+"""Ranges of values, for look-ups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deltic.circuit.types import Kind, Type
+from deltic.circuit.values import in_order, of_python
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Between:
+    """The values from `low` to `high`, both included, as SQL's BETWEEN; None is no bound. NULL is in no range."""
+
+    low: Any = None
+    high: Any = None
+
+    @property
+    def bounds(self) -> list[Any]:
+        """The bounds that there are."""
+        return [bound for bound in (self.low, self.high) if bound is not None]
+
+    def has(self, value: Any, type_: Type) -> bool:
+        """Whether a value, as it stands in rows, is in the range."""
+        if value is None:
+            return False
+        low, high = (None if bound is None else in_order(of_python(bound, type_)) for bound in (self.low, self.high))
+        return (low is None or in_order(value) >= low) and (high is None or in_order(value) <= high)
+
+    def mask(self, column: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray:
+        """Which values of a column are in the range."""
+        import pyarrow.compute as pc
+
+        found = pc.is_valid(column)
+        if self.low is not None:
+            found = pc.and_(found, pc.greater_equal(column, _scalar(self.low, type_)))
+        if self.high is not None:
+            found = pc.and_(found, pc.less_equal(column, _scalar(self.high, type_)))
+        return pc.fill_null(found, False)
+
+
+def has_ranges(type_: Type) -> bool:
+    """Whether ranges of values of a type can be looked up."""
+    return not type_.is_composite and type_.kind is not Kind.YEAR_MONTH_INTERVAL
+
+
+def _scalar(value: Any, type_: Type) -> pa.Scalar:
+    import pyarrow as pa
+
+    return pa.scalar(value, type_.arrow)
