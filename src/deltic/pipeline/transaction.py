@@ -157,7 +157,7 @@ class Transaction:
     def commit(self) -> None:
         """Apply the changes now, and not at the end of the block, which then does nothing.
 
-        Raises ChangeError, KeyError…: see `Pipeline.transaction`; then the transaction is discarded.
+        Raises what the end of the block would, see `Pipeline.transaction`; the transaction is discarded then.
         """
         self._require(_Phase.OPEN)
         self._phase = _Phase.DISCARDED
