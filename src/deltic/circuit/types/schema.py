@@ -51,7 +51,7 @@ class Schema:
         """The schema of an Arrow table's rows; UnsupportedError for a type that Deltic does not have."""
         return cls(tuple(Column(field.name, Type.of_arrow(field.type), field.nullable) for field in schema))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
