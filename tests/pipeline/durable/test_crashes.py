@@ -105,14 +105,14 @@ def test_calls_to_the_disk_that_fail(tmp_path, how):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["killed", "torn", "power"])
 def test_many_kills_at_calls_to_the_disk(tmp_path, how):
-    for at in range(1, calls_of_a_run(tmp_path) + 1, 5):
+    for at in range(1, calls_of_a_run(tmp_path) + 1, 20):
         killed_at(tmp_path, at, how)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["full", "broken"])
 def test_many_calls_to_the_disk_that_fail(tmp_path, how):
-    for at in range(1, calls_of_a_run(tmp_path) + 1, 5):
+    for at in range(1, calls_of_a_run(tmp_path) + 1, 20):
         fails_at(tmp_path, at, how)
 
 
