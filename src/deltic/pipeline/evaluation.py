@@ -15,7 +15,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import WEIGHT, Engine
 from deltic.errors import ChangeError, DataError, Diagnostic
 from deltic.pipeline.io.parsed import arrow_schema
-from deltic.sql.statements.effects import Effect
+from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.program import FRONT
 
 

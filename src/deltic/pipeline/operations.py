@@ -22,7 +22,7 @@ from deltic.engine.version import Version
 from deltic.errors import ChangeError
 from deltic.pipeline.keys import key_text
 from deltic.pipeline.numbering import Numbers, row_numbers
-from deltic.sql.statements.effects import Effect
+from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, TableBatch]
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from deltic.circuit.python import Nulls, PythonFunction
     from deltic.pipeline.sql import Explained, Query, Step
-    from deltic.sql.statements.effects import Effect
+    from deltic.sql.statements.effect import Effect
     from deltic.sql.statements.statements import Bracket
 
 
@@ -556,7 +556,7 @@ class Pipeline(Reading):
         """Do one step of a text of SQL, that defines nothing."""
         from deltic.pipeline.answers import Told
         from deltic.pipeline.sql import Explained, Query
-        from deltic.sql.statements.effects import Effect
+        from deltic.sql.statements.effect import Effect
         from deltic.sql.statements.statements import Bracket
 
         bracketed = self._opened.bracketed

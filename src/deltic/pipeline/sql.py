@@ -17,7 +17,8 @@ from deltic.pipeline.rows import Rows
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
 from deltic.sql.scalars.functions.python import knowing
-from deltic.sql.statements.effects import Effect, effect_of
+from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.effects import effect_of
 from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.statements import (
     Bracket,

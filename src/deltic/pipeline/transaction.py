@@ -29,7 +29,7 @@ from deltic.pipeline.snapshot import Preview, change_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from deltic.sql.statements.effects import Effect
+    from deltic.sql.statements.effect import Effect
 
 
 class _Phase(enum.Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
@@ -14,29 +13,11 @@ from deltic.circuit.types import Column, Type
 from deltic.sql.names import find_name
 from deltic.sql.queries import stored_circuit, view_circuit
 from deltic.sql.scalars import NULL, Typed, typed
+from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a statement does to a table, by the rows of views over the tables as they are.
-
-    Rows of a view come as its `signs` says, 1 or -1. Where the view `ambiguous` has rows, the statement is refused:
-    they would be changed more than once.
-    """
-
-    table: str
-    definitions: tuple[Definition, ...]
-    signs: Mapping[str, Literal[1, -1]]
-    ambiguous: str = ""
-
-    @property
-    def reads(self) -> bool:
-        """Whether it depends on rows of tables and views."""
-        return any(definition.reads for definition in self.definitions)
 
 
 def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> Effect:

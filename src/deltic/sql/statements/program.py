@@ -65,12 +65,10 @@ class SqlProgram:
 
         Each view is lowered from its text, after those that it reads, so that it goes by what they are now.
         """
-        from deltic.sql.statements.recursion import declared_view
-
         known = {**others, **{table.name: table.type for table in self.tables}}
         views = {view.name.name: view for view in self.views}
         declared = {view.name.name: view for view in self.declared}
-        definitions = [declared_view(declared[name]) for name in self.undefined]
+        definitions = [_declare(declared[name]) for name in self.undefined]
         known |= {view.name: view.type for definition in definitions for view in definition.views}
         for names in components({name: _reads(view, views) for name, view in views.items()}):
             group, forward = [views[name] for name in names], {n: declared[n].schema for n in names if n in declared}
@@ -89,6 +87,13 @@ def _is_same(one: CreateView, other: CreateView) -> bool:
 def _reads(view: CreateView, known: Collection[str]) -> list[str]:
     """Those of the known names that a view's query reads."""
     return list(dict.fromkeys(name for table in names_read(view.query) for name in spelt(table.name, known)))
+
+
+def _declare(view: DeclareView) -> Definition:
+    """The definition of a view that is declared and not defined."""
+    from deltic.sql.statements.recursion import declared_view
+
+    return declared_view(view)
 
 
 def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types) -> Definition:
