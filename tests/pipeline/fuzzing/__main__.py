@@ -25,13 +25,20 @@ def main() -> int:
             outcomes[found.outcome] += 1
             continue
         failures += 1
+        _tell(f"seed {found.seed}: {found.batch}\n  {type(found.error).__name__}: {str(found.error)[:600]}")
         if options.v:
             traceback.print_exception(found.error)
         if failures >= options.failures:
             break
-    for _outcome, _count in sorted(outcomes.items()):
-        pass
+    seconds = time.perf_counter() - started
+    _tell(f"{outcomes.total():,} batches as they should be, {failures} failures, {seconds:.0f} s")
+    for outcome, count in sorted(outcomes.items()):
+        _tell(f"  {outcome}: {count:,}")
     return 1 if failures else 0
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
 
 
 if __name__ == "__main__":
