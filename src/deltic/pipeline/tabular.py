@@ -103,7 +103,7 @@ def _array(column: Any) -> Any:
 
     Of these Arrow changes some to what others are, where the table's type says what each has to be.
     """
-    if column.dtype == object and len({type(value) for value in column if value is not None and value == value}) > 1:
+    if column.dtype == object and len({type(value) for value in column if value is not None}) > 1:
         raise TypeError
     found = pa.array(column)
     if column.dtype == object and pa.types.is_nested(found.type):

@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--failures", type=int, default=20, help="stop after so many")
     parser.add_argument("-v", action="store_true", help="with tracebacks")
     options = parser.parse_args()
-    _started, failures = time.perf_counter(), 0
+    started, failures = time.perf_counter(), 0
     outcomes: Counter[str] = Counter()
     for found in run(options.batches, options.seed):
         if found.error is None:

@@ -46,7 +46,15 @@ def decoded(values: Any) -> Any:
     """The values without an encoding by runs or a dictionary."""
     if pa.types.is_run_end_encoded(values.type):
         return decoded(pc.run_end_decode(values))
-    return decoded(values.cast(values.type.value_type)) if pa.types.is_dictionary(values.type) else values
+    if not pa.types.is_dictionary(values.type):
+        return values
+    # Arrow decodes no dictionaries of views.
+    plain = _OF_VIEWS.get(values.type.value_type, values.type.value_type)
+    chunks = [pa.DictionaryArray.from_arrays(c.indices, c.dictionary.cast(plain)) for c in values.chunks]
+    return decoded(pa.chunked_array([chunk.dictionary_decode() for chunk in chunks], plain))
+
+
+_OF_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 def _has_null_parts(values: Any, type_: Type) -> bool:
