@@ -8,6 +8,7 @@ import decimal
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from deltic.circuit.types import Column, Schema, Type
@@ -137,3 +138,60 @@ def test_weighted_changes_that_do_not_fit(rows, words):
     with pytest.raises(DataError) as caught:
         to_table("t", NUMBER, rows, signed=True)
     assert words in str(caught.value)
+
+
+NOONS = [NOON.replace(year=year, day=1) for year in (1, 9999)]
+YEAR_10000, YEAR_0 = 253_402_300_800, -62_135_596_801
+
+
+@pytest.mark.parametrize(
+    ("type_", "number"),
+    [
+        (pa.timestamp("us"), YEAR_10000 * 1_000_000),
+        (pa.timestamp("us", "UTC"), YEAR_0 * 1_000_000),
+        (pa.timestamp("s"), 2**50),
+        (pa.timestamp("s", "Asia/Tokyo"), YEAR_10000),
+    ],
+)
+@pytest.mark.parametrize("form", ["column", "dictionary", "array", "struct", "map", "file"])
+def test_times_of_years_that_python_does_not_have(type_, number, form, tmp_path):
+    zone = Type.TIMESTAMP if type_.tz else Type.TIMESTAMP_NTZ
+    noons = pa.array([noon.replace(tzinfo=datetime.UTC) if type_.tz else noon for noon in NOONS], type_)
+    times = pa.chunked_array([noons, pa.array([number], pa.int64()).cast(type_)])
+    wanted = zone
+    if form == "dictionary":
+        times = times.dictionary_encode()
+    if form == "array":
+        times, wanted = pa.ListArray.from_arrays([0, 1, 2, 3], times.combine_chunks()), Type.array(zone)
+    if form == "struct":
+        times, wanted = pa.StructArray.from_arrays([times.combine_chunks()], ["at"]), Type.struct([Column("at", zone)])
+    if form == "map":
+        times = pa.MapArray.from_arrays([0, 1, 2, 3], [1, 2, 3], times.combine_chunks())
+        wanted = Type.map(Type.INT64, zone)
+    rows, schema = pa.table({"at": times}), Schema((Column("at", wanted, nullable=True),))
+    assert len(to_table("t", schema, rows.slice(0, 2))) == 2
+    if form == "file":
+        pq.write_table(rows, tmp_path / "t.parquet")
+        rows = tmp_path / "t.parquet"
+    with pytest.raises(DataError) as caught:
+        to_table("t", schema, rows)
+    assert "row 3, column at: " in str(caught.value)
+    assert "before the year 1 or after the year 9999" in str(caught.value)
+
+
+@pytest.mark.parametrize("type_", [pa.date32(), pa.date64()])
+@pytest.mark.parametrize("day", [2_932_897, -719_163])
+def test_dates_of_years_that_python_does_not_have(type_, day):
+    ends = pa.array([datetime.date.min, datetime.date.max], type_)
+    number = pa.array([day], pa.int32()) if type_ == pa.date32() else pa.array([day * 86_400_000], pa.int64())
+    rows = pa.table({"d": pa.chunked_array([ends, number.cast(type_)])})
+    schema = Schema.of(d=Type.DATE)
+    assert to_table("t", schema, rows.slice(0, 2))["d"].to_pylist() == [datetime.date.min, datetime.date.max]
+    with pytest.raises(DataError, match=r"row 3, column d: .* is before the year 1 or after the year 9999"):
+        to_table("t", schema, rows)
+
+
+def test_spans_that_python_does_not_have():
+    rows = pa.table({"d": pa.array([1, 2**62], pa.int64()).cast(pa.duration("s"))})
+    with pytest.raises(DataError, match="row 2, column d: the interval is longer than"):
+        to_table("t", Schema.of(d=Type.DAY_TIME_INTERVAL), rows)

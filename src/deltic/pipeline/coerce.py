@@ -17,6 +17,7 @@ from deltic.pipeline.files import File
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
+from deltic.pipeline.io.in_python import rows_of
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import FEED, FEED_COLUMNS, parse_json, parse_object, weight_columns
@@ -45,7 +46,7 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.T
     if isinstance(rows, pa.Table):
         if not (signed and are_envelopes(rows.column_names, layout)):
             return _conformed(name, rows, layout)
-        rows = rows.to_pylist()
+        rows = rows_of(rows)
     return _from_signed_rows(name, layout, rows) if signed else _from_rows(name, schema, rows)
 
 
@@ -75,7 +76,7 @@ def _conformed(name: str, table: pa.Table, layout: Layout) -> pa.Table:
 
 
 def _reason(table: pa.Table, position: int, layout: Layout) -> str:
-    row = table.slice(position, 1).to_pylist()[0]
+    (row,) = rows_of(table.slice(position, 1))
     try:
         parse_object({column: whole(value) for column, value in row.items()}, layout)
     except Malformed as error:

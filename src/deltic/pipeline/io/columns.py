@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from deltic.circuit.types import Column, Kind, Type
 from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import MOST, SIGNS, check_names, weight_columns
@@ -57,6 +58,11 @@ def decoded(values: Any) -> Any:
 _OF_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
+def _has_wrong_parts(values: Any, type_: Type) -> bool:
+    """Whether Arrow's cast would keep parts that the type has not."""
+    return type_.is_composite and (_has_null_parts(values, type_) or have_parts_out_of_reach(values))
+
+
 def _has_null_parts(values: Any, type_: Type) -> bool:
     """Whether an element or field is null that may not be: Arrow does not look."""
     if type_.kind is Kind.ARRAY:
@@ -71,12 +77,12 @@ def _has_null_parts(values: Any, type_: Type) -> bool:
 
 def typed(values: Any, column: Column) -> Any:
     """The values as those of the column, null where they do not fit it."""
-    if is_exact(values.type, column) and not _has_null_parts(values, column.type):
+    if is_exact(values.type, column) and not _has_wrong_parts(values, column.type):
         try:
-            return values.cast(column.type.arrow)
+            return in_reach(values).cast(column.type.arrow)
         except pa.ArrowException:
             pass
-    found = [None if problem(value, column) else value for value in map(whole, values.to_pylist())]
+    found = [None if problem(value, column) else value for value in map(whole, listed(values))]
     return to_arrow([of_python(value, column.type) for value in found], column.type)
 
 

@@ -17,6 +17,7 @@ from deltic.circuit.types import Column, Kind, Type, ValueType
 from deltic.circuit.values import LONGEST, in_order, of_python
 from deltic.circuit.values.numbers import round_float, to_decimal
 from deltic.errors import UnsupportedError
+from deltic.pipeline.io.in_python import Beyond
 from deltic.pipeline.io.layout import phrase
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -70,6 +71,8 @@ def _problem(value: Any, type_: ValueType) -> str | None:
     or_null = " or null" if type_.nullable else ""
     if value is None:
         return None if type_.nullable else f"expected {phrase(type_.type)}, found null"
+    if isinstance(value, Beyond):
+        return value.reason
     kind = type_.type.kind
     if not isinstance(value, _PYTHON[kind]) or _is_other(value, kind):
         return f"expected {phrase(type_.type)}{or_null}, found {_typed(value)}"

@@ -1,0 +1,87 @@
+"""Values of Arrow as Python has them: its dates and timestamps are of the years 1 to 9999, Arrow's go further."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""The days of the years 1 to 9999, counted from 1970-01-01."""
+_SECONDS = {"s": 1, "ms": 1_000, "us": 1_000_000}
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Stands for a value that Python does not have."""
+
+    reason: str
+
+
+def in_reach(values: Any) -> Any:
+    """The values, null where they are dates and timestamps of other years than 1 to 9999."""
+    ticks = _ticks_a_day(values.type)
+    if not ticks:
+        return values
+    numbers = values.cast(pa.int32() if values.type == pa.date32() else pa.int64())
+    first, last = _FIRST_DAY * ticks, (_LAST_DAY + 1) * ticks - 1
+    ends = pc.min_max(numbers).as_py()
+    if ends["min"] is None or first <= ends["min"] <= ends["max"] <= last:
+        return values
+    fits = pc.and_(pc.greater_equal(numbers, first), pc.less_equal(numbers, last))
+    return pc.if_else(fits, values, pa.scalar(None, values.type))
+
+
+def have_parts_out_of_reach(values: Any) -> bool:
+    """Whether an element, field, key or value is a date or timestamp of another year."""
+    if not pa.types.is_nested(values.type):
+        return bool(in_reach(values).null_count > values.null_count)
+    return any(map(have_parts_out_of_reach, _parts(values)))
+
+
+def listed(values: Any) -> list[Any]:
+    """The values in Python, `Beyond` in place of those that it does not have."""
+    try:
+        found: list[Any] = values.to_pylist()
+    except (ValueError, OverflowError, KeyError):  # of years, of spans, of time zones
+        found = [_value(value) for value in _in_utc(values)]
+    return found
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows by the names of their columns, as `listed`."""
+    columns = [listed(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _ticks_a_day(type_: pa.DataType) -> int:
+    """How many units of a date or timestamp a day has; 0 where all values of the type are in reach, or are no days."""
+    if pa.types.is_timestamp(type_):
+        return 86_400 * _SECONDS.get(type_.unit, 0)
+    return {pa.date32(): 1, pa.date64(): 86_400_000}.get(type_, 0)
+
+
+def _parts(values: Any) -> list[Any]:
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    if pa.types.is_struct(values.type):
+        return [part for chunk in chunks for part in chunk.flatten()]
+    if pa.types.is_map(values.type):
+        return [part for chunk in chunks for part in (chunk.keys, chunk.items)]
+    return [chunk.flatten() for chunk in chunks] if hasattr(values.type, "value_type") else []
+
+
+def _in_utc(values: Any) -> Any:
+    is_zoned = pa.types.is_timestamp(values.type) and values.type.tz is not None
+    return values.cast(pa.timestamp(values.type.unit, "UTC")) if is_zoned else values
+
+
+def _value(value: pa.Scalar) -> Any:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError, KeyError):
+        if pa.types.is_duration(value.type):
+            return Beyond("the interval is longer than Python's longest one")
+        what = f"{value.cast(pa.string())} is" if pa.types.is_temporal(value.type) else "it holds a time"
+        return Beyond(f"{what} before the year 1 or after the year 9999")
