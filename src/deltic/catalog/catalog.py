@@ -16,7 +16,7 @@ from deltic.catalog.definitions import Definition, Part, Table, View
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.inlining import inline
-from deltic.circuit.types import ZSetType
+from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import CatalogError, did_you_mean
 
 
@@ -45,6 +45,16 @@ class Catalog:
     def views(self) -> Mapping[str, View]:
         """The views by name, hidden ones too."""
         return {view.name: view for part in self.parts for view in part.views}
+
+    @cached_property
+    def table_schemas(self) -> Mapping[str, Schema]:
+        """The columns of the tables that can be read."""
+        return {name: table.schema for name, table in self.shown_tables.items()}
+
+    @cached_property
+    def view_schemas(self) -> Mapping[str, Schema]:
+        """The columns of the views that can be read: all but hidden ones."""
+        return {name: view.schema for name, view in self.views.items() if not view.is_hidden}
 
     @cached_property
     def relations(self) -> Mapping[str, ZSetType]:

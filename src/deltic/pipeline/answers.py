@@ -45,11 +45,9 @@ def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> 
 
 def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
     """The tables and views that can be read: name, kind, columns, and which front end has defined them."""
-    shown = [view for view in catalog.views.values() if not view.is_hidden]
-    names = {view.name: ("view", view.schema) for view in shown}
+    names = {name: ("view", schema) for name, schema in catalog.view_schemas.items()}
     if not views_alone:
-        tables = {table.name: ("table", table.schema) for table in catalog.shown_tables.values()}
-        names = {**tables, **names}
+        names = {**{name: ("table", schema) for name, schema in catalog.table_schemas.items()}, **names}
     return _table(
         {
             "name": list(names),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from deltic.calculus.planning import ALL, Rewrites
+from deltic.calculus.planning import Rewrites
 from deltic.calculus.planning.magic import Hints, Pushed, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
@@ -68,40 +68,50 @@ class Maintenance:
                     )
 
 
-def asked(catalog: Catalog, rewrites: Rewrites) -> tuple[Circuit, tuple[Pushed, ...]]:
-    """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
-    if not rewrites.demand:
-        return catalog.circuit, ()
-    always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
-    return push_demand(catalog.circuit, Hints(always, never))
+@dataclass(frozen=True)
+class Engines:
+    """Makes the engines of a pipeline: all of one kind, with the same rewrites, threads and memory."""
 
+    name: EngineName
+    maintenance: Maintenance
+    resources: Resources
+    rewrites: Rewrites
 
-def new_engine(
-    name: EngineName,
-    circuit: Circuit,
-    maintenance: Maintenance,
-    resources: Resources | None = None,
-    rewrites: Rewrites = ALL,
-) -> Engine:
-    """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
-    if name == "reference":
-        from deltic.engine.reference import ReferenceEngine
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a state that an engine has written depends on."""
+        return {"strategy": dict(self.maintenance.chosen) or self.maintenance.default}
 
-        return ReferenceEngine(circuit, maintenance.iteration_limit)
-    from deltic.engine.local.engine import LocalEngine
-    from deltic.engine.local.plans import Plans
-    from deltic.engine.local.recursion.refresh import Policy, Refresh
-    from deltic.engine.local.recursion.strategy import Strategy
+    def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
+        """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
+        if not self.rewrites.demand:
+            return catalog.circuit, ()
+        always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
+        return push_demand(catalog.circuit, Hints(always, never))
 
-    policy, _, strict = maintenance.refresh.partition(" ")
-    refresh = Refresh(Policy(policy), maintenance.switch, bool(strict))
-    chosen = {name: Strategy(strategy) for name, strategy in maintenance.chosen.items()}
-    return LocalEngine(
-        circuit,
-        Strategy(maintenance.default),
-        refresh,
-        maintenance.iteration_limit,
-        chosen,
-        resources=resources,
-        plans=Plans(rewrites),
-    )
+    def for_answer(self, circuit: Circuit) -> Engine:
+        """An engine for one answer, which nothing was chosen for."""
+        return replace(self, maintenance=self.maintenance.of_any).new(circuit)
+
+    def new(self, circuit: Circuit) -> Engine:
+        """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
+        kept = self.maintenance
+        if self.name == "reference":
+            from deltic.engine.reference import ReferenceEngine
+
+            return ReferenceEngine(circuit, kept.iteration_limit)
+        from deltic.engine.local.engine import LocalEngine
+        from deltic.engine.local.plans import Plans
+        from deltic.engine.local.recursion.refresh import Policy, Refresh
+        from deltic.engine.local.recursion.strategy import Strategy
+
+        policy, _, strict = kept.refresh.partition(" ")
+        return LocalEngine(
+            circuit,
+            Strategy(kept.default),
+            Refresh(Policy(policy), kept.switch, bool(strict)),
+            kept.iteration_limit,
+            {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
+            resources=self.resources,
+            plans=Plans(self.rewrites),
+        )

@@ -49,7 +49,7 @@ class Epochs:
         definitions: Definitions,
         retain: int,
         timeout: float | None,
-        before: Callable[[], None],
+        before: Callable[[Epochs], None],
         log: Callable[[Prepared, Logged], None],
         clock: Clock,
     ) -> None:
@@ -65,6 +65,8 @@ class Epochs:
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
         self.history = History(engine.epoch)
+        self.positions: Mapping[str, Any] = {}
+        """How far sources have been read: what epochs said of them, the last word on each."""
         self.observers: list[Callable[[int, EpochResult], None]] = [log_epoch]
         """Are told of each epoch that was committed; they raise nothing."""
         self._publish(definitions)
@@ -118,7 +120,7 @@ class Epochs:
 
     def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "") -> Prepared:
         """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted."""
-        self._before()
+        self._before(self)
         self._tick = self._clock.tick(self._last.definitions.catalog, self.engine)
         epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
         if self._tick:
@@ -139,6 +141,7 @@ class Epochs:
         """
         postponed.check()
         self._log(epoch, replace(logged, batches={**logged.batches, **self._tick}) if self._tick else logged)
+        self.positions = {**self.positions, **logged.positions}
         result = epoch.commit()
         self._publish(self._last.definitions)
         self._tell(result)
@@ -156,12 +159,15 @@ class Epochs:
         self._publish(self._last.definitions)
         self.history.forget(self._last.version.epoch)
 
-    def extend(self, circuit: Circuit, definitions: Definitions, log: Callable[[Definitions], None]) -> EpochResult:
-        """Go on with other definitions, as an epoch in which no table changes; it is logged before others see it."""
+    def extend(self, circuit: Circuit, definitions: Definitions, log: Callable[[int], None]) -> EpochResult:
+        """Go on with other definitions, as an epoch in which no table changes.
+
+        `log` is called with its number before others see it, and prevents it by an exception.
+        """
         before = copy(self.engine)
         result = self.engine.extend(circuit)
         try:
-            log(definitions)
+            log(self.engine.epoch)
         except BaseException:
             self.engine = before
             raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +15,17 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
 from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import WEIGHT, Engine
+from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, Diagnostic
+from deltic.pipeline.answers import arranged
 from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.rows import Rows
+from deltic.pipeline.sql import ANSWER, Query
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.program import FRONT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def circuit_of(definitions: Sequence[Definition]) -> Circuit:
@@ -27,31 +36,38 @@ def circuit_of(definitions: Sequence[Definition]) -> Circuit:
     return Catalog((Part(FRONT, tables, definitions),)).circuit
 
 
-def evaluated(
-    definitions: Sequence[Definition], engine_of: Callable[[Circuit], Engine], read: Callable[[str], pa.Table]
-) -> Engine:
-    """An engine with the views of definitions; `read` gives the rows of a relation, each once, with its weight.
-
-    The engine that `engine_of` makes knows the time already.
-    """
-    circuit = circuit_of(definitions)
-    engine = engine_of(circuit)
-    sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
-    engine.apply({name: TableBatch(read(name)) for name in sources if name != CLOCK.name}, "trust")
-    return engine
+def answered(
+    query: Query, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+) -> Rows:
+    """The rows of a question of SQL."""
+    engine = _evaluated([query.definition], version, engine_of)
+    return Rows(TableBatch(arranged(engine.read(ANSWER), query.order, query.names)), spark)
 
 
-def batches_of(effect: Effect, table: Table, read: Callable[[str], pa.Table]) -> list[pa.Table]:
-    """The changes of a table by a statement, where `read` gives the rows of its views, each once, with its weight.
+def changed_by(
+    effect: Effect, table: Table, version: Version, engine_of: Callable[[Circuit], Engine]
+) -> list[pa.Table]:
+    """The rows of a table that go and come by a statement, with weights.
 
     Raises ChangeError where a row would be changed more than once, DataError for NULL where none is allowed.
     """
+    read = partial(_evaluated(effect.definitions, version, engine_of).read, counted=True)
     if effect.ambiguous and len(read(effect.ambiguous)):
         raise ChangeError(
             f"table {table.name}: several rows of the source are for one row of the table; nothing was changed. "
             "Let the condition after ON, or that of WHEN MATCHED, choose one of them"
         )
     return [_change(read(view), sign, table) for view, sign in effect.signs.items()]
+
+
+def _evaluated(definitions: Sequence[Definition], version: Version, engine_of: Callable[[Circuit], Engine]) -> Engine:
+    """An engine with the views of definitions. The engine that `engine_of` makes knows the time already."""
+    circuit = circuit_of(definitions)
+    engine = engine_of(circuit)
+    sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
+    read = {name: TableBatch(version.read(name, counted=True)) for name in sources if name != CLOCK.name}
+    engine.apply(read, "trust")
+    return engine
 
 
 def _change(rows: pa.Table, sign: int, table: Table) -> pa.Table:

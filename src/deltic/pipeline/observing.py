@@ -1,16 +1,18 @@
-"""What is told of each epoch: records of Python's logging, and numbers in Prometheus' text format."""
+"""What is told of epochs and state: records of Python's logging, numbers in Prometheus' text format, sizes."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from types import TracebackType
+
+import pyarrow as pa
 
 from deltic.engine.protocol import EpochResult, Size
 from deltic.errors import DelticError
@@ -56,6 +58,18 @@ class JsonLines(logging.Formatter):
         time = datetime.fromtimestamp(record.created, UTC).isoformat()
         told = {"time": time, "level": record.levelname, "message": record.getMessage()}
         return json.dumps({**told, **getattr(record, "deltic", {})}, ensure_ascii=False)
+
+
+def sizes_table(sizes: Sequence[Size]) -> pa.Table:
+    """The memory of relations: a row for each, and each order in which it is kept."""
+    columns = {
+        "relation": pa.array([size.relation for size in sizes], pa.string()),
+        "role": pa.array([size.role for size in sizes], pa.string()),
+        "columns": pa.array([", ".join(size.columns) for size in sizes], pa.string()),
+        "entries": pa.array([size.entries for size in sizes], pa.int64()),
+        "bytes": pa.array([size.bytes for size in sizes], pa.int64()),
+    }
+    return pa.table(columns)
 
 
 class Metrics:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from deltic.catalog import Catalog
-from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram
 from deltic.engine.batches import TableBatch
-from deltic.engine.protocol import Engine
 from deltic.engine.version import Version
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.names import find
@@ -23,8 +21,6 @@ from deltic.pipeline.views import View
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-    from deltic.pipeline.sql import Query
 
 _HIDDEN = "it is hidden, there for other views alone"
 _INLINED = "it is inlined: its rules stand in those of others"
@@ -106,12 +102,12 @@ class Reading(ABC):
     @property
     def tables(self) -> dict[str, Schema]:
         """The tables and their columns."""
-        return {name: table.schema for name, table in self.catalog.shown_tables.items()}
+        return dict(self.catalog.table_schemas)
 
     @property
     def views(self) -> dict[str, Schema]:
         """The views and their columns; hidden ones are left out."""
-        return {name: view.schema for name, view in self.catalog.views.items() if not view.is_hidden}
+        return dict(self.catalog.view_schemas)
 
     @property
     def _schemas(self) -> dict[str, Schema]:
@@ -138,15 +134,3 @@ class Reading(ABC):
 
 def _columns_of(version: Version, name: str, columns: Sequence[str]) -> pa.Table:
     return version.read(name, columns=columns)
-
-
-def answered(
-    query: Query, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
-) -> Rows:
-    """The rows of a question of SQL."""
-    from deltic.pipeline.answers import arranged
-    from deltic.pipeline.evaluation import evaluated
-    from deltic.pipeline.sql import ANSWER
-
-    engine = evaluated([query.definition], engine_of, lambda name: version.read(name, counted=True))
-    return Rows(TableBatch(arranged(engine.read(ANSWER), query.order, query.names)), spark)

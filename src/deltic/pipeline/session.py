@@ -4,53 +4,44 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import pyarrow as pa
-
-from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning import ALL, Rewrites
-from deltic.calculus.planning.magic import Pushed
-from deltic.catalog import Catalog, Difference, Table, schema_of
-from deltic.catalog.clock import CLOCK
+from deltic.catalog import Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
-from deltic.circuit.operators import Feedback
 from deltic.datalog import parse
 from deltic.engine.batches import TableBatch
-from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
+from deltic.engine.protocol import Conflicts, Engine, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
-from deltic.errors import CatalogError, DelticError, StateError, UnsupportedError
-from deltic.pipeline.clock import Clock, Time, both
-from deltic.pipeline.definitions import Definitions, program_of, view_definition
-from deltic.pipeline.durable.checkpoint import Moment
-from deltic.pipeline.durable.log import Record
-from deltic.pipeline.durable.state import Checkpoints, State, check_options
-from deltic.pipeline.engines import EngineName, Maintenance, RefreshName, StrategyName, asked, new_engine
-from deltic.pipeline.epochs import Epochs, Logged
+from deltic.errors import DelticError, UnsupportedError
+from deltic.pipeline.clock import Clock, Time
+from deltic.pipeline.definitions import Definitions, view_definition
+from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.durable.restoring import go_on
+from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.engines import EngineName, Engines, Maintenance, RefreshName, StrategyName
+from deltic.pipeline.epochs import Epochs
 from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.evolving import Evolving
+from deltic.pipeline.explaining import explained
 from deltic.pipeline.history import Subscription
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.observing import Metrics, MetricsServer
+from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.opened import Opened
-from deltic.pipeline.reading import Published, Reading, answered
+from deltic.pipeline.reading import Published, Reading
 from deltic.pipeline.rows import Rows
 from deltic.pipeline.snapshot import Snapshot
 from deltic.pipeline.spark import check_session
-from deltic.pipeline.transaction import Statements, Terms, Transaction
+from deltic.pipeline.transaction import Terms, Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.circuit.python import Nulls, PythonFunction
-    from deltic.pipeline.sql import Explained, Query, Step
-    from deltic.sql.statements.effect import Effect
-    from deltic.sql.statements.statements import Bracket
 
 
 class Pipeline(Reading):
@@ -126,122 +117,49 @@ class Pipeline(Reading):
         check_session(spark)
         self.spark = spark
         self.conflicts: Conflicts = conflicts
-        self._engine_name: EngineName = engine
-        self._maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
-        self._resources = Resources.of(threads, spill, memory)
-        self._rewrites = rewrites
+        maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
+        self._engines = Engines(engine, maintenance, Resources.of(threads, spill, memory), rewrites)
+        self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
         definitions = Definitions()
-        made = new_engine(engine, definitions.catalog.circuit, self._maintenance, self._resources, rewrites)
-        self._clock = Clock(now)
-        steps = self._before_epoch, self._log_epoch
+        made = self._engines.new(definitions.catalog.circuit)
+        steps = self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
-        self._pushed: tuple[Pushed, ...] = ()
-        self._opened = Opened()
-        self._closed = False
-        self.positions: Mapping[str, Any] = {}
-        """How far sources have been read: what transactions said of them, the last word on each."""
-        self._state: State | None = None
+        self._evolving = Evolving(self._epochs, self._engines, self._keeping, self._opened, spark)
         self.evolution: Evolution | None = None
         """What `program` changed."""
         if state is None and (readonly or checkpoint is not None):
             raise DelticError("readonly and checkpoint are about a state that is kept: name its directory with state=")
         if state is not None:
-            self._open(state, Checkpoints.of(checkpoint), readonly, program)
+            kept = Checkpoints.of(checkpoint), readonly, self._keeping, self._evolving
+            self.evolution = go_on(state, *kept, program)
         elif program is not None:
             self.evolution = self.redefine(program)
 
-    def _open(self, place: str | Path, checkpoints: Checkpoints, readonly: bool, program: str | Path | None) -> None:
-        """Take the state in a directory, and go on with it."""
-        if self._engine_name == "reference":
-            raise UnsupportedError(f"state {place}: the reference engine keeps none; leave out engine, or state")
-        state = State.open(place, checkpoints, readonly)
-        try:
-            check_options(state, self._options)
-            self._restore(state)
-            state.begin()
-            self._state = state
-            if program is not None:
-                self.evolution = self.redefine(program)
-        except BaseException as error:
-            self._state = None
-            state.close()
-            if readonly and isinstance(error, StateError) and state.is_outdated:
-                self._open(place, checkpoints, readonly, program)
-                return
-            raise
-
     @property
-    def _options(self) -> dict[str, Any]:
-        """What a state depends on."""
-        return {"strategy": dict(self._maintenance.chosen) or self._maintenance.default}
-
-    def _restore(self, state: State, tables_alone: bool = False) -> None:
-        """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it.
-
-        With `tables_alone` views are computed from the tables of the checkpoint.
-        """
-        if state.manifest is not None:
-            definitions = Definitions().replayed(state.manifest.definitions)
-            circuit, self._pushed = asked(definitions.catalog, self._rewrites)
-            engine = new_engine(self._engine_name, circuit, self._maintenance, self._resources, self._rewrites)
-            if (saved := state.saved()) is not None:
-                engine.restore(saved, tables_alone)
-            self._epochs.restore(engine, definitions)
-        for record in state.records():
-            if record.tables is None:
-                with self._epochs.writing():
-                    self._go_on(partial(Definitions.replayed, edits=record.edits))
-            else:
-                self._epochs.replay(record.batches, record.conflicts, record.token)
-            state.check_epoch(record, self.epoch)
-        self.positions = dict(state.positions)
+    def positions(self) -> Mapping[str, Any]:
+        """How far sources have been read: what transactions said of them, the last word on each."""
+        return self._epochs.positions
 
     def checkpoint(self) -> None:
         """Write the state, so that the next start has no log to read. Raises StateError, and the log stays then."""
-        with self._epochs.writing():
-            self._writable("checkpoint").checkpoint(self._moment())
+        self._keeping.checkpoint(self._epochs)
 
     def compact(self) -> None:
         """Write the whole state anew, in as few files as can be, and forget all older ones. Raises StateError."""
-        with self._epochs.writing():
-            self._writable("compact").checkpoint(self._moment(), compact=True)
+        self._keeping.compact(self._epochs)
 
     def close(self) -> None:
         """Write what the last checkpoint has not, and let go of the directory; without one there is nothing to do.
 
         Raises StateError where it cannot be written; the log has it then, and the directory is free.
         """
-        with self._epochs.writing():
-            state, self._state = self._state, None
-            if state is None:
-                return
-            self._closed = True
-            try:
-                if not state.readonly and not state.is_current:
-                    state.checkpoint(self._moment(state))
-            finally:
-                state.close()
+        self._keeping.close(self._epochs)
 
     def __enter__(self) -> Pipeline:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _writable(self, what: str) -> State:
-        """The state, to be written to; raises DelticError where there is none."""
-        if self._state is None:
-            raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
-        if self._state.readonly:
-            raise DelticError(f"{what}: the state was opened with readonly=True; open it for writing")
-        return self._state
-
-    def _moment(self, state: State | None = None) -> Moment:
-        """What a checkpoint is to hold now."""
-        sequence, engine = (state or self._writable("checkpoint")).sequence, self._epochs.engine
-        image = engine.capture() if self._epochs.have_begun else None
-        told = dict(self.positions), self._options, self._definitions.history
-        return Moment(sequence, engine.epoch, engine.token, *told, image)
 
     def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
         """Add a Datalog program: its declarations, rules and facts join those that are there.
@@ -251,7 +169,7 @@ class Pipeline(Reading):
         from them, and nothing else is: the evolution that is returned says what that was.
         """
         program = parse(text, file)
-        return self._evolve(lambda now: now.adding(program))
+        return self._evolving.evolve(lambda now: now.adding(program))
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.
@@ -261,8 +179,7 @@ class Pipeline(Reading):
         one evolution, a change of a table is one epoch; those between BEGIN and COMMIT are one together, and what is
         asked there is answered as if they were committed. `file` is what messages call the text. Raises ProgramError.
         """
-        nothing = Evolution(Difference(), self.views, EpochResult(), self.spark)
-        return next(iter(deque(self.sql_results(text, file), maxlen=1)), nothing)
+        return next(iter(deque(self.sql_results(text, file), maxlen=1)), self._evolving.nothing())
 
     @property
     def sql_transaction(self) -> Transaction | None:
@@ -272,28 +189,12 @@ class Pipeline(Reading):
     def sql_results(self, text: str, file: str = "<sql>") -> Iterator[Evolution | Transaction | Rows]:
         """As `sql`: what each statement gives, or definitions that follow each other together, once it is done."""
         from deltic.pipeline.sql import planned
-        from deltic.sql.statements.parse import parse as parse_sql
+        from deltic.pipeline.steps import Steps
 
         definitions = self._definitions
-        return self._taken(list(planned(parse_sql(text, file), definitions)), definitions)
-
-    def _taken(self, steps: Sequence[Step], planned_from: Definitions) -> Iterator[Evolution | Transaction | Rows]:
-        """Do the steps that were planned from definitions, one after the other."""
-        for step in steps:
-            if isinstance(step, Definitions):
-                yield self._evolve(partial(_unless_moved, planned_from, step))
-                planned_from = step
-            else:
-                yield self._take_whole(step)
-
-    def _take_whole(self, step: Effect | Query | Explained | Bracket | Rows) -> Transaction | Rows:
-        """Do one step; an error of it ends the transaction that BEGIN has opened."""
-        try:
-            return self._take(step)
-        except BaseException:
-            if (bracketed := self._opened.bracketed) is not None:
-                bracketed.discard()
-            raise
+        steps = list(planned(text, file, definitions))
+        doors = self.transaction, self.snapshot, self.explain, self._engine_of
+        return Steps(self._evolving, self._opened, *doors).done(steps, definitions)
 
     def replace(self, text: str, file: str = "<datalog>") -> Evolution:
         """As `datalog`, but the text takes the place of what there is about the relations that it derives.
@@ -301,7 +202,7 @@ class Pipeline(Reading):
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
         program = parse(text, file)
-        return self._evolve(lambda now: now.replacing(program))
+        return self._evolving.evolve(lambda now: now.replacing(program))
 
     def redefine(self, program: str | Path) -> Evolution:
         """Have just the definitions of a program, in a file or as text, in SQL or Datalog.
@@ -309,16 +210,7 @@ class Pipeline(Reading):
         What it has in common with the present ones stays, what it has not goes. Raises ProgramError, DataError for a
         file that is not text, and CatalogError where a table that holds rows would go.
         """
-        wanted = program_of(program, self._definitions.functions)
-        difference = Difference.between(self.catalog, wanted.catalog)
-        if wanted.history == self._definitions.history:
-            return Evolution(difference, self.views, EpochResult(), self.spark, self.epoch)
-        for name in difference.dropped:
-            if name in self.tables and self._epochs.have_begun and self._version().count(name):
-                raise CatalogError(
-                    f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
-                )
-        return self._evolve(lambda now: wanted)
+        return self._evolving.redefine(program)
 
     def table(self, name: str, columns: Any, key: str | Sequence[str] = (), bag: bool = False) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
@@ -331,7 +223,7 @@ class Pipeline(Reading):
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
         table = Table(name, schema_of(name, columns), keys, bag)
-        return self._evolve(lambda now: now.with_table(table))
+        return self._evolving.evolve(lambda now: now.with_table(table))
 
     def view(self, name: str, circuit: Circuit | str, hidden: bool = False, replace: bool = False) -> Evolution:
         """Add a view that a circuit computes, or its text; the circuit's sources are tables and views by name.
@@ -343,7 +235,7 @@ class Pipeline(Reading):
         definition = view_definition(name, circuit, hidden)
         if replace:
             find(name, "view", self.catalog.views, dict.fromkeys(self.catalog.tables, "it is a table"))
-        return self._evolve(lambda now: now.with_view(definition, replace))
+        return self._evolving.evolve(lambda now: now.with_view(definition, replace))
 
     def function(
         self,
@@ -372,18 +264,18 @@ class Pipeline(Reading):
             found = function(body, name=name, deterministic=deterministic, **kept)
         else:
             found = name
-        if self._state is not None:
+        if self._keeping.state is not None:
             raise UnsupportedError(
                 f"function {found.name}: a state in a directory cannot hold a function of Python; leave out state, or "
                 "compute the value before it is inserted"
             )
-        return self._evolve(lambda now: now.with_function(found))
+        return self._evolving.evolve(lambda now: now.with_function(found))
 
     def drop(self, *names: str) -> Evolution:
         """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
         for name in names:
             find(name, "view or table", {**self.catalog.relations, **dict.fromkeys(self.checked.inlined)})
-        return self._evolve(lambda now: now.dropping(names))
+        return self._evolving.evolve(lambda now: now.dropping(names))
 
     def transaction(
         self,
@@ -432,15 +324,14 @@ class Pipeline(Reading):
         positions: Mapping[str, Any] | None = None,
         is_kept: bool = True,
     ) -> Transaction:
-        self._refuse_closed()
+        self._keeping.refuse_change()
         self._opened.refuse("transactions do not nest")
         if not self._epochs.have_begun:
-            self._maintenance.check(self.catalog)
+            self._engines.maintenance.check(self.catalog)
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
         terms = Terms(chosen, timeout, token, positions or {}, is_kept)
-        statements = Statements(self._effects_of, self._changed_by, self._throwaway)
-        made = Transaction(self._epochs, terms, statements, self.spark)
+        made = Transaction(self._epochs, terms, self._engine_of, self.spark)
         self._opened.note(made)
         return made
 
@@ -450,19 +341,8 @@ class Pipeline(Reading):
         `full`: also its circuit before and after, why that is right, and the plan of each delta query.
         """
         self._check_view(name)
-        told = self._epochs.engine.explain(name, full)
-        lines = [f"  {line}" for line in self._demand_below(name)]
-        return "\n".join([told, "", "derived on demand:", *lines]) if lines else told
-
-    def _demand_below(self, name: str) -> Iterator[str]:
-        """What is derived on demand of the recursions that a view depends on, and what is not though it is declared."""
-        inside = operators_inside(self.catalog.circuit.part(name))
-        below = {operator.name for operator in inside if isinstance(operator, Feedback)}
-        yield from (str(pushed) for pushed in self._pushed if pushed.relation in below)
-        pushed = {each.relation for each in self._pushed}
-        whole = [v.name for v in self.catalog.views.values() if v.demand is True and v.name in below - pushed]
-        reason = "some rule asks for all of it, or for what no rule of it hands on"
-        yield from (f"{view}: all rows, though it is `magic`: {reason}" for view in whole if self._rewrites.demand)
+        pushed = self._evolving.pushed if self._engines.rewrites.demand else None
+        return explained(name, full, self._epochs.engine, self.catalog, pushed)
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
@@ -487,15 +367,7 @@ class Pipeline(Reading):
 
         Beside tables and views these are the relations of the plan, by the names that `explain` has for them.
         """
-        found = self._sizes()
-        columns = {
-            "relation": pa.array([size.relation for size in found], pa.string()),
-            "role": pa.array([size.role for size in found], pa.string()),
-            "columns": pa.array([", ".join(size.columns) for size in found], pa.string()),
-            "entries": pa.array([size.entries for size in found], pa.int64()),
-            "bytes": pa.array([size.bytes for size in found], pa.int64()),
-        }
-        return Rows(TableBatch(pa.table(columns)), self.spark)
+        return Rows(TableBatch(sizes_table(self._sizes())), self.spark)
 
     def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> MetricsServer:
         """Serve numbers of epochs and state from now on, in Prometheus' text format, at http://HOST:PORT/metrics.
@@ -538,7 +410,7 @@ class Pipeline(Reading):
         return self._snapshot(self._epochs.at(epoch))
 
     def _snapshot(self, published: Published) -> Snapshot:
-        return Snapshot(published, self._throwaway, self.spark)
+        return Snapshot(published, self._engine_of, self.spark)
 
     @property
     def _definitions(self) -> Definitions:
@@ -547,148 +419,17 @@ class Pipeline(Reading):
     def _version(self) -> Version:
         """The rows as they are now; what facts alone give is derived before the first transaction."""
         if not self._epochs.have_begun:
-            self._maintenance.check(self.catalog)
+            self._engines.maintenance.check(self.catalog)
             with self._epochs.writing():
                 self._epochs.begin()
         return self._epochs.last.version
 
-    def _take(self, step: Effect | Query | Explained | Bracket | Rows) -> Transaction | Rows:
-        """Do one step of a text of SQL, that defines nothing."""
-        from deltic.pipeline.answers import Told
-        from deltic.pipeline.sql import Explained, Query
-        from deltic.sql.statements.effect import Effect
-        from deltic.sql.statements.statements import Bracket
-
-        bracketed = self._opened.bracketed
-        if isinstance(step, Bracket):
-            return self._opened.take(step, self.transaction)
-        if isinstance(step, Effect) and bracketed is not None:
-            bracketed.add(step)
-            return bracketed
-        if isinstance(step, Effect):
-            with self.transaction() as change:
-                change.add(step)
-            return change
-        if isinstance(step, Query):
-            version = self._version() if bracketed is None else bracketed.preview().version
-            return answered(step, version, self._throwaway, self.spark)
-        if isinstance(step, Explained):
-            return Told("plan", self._explained(step))
-        return step
-
-    def _explained(self, asked: Explained) -> str:
-        """How a view, or a query as one, is kept fresh."""
-        from deltic.pipeline.evaluation import circuit_of
-        from deltic.pipeline.sql import ANSWER
-
-        if isinstance(asked.subject, str):
-            return self.explain(asked.subject, asked.extended)
-        return self._throwaway(circuit_of([asked.subject])).explain(ANSWER, asked.extended)
-
-    def _effects_of(self, text: str, file: str) -> list[Effect]:
-        """What statements of SQL are to change in tables."""
-        from deltic.pipeline.sql import effects
-        from deltic.sql.scalars.functions.python import knowing
-        from deltic.sql.statements.parse import parse as parse_sql
-
-        with knowing(self._definitions.functions):
-            return list(effects(parse_sql(text, file), self.catalog))
-
-    def _changed_by(self, effect: Effect, version: Version) -> list[pa.Table]:
-        """The rows that go and come by a statement, over these tables and views."""
-        from deltic.pipeline.evaluation import batches_of, evaluated
-
-        engine = evaluated(effect.definitions, self._throwaway, lambda name: version.read(name, counted=True))
-        return batches_of(effect, self.catalog.tables[effect.table], lambda name: engine.read(name, counted=True))
-
-    def _throwaway(self, circuit: Circuit) -> Engine:
+    def _engine_of(self, circuit: Circuit) -> Engine:
         """An engine for one answer."""
-        resources = self._resources, self._rewrites
-        made = new_engine(self._engine_name, circuit, self._maintenance.of_any, *resources)
-        return self._clock.show(made, circuit)
-
-    def _evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
-        """Go on with other definitions; where the first view asks for the time, one more epoch tells it."""
-        self._refuse_closed()
-        self._opened.refuse("definitions are changed before or after it")
-        with self._epochs.writing():
-            before = self.catalog
-            difference, result = self._go_on(change)
-            if self._epochs.have_begun and CLOCK.name in self.catalog.tables.keys() - before.tables.keys():
-                with self._epochs.prepare({}, "error") as epoch:
-                    told = self._epochs.commit(epoch, Logged({}, "error"))
-                result = replace(result, changes=both(result.changes, told.changes))
-            return Evolution(difference, self.views, result, self.spark, self.epoch)
-
-    def _go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[Difference, EpochResult]:
-        """Go on with other definitions, as one epoch; after any exception the pipeline is as it was."""
-        before, definitions = self._definitions, change(self._definitions)
-        difference = Difference.between(before.catalog, definitions.catalog)
-        circuit, pushed = asked(definitions.catalog, self._rewrites)
-        if self._epochs.have_begun:
-            self._maintenance.check(definitions.catalog)
-            self._refuse_lost_rows(definitions.catalog, difference)
-            result = self._epochs.extend(circuit, definitions, self._log)
-        else:
-            result = EpochResult()
-            resources = self._resources, self._rewrites
-            engine = new_engine(self._engine_name, circuit, self._maintenance, *resources)
-            self._log(definitions)
-            self._epochs.replace(engine, definitions)
-        self._pushed = pushed
-        return difference, result
-
-    def _log(self, definitions: Definitions) -> None:
-        """Write to the log that definitions are others from this epoch on."""
-        edits = definitions.since(self._definitions)
-        if self._state is not None and edits:
-            self._state.write(Record(self._state.sequence + 1, self._epochs.engine.epoch, edits=edits))
-
-    def _before_epoch(self) -> None:
-        """Begin a checkpoint that is due."""
-        if self._state is not None and not self._state.readonly and self._state.is_due:
-            self._state.begin_checkpoint(self._moment())
-
-    def _log_epoch(self, epoch: Prepared, logged: Logged) -> None:
-        """Write an epoch to the log, which is about to be committed."""
-        state = self._state
-        if state is not None and not state.readonly:
-            tables = {name: batch.to_arrow() for name, batch in logged.batches.items()}
-            number = state.sequence + 1
-            state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, tables))
-        self.positions = {**self.positions, **logged.positions}
-
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise DelticError("the pipeline is closed: open its state with another one")
-        if self._state is not None:
-            self._writable("a change")
-
-    def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:
-        """Raises DelticError where a table that holds rows would be no table any more, or have other columns."""
-        for name in difference.replaced:
-            if name not in self.tables or not len(self._epochs.last.version.read(name, table=True)):
-                continue
-            if name not in catalog.tables:
-                raise CatalogError(
-                    f"{name} is a table and holds rows; the program's rules would make it a view without them. "
-                    f"Add `.input {name}` to the program, so that it is both"
-                )
-            if catalog.tables[name] != self.catalog.tables[name]:
-                raise CatalogError(
-                    f"{name} is a table and holds rows, and {catalog.tables[name]} could not hold them; "
-                    f"drop {name} first"
-                )
+        return self._clock.show(self._engines.for_answer(circuit), circuit)
 
     def __reduce__(self) -> Any:
         raise DelticError(
             "a pipeline is of one process and cannot be sent to another: make one there, or send rows: "
             'pipeline["NAME"].to_arrow()'
         )
-
-
-def _unless_moved(planned_from: Definitions, planned: Definitions, now: Definitions) -> Definitions:
-    """What was planned from definitions, if they are still those that there are."""
-    if now is not planned_from:
-        raise CatalogError("another thread changed definitions meanwhile; nothing was changed. Run it again")
-    return planned

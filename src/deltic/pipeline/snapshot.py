@@ -16,7 +16,7 @@ from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.delta import Delta
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
-from deltic.pipeline.reading import Published, Reading, answered
+from deltic.pipeline.reading import Published, Reading
 from deltic.pipeline.report import EpochReport, report_of
 from deltic.pipeline.rows import Rows
 
@@ -41,12 +41,10 @@ class Snapshot(Reading):
 
     def sql(self, text: str, file: str = "<sql>") -> Rows:
         """The rows of a question of SQL over these tables and views. Raises ProgramError."""
+        from deltic.pipeline.evaluation import answered
         from deltic.pipeline.sql import Query, asked
-        from deltic.sql.scalars.functions.python import knowing
-        from deltic.sql.statements.parse import parse
 
-        with knowing(self._definitions.functions):
-            step = asked(parse(text, file), self.catalog)
+        step = asked(text, file, self._definitions)
         return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, Query) else step
 
     @property

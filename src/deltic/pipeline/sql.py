@@ -20,6 +20,7 @@ from deltic.sql.scalars.functions.python import knowing
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.effects import effect_of
 from deltic.sql.statements.ordering import Key, ordered
+from deltic.sql.statements.parse import parse
 from deltic.sql.statements.statements import (
     Bracket,
     Change,
@@ -60,13 +61,13 @@ Step = Definitions | Effect | Query | Explained | Bracket | Rows
 """Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
 
 
-def planned(statements: Sequence[Statement], definitions: Definitions) -> Iterator[Step]:
-    """The steps that statements take after definitions. Definitions that stand together are one step.
+def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
+    """The steps that a text's statements take after definitions. Definitions that stand together are one step.
 
     Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
     """
     begun = definitions
-    for statement in statements:
+    for statement in parse(text, file):
         if isinstance(statement, Defining):
             if _begins_anew(statement, begun, definitions):
                 definitions.check()
@@ -86,22 +87,27 @@ def planned(statements: Sequence[Statement], definitions: Definitions) -> Iterat
         yield definitions
 
 
-def effects(statements: Sequence[Statement], catalog: Catalog) -> Iterator[Effect]:
-    """What statements change in tables; raises ProgramError for one that changes none."""
-    for statement in statements:
-        if not isinstance(statement, Change):
-            raise statement.error("a transaction takes INSERT, DELETE, UPDATE and MERGE", "use pipeline.sql for others")
-        yield effect_of(statement, catalog.shown_tables, _readable(catalog))
+def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
+    """What a text's statements change in tables; raises ProgramError for one that changes none."""
+    found = []
+    with knowing(definitions.functions):
+        for statement in parse(text, file):
+            if not isinstance(statement, Change):
+                told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
+                raise statement.error(told, "use pipeline.sql for others")
+            found.append(_effect(statement, definitions.catalog))
+    return found
 
 
-def asked(statements: Sequence[Statement], catalog: Catalog) -> Query | Rows:
-    """The last of questions about rows and definitions; raises ProgramError for another statement."""
+def asked(text: str, file: str, definitions: Definitions) -> Query | Rows:
+    """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
     steps = []
-    for statement in statements:
-        if not isinstance(statement, Select | Show | Describe):
-            raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
-        steps.append(_step(statement, catalog))
-    found = steps[-1] if steps else _rows(relations_table(catalog, False))
+    with knowing(definitions.functions):
+        for statement in parse(text, file):
+            if not isinstance(statement, Select | Show | Describe):
+                raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
+            steps.append(_step(statement, definitions.catalog))
+    found = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(found, Query | Rows)
     return found
 
@@ -116,7 +122,7 @@ def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> 
 
 def _step(statement: Statement, catalog: Catalog) -> Step:
     if isinstance(statement, Change):
-        return effect_of(statement, catalog.shown_tables, _readable(catalog))
+        return _effect(statement, catalog)
     assert isinstance(statement, Question)
     match statement:
         case Select():
@@ -132,6 +138,10 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             return _rows(relations_table(catalog, statement.what == "views"))
         case Show() | Describe():
             return _described(statement, catalog)
+
+
+def _effect(statement: Change, catalog: Catalog) -> Effect:
+    return effect_of(statement, catalog.shown_tables, _readable(catalog))
 
 
 def _explained(statement: Explain, catalog: Catalog) -> Explained:
@@ -161,7 +171,7 @@ def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tupl
 def _readable(catalog: Catalog) -> dict[str, ZSetType]:
     """The tables and views that are not hidden."""
     hidden = catalog.tables.keys() - catalog.shown_tables.keys()
-    hidden |= {view.name for view in catalog.views.values() if view.is_hidden}
+    hidden |= catalog.views.keys() - catalog.view_schemas.keys()
     return {name: type_ for name, type_ in catalog.relations.items() if name not in hidden}
 
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Schema
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DelticError
@@ -50,15 +49,6 @@ class Terms:
     is_kept: bool = True
 
 
-@dataclass(frozen=True)
-class Statements:
-    """What makes statements of SQL: from their text, and into the changes of a table; and an engine for questions."""
-
-    effects_of: Callable[[str, str], Sequence[Effect]]
-    changed_by: Callable[[Effect, Version], Sequence[pa.Table]]
-    engine_of: Callable[[Circuit], Engine]
-
-
 class Transaction:
     """Gathers changes inside a with-block and applies them at its end; any exception discards them all.
 
@@ -68,8 +58,10 @@ class Transaction:
     whatever other threads have committed since it began.
     """
 
-    def __init__(self, epochs: Epochs, terms: Terms, statements: Statements, spark: SparkSession | None) -> None:
-        self._epochs, self._terms, self._statements, self._spark = epochs, terms, statements, spark
+    def __init__(
+        self, epochs: Epochs, terms: Terms, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+    ) -> None:
+        self._epochs, self._terms, self._engine_of, self._spark = epochs, terms, engine_of, spark
         self._definitions = epochs.last.definitions
         self._operations: list[Operation] = []
         self._phase = _Phase.UNUSED
@@ -126,8 +118,10 @@ class Transaction:
 
         Raises ProgramError for what is wrong in them, or changes no table. Values that do not fit are found at the end.
         """
+        from deltic.pipeline.sql import effects
+
         self._require(_Phase.OPEN)
-        self._operations += self._statements.effects_of(text, file)
+        self._operations += effects(text, file, self._epochs.last.definitions)
 
     def append(self, table: str, batch: pa.Table) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`."""
@@ -152,7 +146,7 @@ class Transaction:
             with self._epochs.prepare(self._batches(), self._terms.conflicts) as epoch:
                 self._seen = epoch.number - 1
                 published = Published(self._definitions, epoch.version)
-                return Preview(published, epoch.result, self._statements.engine_of, self._spark)
+                return Preview(published, epoch.result, self._engine_of, self._spark)
 
     def commit(self) -> None:
         """Apply the changes now, and not at the end of the block, which then does nothing.
@@ -177,7 +171,8 @@ class Transaction:
     def of(self, view: str) -> Delta:
         """How the transaction changed a view; raises DelticError before the end of the with-block."""
         self._require(_Phase.COMMITTED)
-        return change_of(view, self._result, self._views, self._tables, self._spark)
+        catalog = self._definitions.catalog
+        return change_of(view, self._result, catalog.view_schemas, catalog.table_schemas, self._spark)
 
     @property
     def report(self) -> EpochReport:
@@ -234,11 +229,17 @@ class Transaction:
             self._epochs.begin()
             last = self._epochs.last
         tables = last.definitions.catalog.tables
-        manager = ChangeManager(tables, last.version, self._terms.conflicts, self._prepare, self._statements.changed_by)
+        manager = ChangeManager(tables, last.version, self._terms.conflicts, self._prepare, self._changed_by)
         return manager.batches(self._operations)
 
     def _prepare(self, batches: Batches) -> Any:
         return self._epochs.prepare(batches, self._terms.conflicts)
+
+    def _changed_by(self, effect: Effect, version: Version) -> Sequence[pa.Table]:
+        """The rows that go and come by a statement, over these tables and views."""
+        from deltic.pipeline.evaluation import changed_by
+
+        return changed_by(effect, self._definitions.catalog.tables[effect.table], version, self._engine_of)
 
     def _check_unmoved(self) -> None:
         """Raises ChangeError where another epoch was committed after a look at what this one does."""
@@ -269,18 +270,11 @@ class Transaction:
         if len(rows):
             self._operations.append(KeyedChange(kind, table.name, rows))
 
-    @property
-    def _tables(self) -> dict[str, Schema]:
-        return {name: table.schema for name, table in self._definitions.catalog.shown_tables.items()}
-
-    @property
-    def _views(self) -> dict[str, Schema]:
-        return {name: v.schema for name, v in self._definitions.catalog.views.items() if not v.is_hidden}
-
     def _table(self, name: str) -> Table:
         self._require(_Phase.OPEN)
-        derived = dict.fromkeys(self._views, "it is a view, and its rules alone change it")
-        return find(name, "table", self._definitions.catalog.shown_tables, derived)
+        catalog = self._definitions.catalog
+        derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
+        return find(name, "table", catalog.shown_tables, derived)
 
     def _keyed(self, name: str) -> Table:
         """A table with a key; raises DelticError for one without."""

@@ -43,9 +43,9 @@ def run_until_killed(place, system):
 
 def end(pipeline):
     """Let the lock of a process go that is no more."""
-    if pipeline is not None and pipeline._state is not None:
-        pipeline._state._wait()
-        pipeline._state.files.unlock()
+    if pipeline is not None and pipeline._keeping.state is not None:
+        pipeline._keeping.state._wait()
+        pipeline._keeping.state.files.unlock()
 
 
 def calls_of_a_run(tmp_path):

@@ -53,7 +53,7 @@ def sell(pipeline, *sales, **more):
 
 def abandon(pipeline):
     """End a pipeline as a killed process does: what is in memory is gone, and so is the lock."""
-    state = pipeline._state
+    state = pipeline._keeping.state
     state._wait()
     state.files.unlock()
 

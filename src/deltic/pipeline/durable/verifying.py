@@ -15,10 +15,12 @@ from pathlib import Path
 from deltic.engine.image import Image
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.checkpoint import Moment
 from deltic.pipeline.durable.files import Files
 from deltic.pipeline.durable.log import Reader, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.pieces import Mapped, read_piece
+from deltic.pipeline.durable.restoring import restore
 from deltic.pipeline.durable.state import Checkpoints, State
 from deltic.pipeline.durable.status import status_of
 from deltic.pipeline.session import Pipeline
@@ -116,8 +118,13 @@ def _pipeline(state: State, tables_alone: bool) -> Pipeline:
     options = state.manifest.options if state.manifest is not None else {}
     pipeline = Pipeline(**options)
     state.go_on_from(state.manifest)
-    pipeline._restore(state, tables_alone)
+    restore(state, pipeline._evolving, tables_alone)
     return pipeline
+
+
+def _moment(pipeline: Pipeline, state: State) -> Moment:
+    """What a checkpoint of a pipeline that was made in memory is to hold."""
+    return pipeline._keeping.moment(state, pipeline._epochs)
 
 
 def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
@@ -172,7 +179,7 @@ def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline |
                 if any(_damage(state.files, state.manifest, name, Verified())):
                     return None
         pipeline = _pipeline(state, tables_alone)
-        for piece in (pipeline._moment(state).image or Image({})).pieces:
+        for piece in (_moment(pipeline, state).image or Image({})).pieces:
             piece.arrays()
         return pipeline
     except DelticError:
@@ -182,7 +189,7 @@ def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline |
 def _write(state: State, pipeline: Pipeline, number: int | None, tables_alone: bool, found: Verified) -> None:
     """Write the pipeline as a new checkpoint, the only one."""
     state.begin()
-    state.checkpoint(pipeline._moment(state), compact=True)
+    state.checkpoint(_moment(pipeline, state), compact=True)
     base = (
         "the log alone" if number is None else f"{manifest.name_of(number)}{' by its tables' if tables_alone else ''}"
     )
@@ -196,7 +203,7 @@ def compact(place: str | Path) -> tuple[int, int]:
     try:
         pipeline = _pipeline(state, tables_alone=False)
         state.begin()
-        state.checkpoint(pipeline._moment(state), compact=True)
+        state.checkpoint(_moment(pipeline, state), compact=True)
     finally:
         state.close()
     return before, status_of(place).file_bytes

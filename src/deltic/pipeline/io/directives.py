@@ -63,7 +63,7 @@ def sql_interface(catalog: Catalog) -> Interface:
     """The files of a program of SQL: a table has those that are named as it is, and every view is written."""
     tables = (table for table in catalog.tables.values() if catalog.front(table.name) == SQL)
     inputs = tuple(Input(table.name, table.schema, required=False) for table in tables)
-    outputs = tuple(Output(view.name, view.schema) for view in catalog.views.values() if not view.is_hidden)
+    outputs = tuple(Output(name, schema) for name, schema in catalog.view_schemas.items())
     return Interface(inputs, outputs, ())
 
 

@@ -1,0 +1,91 @@
+"""What connects a pipeline with the directory of its state: epochs and definitions are logged, and checkpoints made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deltic.engine.prepared import Prepared
+from deltic.errors import DelticError
+from deltic.pipeline.definitions import Edit
+from deltic.pipeline.durable.checkpoint import Moment
+from deltic.pipeline.durable.log import Record
+from deltic.pipeline.durable.state import State
+from deltic.pipeline.epochs import Epochs, Logged
+
+
+class Keeping:
+    """Keeps the epochs of a pipeline in its `state`; without one nothing is kept, and nothing is to be done.
+
+    `options` are those of the pipeline that a state depends on.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self.state: State | None = None
+        self._is_closed = False
+
+    def before_epoch(self, epochs: Epochs) -> None:
+        """Begin a checkpoint that is due."""
+        if self.state is not None and not self.state.readonly and self.state.is_due:
+            self.state.begin_checkpoint(self.moment(self.state, epochs))
+
+    def log_epoch(self, epoch: Prepared, logged: Logged) -> None:
+        """Write an epoch to the log, which is about to be committed."""
+        state = self.state
+        if state is not None and not state.readonly:
+            tables = {name: batch.to_arrow() for name, batch in logged.batches.items()}
+            number = state.sequence + 1
+            state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, tables))
+
+    def log_edits(self, edits: tuple[Edit, ...], epoch: int) -> None:
+        """Write to the log that definitions were changed, and are so from this epoch on."""
+        if self.state is not None and edits:
+            self.state.write(Record(self.state.sequence + 1, epoch, edits=edits))
+
+    def checkpoint(self, epochs: Epochs) -> None:
+        """Write what the last checkpoint has not."""
+        with epochs.writing():
+            state = self._writable("checkpoint")
+            state.checkpoint(self.moment(state, epochs))
+
+    def compact(self, epochs: Epochs) -> None:
+        """Write all of it anew."""
+        with epochs.writing():
+            state = self._writable("compact")
+            state.checkpoint(self.moment(state, epochs), compact=True)
+
+    def close(self, epochs: Epochs) -> None:
+        """Write what the last checkpoint has not, and let go of the directory: from then on nothing may change."""
+        with epochs.writing():
+            state, self.state = self.state, None
+            if state is None:
+                return
+            self._is_closed = True
+            try:
+                if not state.readonly and not state.is_current:
+                    state.checkpoint(self.moment(state, epochs))
+            finally:
+                state.close()
+
+    def refuse_change(self) -> None:
+        """Raises DelticError where nothing may change: the pipeline is closed, or its state is only read."""
+        if self._is_closed:
+            raise DelticError("the pipeline is closed: open its state with another one")
+        if self.state is not None:
+            self._writable("a change")
+
+    def moment(self, state: State, epochs: Epochs) -> Moment:
+        """What a checkpoint of a state is to hold now."""
+        engine = epochs.engine
+        image = engine.capture() if epochs.have_begun else None
+        told = dict(epochs.positions), self.options, epochs.last.definitions.history
+        return Moment(state.sequence, engine.epoch, engine.token, *told, image)
+
+    def _writable(self, what: str) -> State:
+        """The state, to be written to; raises DelticError where there is none."""
+        if self.state is None:
+            raise DelticError(f"{what}: the pipeline keeps no state; open it with state=DIRECTORY")
+        if self.state.readonly:
+            raise DelticError(f"{what}: the state was opened with readonly=True; open it for writing")
+        return self.state

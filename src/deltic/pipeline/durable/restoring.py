@@ -1,0 +1,61 @@
+"""Going on with the state of a directory: its last checkpoint, the log behind it, and a program that may be new."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from deltic.errors import StateError, UnsupportedError
+from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.durable.state import Checkpoints, State, check_options
+from deltic.pipeline.evolution import Evolution
+from deltic.pipeline.evolving import Evolving
+
+
+def go_on(
+    place: str | Path,
+    checkpoints: Checkpoints,
+    readonly: bool,
+    keeping: Keeping,
+    evolving: Evolving,
+    program: str | Path | None,
+) -> Evolution | None:
+    """Take the state in a directory, which is kept there from then on; what the program changed, where there is one.
+
+    Raises StateError, UnsupportedError for an engine that keeps none, and what `redefine` raises for the program; the
+    directory is free then.
+    """
+    if evolving.engines.name == "reference":
+        raise UnsupportedError(f"state {place}: the reference engine keeps none; leave out engine, or state")
+    state = State.open(place, checkpoints, readonly)
+    try:
+        check_options(state, keeping.options)
+        restore(state, evolving)
+        state.begin()
+        keeping.state = state
+        return None if program is None else evolving.redefine(program)
+    except BaseException as error:
+        keeping.state = None
+        state.close()
+        if readonly and isinstance(error, StateError) and state.is_outdated:
+            return go_on(place, checkpoints, readonly, keeping, evolving, program)
+        raise
+
+
+def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> None:
+    """Be as the pipeline was that wrote the state: what its last checkpoint has, and the log behind it.
+
+    With `tables_alone` views are computed from the tables of the checkpoint.
+    """
+    epochs = evolving.epochs
+    if state.manifest is not None:
+        evolving.restore(Definitions().replayed(state.manifest.definitions), state.saved(), tables_alone)
+    for record in state.records():
+        if record.tables is None:
+            with epochs.writing():
+                evolving.go_on(partial(Definitions.replayed, edits=record.edits))
+        else:
+            epochs.replay(record.batches, record.conflicts, record.token)
+        state.check_epoch(record, epochs.last.version.epoch)
+    epochs.positions = dict(state.positions)
