@@ -46,6 +46,10 @@ class DelticParser(SparkParser):
         **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
         **{name: partial(_table_function, name=name) for name in ("TUMBLE", "HOP", "SESSION")},
     }
+    # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
+    }
 
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
 

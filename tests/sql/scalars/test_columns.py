@@ -36,6 +36,9 @@ VALUES = {
     ("x", Type.DATE): [date(2020, 1, 31), date(1, 1, 1), date(9999, 12, 31)],
     ("z", Type.TIMESTAMP): [datetime(2020, 1, 31, 10, 11, 12, 345678, UTC), datetime(9999, 12, 31, tzinfo=UTC)],
     ("y", Type.INT8): [-128, 127, 0, 1],
+    ("xs", Type.array(Type.INT32.or_null)): [(), (1, None, 3), (0,), (2**31 - 1, 5), (None,)],
+    ("ts", Type.array(Type.STRING.or_null)): [(), ("a", None, "é"), ("12",)],
+    ("m", Type.map(Type.STRING, Type.INT64.or_null)): [(), (("a", 1), ("b", None)), (("b", 7),)],
 }
 SCHEMA = Schema.of(**{name: type_.or_null for name, type_ in VALUES})
 EXPRESSIONS = [
@@ -255,6 +258,25 @@ sign(d)
 negative(a)
 isnull(s)
 equal_null(a,b)
+transform(xs, v -> v + a)
+transform(xs, v -> 10 div v)
+transform(xs, (v, i) -> case when v <> 0 then a div v + i end)
+transform(ts, v -> upper(v) || s)
+transform(xs, v -> transform(ts, u -> v || u || size(xs)))
+transform(transform(xs, v -> v * 1L), v -> v + l)
+filter(xs, v -> v > a)
+filter(ts, (v, i) -> v is null or i > 0)
+exists(xs, v -> v = a)
+forall(xs, v -> v >= a)
+aggregate(xs, a, (acc, v) -> coalesce(acc, 0) + v)
+aggregate(xs, 0L, (acc, v) -> acc + coalesce(v, b), acc -> acc || s)
+aggregate(ts, '', (acc, v) -> acc || '/' || v)
+reduce(xs, named_struct('n', 0, 'last', a), (acc, v) -> named_struct('n', acc.n + 1, 'last', v)).last
+zip_with(xs, ts, (v, u) -> v || u)
+map_filter(m, (k, v) -> v > a or k = 'a')
+transform_values(m, (k, v) -> v + a)
+transform_keys(m, (k, v) -> k || coalesce(a, 0))
+map_zip_with(m, map('a', l), (k, v, w) -> v <=> w)
 """.splitlines()
     if line
 ]

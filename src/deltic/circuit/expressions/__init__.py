@@ -9,6 +9,7 @@ not wrap around, and of conversions; what must be defined is `Checked`.
 
 from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null
 from deltic.circuit.expressions.inference import infer, result_of, type_of
+from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder, Mapped, bound, higher_order, key_of, read_of
 from deltic.circuit.expressions.literals import is_literal, is_literal_zero, literal
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
@@ -36,13 +37,19 @@ __all__ = [
     "FUNCTIONS",
     "LOGIC",
     "SAFE",
+    "Bound",
     "Checked",
+    "Fold",
+    "HigherOrder",
+    "Mapped",
+    "bound",
     "cast",
     "cast_type",
     "checked",
     "column",
     "columns_of",
     "conversion",
+    "higher_order",
     "infer",
     "is_checked",
     "is_conversion",
@@ -51,9 +58,11 @@ __all__ = [
     "is_literal_zero",
     "is_not_null",
     "is_null",
+    "key_of",
     "literal",
     "null",
     "operands_of",
+    "read_of",
     "result_of",
     "show",
     "type_of",

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder
 from deltic.circuit.expressions.text import show
-from deltic.circuit.expressions.trees import SAFE, Checked, operands_of
+from deltic.circuit.expressions.trees import SAFE, Checked, column, operands_of
 from deltic.circuit.spark.function import function_of, is_call
 from deltic.errors import EvaluationError
 
@@ -41,13 +42,25 @@ def spoken(expression: exp.Expression) -> str:
     """The expression as it may have been written: no checks, no coercions, functions by their names."""
     around = exp.Paren(this=expression.copy())
     for node in reversed(list(around.this.walk())):
-        if isinstance(node, Checked | exp.TryCast) and not isinstance(node.this, exp.Null):
+        if isinstance(node, Bound):
+            node.replace(column(node.name))
+        elif isinstance(node, HigherOrder):
+            node.replace(_spoken_lambda(node))
+        elif isinstance(node, Checked | exp.TryCast) and not isinstance(node.this, exp.Null):
             node.replace(node.this)
         elif type(node) in _PLAIN:
             node.replace(_PLAIN[type(node)](**node.args))
         elif isinstance(node, exp.Anonymous):
             node.set("this", node.name.removeprefix("SPARK_").lower().partition("__")[0])
     return show(around.this)
+
+
+def _spoken_lambda(node: HigherOrder) -> exp.Expression:
+    """A function over elements as it may have been written: arrays, and names with an arrow to the body."""
+    names = [exp.to_identifier(name.this) for name in node.expressions[:-1:2]]
+    arrow = exp.Lambda(this=node.body.copy(), expressions=names)
+    name = "aggregate" if isinstance(node, Fold) else "transform"
+    return exp.Anonymous(this=name, expressions=[*(part.copy() for part in node.given), arrow])
 
 
 def show_value(value: Any) -> str:

@@ -15,6 +15,7 @@ from deltic.circuit.expressions.casts import (
     is_conversion,
     never_undefined,
 )
+from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder, Mapped
 from deltic.circuit.expressions.literals import INTERVAL_UNITS, is_literal, is_literal_zero
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
@@ -130,6 +131,16 @@ def _call(node: exp.Anonymous, operands: Sequence[Type]) -> Type | None:
     return function_of(node).type(node, operands) if is_call(node) else None
 
 
+def _mapped(node: Mapped, operands: Sequence[Type]) -> Type | None:
+    *arrays, body = operands
+    return Type.array(body.or_null) if all(type_.kind is Kind.ARRAY for type_ in arrays) else None
+
+
+def _fold(node: Fold, operands: Sequence[Type]) -> Type | None:
+    start, array, body = operands
+    return start if array.kind is Kind.ARRAY and body is start else None
+
+
 def _integers(node: exp.Expression, operands: Sequence[Type]) -> Type | None:
     return _one_type(node, operands) if operands[0].is_integer else None
 
@@ -192,6 +203,9 @@ _RULES: dict[type[exp.Expression], Rule] = {
     exp.Cast: _cast,
     exp.Interval: _interval,
     exp.Anonymous: _call,
+    Bound: lambda node, operands: node.bound_type,
+    Mapped: _mapped,
+    Fold: _fold,
     Checked: _one_type,
     exp.Paren: _one_type,
     exp.Coalesce: _one_type,
@@ -216,6 +230,8 @@ def _may_be_null(node: exp.Expression, operands: Sequence[ValueType]) -> bool:
         return False
     if is_call(node):
         return function_of(node).may_be_null([operand.nullable for operand in operands])
+    if isinstance(node, Bound | HigherOrder):
+        return not isinstance(node, Mapped) or any(array.nullable for array in operands[:-1])
     if isinstance(node, exp.Coalesce):
         return all(operand.nullable for operand in operands)
     if isinstance(node, exp.Case):

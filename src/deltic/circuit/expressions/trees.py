@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from deltic.circuit.expressions.lambdas import Bound, HigherOrder
 from deltic.circuit.types import Type
 
 EQUALITIES: tuple[type[exp.Expression], ...] = (exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -77,10 +78,13 @@ def columns_of(expression: exp.Expression) -> tuple[str, ...]:
 def operands_of(expression: exp.Expression) -> list[exp.Expression]:
     """The expressions that a node applies to, in order.
 
-    Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out.
+    Those of CASE WHEN c1 THEN v1 … ELSE v END are c1, v1, …, v; without ELSE the last is left out. Of functions over
+    elements they are what the names stand for, and the body.
     """
-    if isinstance(expression, exp.Interval):
+    if isinstance(expression, exp.Interval | Bound):
         return []
+    if isinstance(expression, HigherOrder):
+        return [*expression.given, expression.body]
     if isinstance(expression, exp.Case):
         return [operand for child in expression.iter_expressions() for operand in _parts(child)]
     return [child for child in expression.iter_expressions() if not isinstance(child, exp.Null | exp.DataType)]

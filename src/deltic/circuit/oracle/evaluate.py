@@ -15,7 +15,19 @@ from sqlglot import exp
 
 from deltic.circuit.conversions import converter
 from deltic.circuit.everyday import everyday
-from deltic.circuit.expressions import Checked, column, columns_of, is_function, is_literal, operands_of, type_of
+from deltic.circuit.expressions import (
+    Bound,
+    Checked,
+    Fold,
+    HigherOrder,
+    column,
+    is_function,
+    is_literal,
+    key_of,
+    operands_of,
+    read_of,
+    type_of,
+)
 from deltic.circuit.expressions.checks import undefined
 from deltic.circuit.functions import evaluate_call, evaluate_function
 from deltic.circuit.oracle.arithmetic import calculate, fitting, negate
@@ -49,16 +61,16 @@ def evaluate(expression: exp.Expression, row: Row, types: Mapping[str, Type]) ->
 
 def meaning(expression: exp.Expression, types: Mapping[str, Type]) -> Meaning:
     """What an expression over columns of these types is on any row, None for NULL."""
-    if isinstance(expression, exp.Column):
-        return operator.itemgetter(expression.name)
-    if isinstance(expression, exp.Literal | exp.Boolean):
-        constant = _literal(expression) if isinstance(expression, exp.Literal) else bool(expression.this)
-        return lambda row: constant
-    if isinstance(expression, exp.Interval):
-        constant = _interval(expression)
+    if isinstance(expression, exp.Column | Bound):
+        return operator.itemgetter(key_of(expression))
+    if type(expression) in _CONSTANTS:
+        constant = _CONSTANTS[type(expression)](expression)
         return lambda row: constant
     operands = operands_of(expression)
     parts = [meaning(operand, types) for operand in operands]
+    if isinstance(expression, HigherOrder):
+        *given, body = parts
+        return (_fold if isinstance(expression, Fold) else _mapped)(expression.keys, given, body)
     if isinstance(expression, exp.And | exp.Or):
         return _logic(isinstance(expression, exp.Or), parts)
     if isinstance(expression, Checked):
@@ -91,6 +103,33 @@ def _strict(operation: Callable[..., Any], parts: list[Meaning]) -> Meaning:
     return apply
 
 
+def _mapped(keys: list[str], arrays: list[Meaning], body: Meaning) -> Meaning:
+    """The body's values for the elements at each place."""
+
+    def compute(row: Row) -> Any:
+        values = [array(row) for array in arrays]
+        if None in values:
+            return None
+        return tuple(body({**row, **dict(zip(keys, elements, strict=True))}) for elements in zip(*values, strict=True))
+
+    return compute
+
+
+def _fold(keys: list[str], given: list[Meaning], body: Meaning) -> Meaning:
+    """What the body makes of the last value and each element in turn."""
+    start, array = given
+    last, element = keys
+
+    def compute(row: Row) -> Any:
+        values = array(row)
+        found = None if values is None else start(row)
+        for value in values or ():
+            found = body({**row, last: found, element: value})
+        return found
+
+    return compute
+
+
 def _logic(decisive: bool, parts: list[Meaning]) -> Meaning:
     """Kleene's three-valued AND and OR; what follows the deciding operand is not computed."""
 
@@ -119,7 +158,7 @@ def _checked(expression: Checked, types: Mapping[str, Type], operation: Meaning)
     def check(row: Row) -> Any:
         value = operation(row)
         if value is None and all(operand(row) is not None for operand in operands):
-            raise undefined(expression, {name: row[name] for name in columns_of(expression)})
+            raise undefined(expression, read_of(expression, row))
         return value
 
     return check
@@ -220,3 +259,10 @@ def _literal(expression: exp.Literal) -> Any:
     if expression.is_string:
         return expression.this
     return int(expression.this) if expression.is_int else float(expression.this)
+
+
+_CONSTANTS: dict[type[exp.Expression], Callable[[Any], Any]] = {
+    exp.Literal: _literal,
+    exp.Boolean: lambda node: bool(node.this),
+    exp.Interval: _interval,
+}

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import reduce
 
 import sqlglot
 from sqlglot import exp
 
-from deltic.circuit.expressions import checked, columns_of, is_null, show
+from deltic.circuit.expressions import Bound, Fold, Mapped, checked, columns_of, is_null, show
 from deltic.circuit.words import SYNTAX
 
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<!\w)[^\W\d]\w*(?!\w*\s*\()""")
 _PARTS = {"this", "expression", "expressions", "to", "start", "length", "substr", "ifs", "true", "default", "unit"}
+
+# What is written as a function and is none of the table.
+_NODES: dict[str, Callable[..., exp.Expression]] = {
+    "CHECKED": checked,
+    "BOUND": lambda name, null: Bound(this=name, expression=null),
+    "MAPPED": lambda *parts: Mapped(expressions=list(parts)),
+    "FOLD": lambda *parts: Fold(expressions=list(parts)),
+}
 
 
 def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
@@ -69,14 +77,16 @@ def _plain(written: exp.Expr, *, keep_parentheses: bool) -> exp.Expression:
         if node.name in ("inf", "nan") and not node.this.quoted:
             node.replace(exp.Literal.number(node.name))
     for node in reversed(list(holder.this.walk())):
+        if node.find_ancestor(exp.DataType):
+            continue
         if isinstance(node, exp.Identifier):
             node.replace(exp.Identifier(this=node.name))
         elif isinstance(node, exp.Paren) and not keep_parentheses:
             node.replace(node.this)
         elif isinstance(node, exp.Case) and _is_extreme(node):
             node.replace(node.args["default"])
-        elif isinstance(node, exp.Anonymous) and node.name == "CHECKED" and len(node.expressions) == 1:
-            node.replace(checked(node.expressions[0]))
+        elif isinstance(node, exp.Anonymous) and node.name in _NODES:
+            node.replace(_NODES[node.name](*node.expressions))
         elif not isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.DataType):
             for name in set(node.args) - _PARTS:
                 node.set(name, None)

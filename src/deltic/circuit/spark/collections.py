@@ -93,6 +93,18 @@ def _value_at(pairs: Values, wanted: Any) -> Any:
     return next((value for key, value in pairs if _key(key) == _key(wanted)), None)
 
 
+def _any(values: Values) -> bool | None:
+    return True if True in values else None if None in values else False
+
+
+def _all(values: Values) -> bool | None:
+    return False if False in values else None if None in values else True
+
+
+def _padded(values: Values, other: Values) -> Values:
+    return values + (None,) * (len(other) - len(values))
+
+
 def _element(node: exp.Expression, types: Sequence[Type]) -> Type:
     return types[0].element.type
 
@@ -175,6 +187,15 @@ FUNCTIONS |= {
     "map_entries": Function(_entries, python=lambda pairs: pairs),
     "map_concat": _set(lambda *maps: _map(*_unzipped(maps)), partial=True),
     "map_contains_key": Function(BOOL, python=lambda pairs, key: any(_key(k) == _key(key) for k, _ in pairs)),
+    "indices": Function(Type.array(INT.or_null), python=lambda values: tuple(range(len(values)))),
+    "chosen": _set(lambda values, mask: tuple(v for v, wanted in zip(values, mask, strict=True) if wanted)),
+    "any_of": Function(BOOL, python=_any, tolerant=True),
+    "all_of": Function(BOOL, python=_all, tolerant=True),
+    "padded": _set(_padded),
+    "values_at": Function(
+        lambda node, types: Type.array(types[0].value.type.or_null),
+        python=lambda pairs, keys: tuple(_value_at(pairs, key) for key in keys),
+    ),
     "named_struct": Function(_struct, python=lambda *parts: parts[1::2], strict=False, nullable=False),
     "field": Function(_field, _field_sql, tolerant=True),
 }

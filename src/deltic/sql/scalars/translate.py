@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from sqlglot import exp
@@ -41,8 +41,8 @@ def typed(node: exp.Expression, resolve: Resolve, source: SourceText) -> Typed:
 
 
 class _Translation:
-    def __init__(self, resolve: Resolve, source: SourceText) -> None:
-        self.resolve, self.source = resolve, source
+    def __init__(self, resolve: Resolve, source: SourceText, elements: Mapping[str, Typed] | None = None) -> None:
+        self.resolve, self.source, self.elements = resolve, source, elements or {}
 
     def of(self, node: exp.Expression) -> Typed:
         """The value of a node."""
@@ -75,7 +75,15 @@ class _Translation:
 
     def column(self, node: exp.Expression) -> Typed:
         assert isinstance(node, exp.Column)
-        return self.resolve(node)
+        first, *fields = node.parts
+        element = self.elements.get(first.name.lower())
+        if element is None:
+            return self.resolve(node)
+        return reduce(lambda value, part: functions.collections.field(value, part.name), fields, element)
+
+    def element(self, node: exp.Expression) -> Typed:
+        """A parameter of the function that this is the body of."""
+        return self.column(exp.column(node.copy()))
 
     def literal(self, node: exp.Expression) -> Typed:
         assert isinstance(node, exp.Literal)
@@ -108,7 +116,32 @@ class _Translation:
         name, arguments = node.name.lower(), node.expressions
         if name in _OF_UNITS and len(arguments) == 3 and isinstance(arguments[0], exp.Column):
             return functions.times.of_unit(name, arguments[0].name, *self.all(arguments[1:]))
+        if any(isinstance(argument, exp.Lambda) for argument in arguments):
+            return self._taking(name, arguments)
         return functions.called(name, self.all(arguments))
+
+    def _taking(self, name: str, arguments: Sequence[exp.Expression]) -> Typed:
+        """A call of a function that takes functions."""
+        if name not in functions.lambdas.TAKERS:
+            raise Unknown(f"{name} takes no function such as x -> x + 1", functions.lambdas.REMEDIES.get(name, ""))
+        own = [self.function(part) if isinstance(part, exp.Lambda) else self.of(part) for part in arguments]
+        return functions.called(name, own)
+
+    def function(self, node: exp.Lambda) -> functions.lambdas.Lambda:
+        """A function, whose body has its parameters beside what stands around it."""
+        names = tuple(part.name.lower() for part in node.expressions)
+        if len(set(names)) < len(names):
+            raise self.source.error(node, "two parameters have one name")
+
+        def body(elements: Mapping[str, Typed]) -> Typed:
+            return _Translation(self.resolve, self.source, {**self.elements, **elements}).of(node.this)
+
+        return functions.lambdas.Lambda(names, body)
+
+    def exists(self, node: exp.Expression) -> Typed:
+        if not isinstance(node.expression, exp.Lambda):
+            raise self.unsupported(node)
+        return self._taking("exists", [node.this, node.expression])
 
     def array(self, node: exp.Expression) -> Typed:
         return functions.called("array", self.all(node.expressions))
@@ -296,13 +329,15 @@ _SYNTAX: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
 
 
 def _operands(node: exp.Expression) -> list[exp.Expression]:
-    return [
-        child for child in node.iter_expressions() if not isinstance(child, exp.DataType | exp.Var | exp.Identifier)
-    ]
+    """The values that a node is of. A name among them is a parameter of a function, behind a point that of a field."""
+    others = (exp.DataType, exp.Var, exp.Lambda, *((exp.Identifier,) if isinstance(node, exp.Dot) else ()))
+    return [child for child in node.iter_expressions() if not isinstance(child, others) or child is node.this]
 
 
 _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Typed]] = {
     exp.Column: _Translation.column,
+    exp.Identifier: _Translation.element,
+    exp.Exists: _Translation.exists,
     exp.Literal: _Translation.literal,
     exp.Boolean: _Translation.boolean,
     exp.Null: _Translation.null,

@@ -18,14 +18,19 @@ from sqlglot import exp
 from deltic.circuit.everyday import everyday
 from deltic.circuit.expressions import (
     SAFE,
+    Bound,
     Checked,
+    Fold,
+    HigherOrder,
     column,
     columns_of,
     is_checked,
     is_conversion,
     is_function,
     is_literal,
+    key_of,
     operands_of,
+    read_of,
     type_of,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
@@ -34,7 +39,7 @@ from deltic.circuit.oracle.evaluate import meaning, with_arguments
 from deltic.circuit.spark import function_of, is_call
 from deltic.circuit.types import Kind, Type
 from deltic.circuit.values import from_arrow, to_arrow
-from deltic.engine.local.operators import decimals, numbers, times
+from deltic.engine.local.operators import decimals, elements, numbers, times
 from deltic.engine.local.operators.numbers import Array, Result, natural, stored
 from deltic.engine.local.operators.remembered import Remembered
 from deltic.engine.local.storage.codec import decode, encode
@@ -87,6 +92,15 @@ class Columns:
         positions = self.positions[mask] if self.undefined is not None else self.positions
         return replace(self, values=values, count=int(mask.sum()), positions=positions)
 
+    def within(self, parents: Array, body: exp.Expression, elements: Mapping[str, tuple[Column, Type]]) -> Columns:
+        """What a body reads: the columns of the row of each element, those rows being `parents`, and the elements."""
+        read = [*columns_of(body), *(node.row_key for node in body.find_all(Bound) if node.row_key in self.values)]
+        values = {name: _taken(self.values[name], parents) for name in read}
+        types = {**self.types, **{key: type_ for key, (_, type_) in elements.items()}}
+        values |= {key: column for key, (column, _) in elements.items()}
+        positions = self.positions[parents] if self.undefined is not None else self.positions
+        return replace(self, values=values, types=types, count=len(parents), positions=positions)
+
     def with_column(self, name: str, column: Column) -> Columns:
         """These columns and one more."""
         return replace(self, values={**self.values, name: column})
@@ -98,15 +112,17 @@ class Columns:
             found = self.nodes[id(expression)] = Node(expression, self.types, self.interner)
         return found
 
-    def row(self, index: int, names: Sequence[str]) -> dict[str, Any]:
-        """The values of some columns in one row, as they stand in rows."""
+    def row(self, index: int, expression: exp.Expression) -> dict[str, Any]:
+        """The values that an expression reads in one row, as they stand in rows."""
         found = {}
-        for name in names:
+        for name in [*columns_of(expression), *(node.row_key for node in expression.find_all(Bound))]:
+            if name not in self.values:
+                continue
             (values, nulls), type_ = self.values[name], self.types[name]
             there = None if nulls is None else nulls[index : index + 1]
             column = decode(values[index : index + 1], there, type_, self.interner)
             found[name] = from_arrow(column, type_)[0]
-        return found
+        return read_of(expression, found)
 
 
 class Node:
@@ -144,7 +160,7 @@ class Node:
     @cached_property
     def is_function(self) -> bool:
         """Whether it is worth remembering, for it is a function."""
-        return is_call(self.expression) or is_function(self.expression)
+        return is_call(self.expression) or is_function(self.expression) or isinstance(self.expression, HigherOrder)
 
     @cached_property
     def of_one(self) -> tuple[exp.Expression, exp.Expression, Type] | None:
@@ -175,9 +191,9 @@ class Node:
 
 def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
-    if isinstance(expression, exp.Column):
-        (values, nulls), type_ = columns.values[expression.name], columns.types[expression.name]
-        return _natural(values, nulls, type_, columns.interner)
+    if isinstance(expression, exp.Column | Bound):
+        key = key_of(expression)
+        return _natural(*columns.values[key], columns.types[key], columns.interner)
     node = columns.node(expression)
     if node.constant is not None:
         return np.repeat(node.constant, columns.count), None
@@ -190,8 +206,8 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
 
 def held(expression: exp.Expression, columns: Columns) -> Column:
     """The values of an expression as relations hold them, and where it is NULL."""
-    if isinstance(expression, exp.Column):
-        return columns.values[expression.name]
+    if isinstance(expression, exp.Column | Bound):
+        return columns.values[key_of(expression)]
     array, nulls = evaluate(expression, columns)
     return stored(array, columns.node(expression).result, columns.interner), nulls
 
@@ -203,6 +219,8 @@ def _computed(node: Node, columns: Columns) -> Result:
         return _LAZY[node.kind](expression, columns)
     if is_call(expression):
         return _called(node, columns)
+    if isinstance(expression, HigherOrder):
+        return _over_elements(expression, columns)
     results = [evaluate(operand, columns) for operand in node.operands]
     if isinstance(expression, Checked):
         return _checked(expression, results[0], columns)
@@ -249,6 +267,54 @@ def _constant(node: Node, columns: Columns) -> Array:
     if expression.is_int:
         return np.array([int(expression.this) % (1 << 64)], np.uint64).view(np.int64)
     return np.array([float(expression.this)])
+
+
+# Functions over the elements of arrays: the body is computed of all elements at once, or of all those at one place.
+
+
+def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
+    arrays = expression.given[1:] if isinstance(expression, Fold) else expression.given
+    nulls = _any(*(evaluate(array, columns)[1] for array in arrays))
+    there = columns if nulls is None else columns.where(~nulls)
+    lists = [_arrow(array, there) for array in arrays]
+    found, own = (
+        _folded(expression, lists[0], there) if isinstance(expression, Fold) else _mapped(expression, lists, there)
+    )
+    if nulls is None:
+        return found, own
+    return _where(~nulls, (found, own), np.zeros(columns.count, found.dtype), nulls.copy())
+
+
+def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) -> Result:
+    lengths = elements.lengths_of(arrays[0])
+    given = {}
+    for key, array, node in zip(expression.keys, arrays, expression.given, strict=True):
+        type_ = type_of(node, columns.types).element.type
+        given[key] = encode(array.flatten(), type_, columns.interner), type_
+    inside = columns.within(elements.parents_of(lengths), expression.body, given)
+    result = type_of(expression, columns.types)
+    made = elements.arrays_of(_arrow(expression.body, inside), lengths, result)
+    return _natural(*encode(made, result, columns.interner), result, columns.interner)
+
+
+def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
+    start, array = expression.given
+    type_, of_elements = type_of(start, columns.types), type_of(array, columns.types).element.type
+    (held_values, held_nulls), lengths = held(start, columns), elements.lengths_of(arrays)
+    values, nulls = held_values.copy(), np.zeros(columns.count, bool) if held_nulls is None else held_nulls.copy()
+    last, element = expression.keys
+    for place in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > place)
+        own = encode(elements.at(arrays, rows, place), of_elements, columns.interner)
+        given = {last: ((values[rows], nulls[rows]), type_), element: (own, of_elements)}
+        found, undefined = held(expression.body, columns.within(rows, expression.body, given))
+        values[rows], nulls[rows] = found, False if undefined is None else undefined
+    return _natural(values, nulls, type_, columns.interner)
+
+
+def _taken(column: Column, rows: Array) -> Column:
+    values, nulls = column
+    return values[rows], None if nulls is None else nulls[rows]
 
 
 def _any(*nulls: Nulls) -> Nulls:
@@ -336,7 +402,7 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
     for absent in operands:
         undefined &= True if absent is None else ~absent
     for index in np.flatnonzero(undefined).tolist():
-        row = there.row(index, columns_of(expression))
+        row = there.row(index, expression)
         if columns.undefined is None:
             raise undefined_error(expression, row)
         columns.undefined.append(Undefined(expression, int(there.positions[index]), row))

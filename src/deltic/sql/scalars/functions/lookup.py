@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from typing import Any
 
 from deltic.circuit.spark import FUNCTIONS
 from deltic.errors import did_you_mean
@@ -25,7 +26,7 @@ class Unknown(Exception):
         super().__init__(message)
 
 
-def called(name: str, arguments: Sequence[Typed]) -> Typed:
+def called(name: str, arguments: Sequence[Any]) -> Typed:
     """The value of a function; Unknown where there is none of that name, Mismatch where it does not take these."""
     found = name.lower()
     if (own := python.known().get(found)) is not None:

@@ -1,0 +1,183 @@
+"""Rules of functions that take functions: `x -> x + 1` over the elements of arrays and the entries of maps.
+
+What is done with each element is one operation of circuits, `Mapped`, and what is made of them all another, `Fold`;
+the rest are functions of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import Fold, HigherOrder, Mapped, bound, higher_order
+from deltic.circuit.types import Kind, Type
+from deltic.sql.scalars import conditions, operators
+from deltic.sql.scalars.coercion import coerced
+from deltic.sql.scalars.functions.rules import RULES, Rule, apply, attempt, rule
+from deltic.sql.scalars.operators import Mismatch, case
+from deltic.sql.scalars.typed import Typed, constant, of_node
+from deltic.sql.types import written
+
+TAKERS: set[str] = set()
+"""The functions that take functions."""
+
+REMEDIES = {
+    "array_sort": "write array_sort(transform(xs, x -> named_struct('key', …, 'x', x))): it compares keys first",
+}
+"""What to write instead of other functions that take functions in Spark."""
+
+
+@dataclass(frozen=True)
+class Lambda:
+    """A function as it is written: its parameters, and what its body is for elements by their names."""
+
+    names: tuple[str, ...]
+    body: Callable[[Mapping[str, Typed]], Typed]
+
+    def over(self, *arrays: Typed) -> Typed:
+        """The array of what it makes of the elements at each place."""
+        self.takes(len(arrays))
+        return self._node(Mapped, arrays, [_array(array).element.type for array in arrays])
+
+    def folded(self, start: Typed, values: Typed) -> Typed:
+        """What it makes of the last value, `start` at first, and each element."""
+        self.takes(2)
+        return self._node(Fold, [start, values], [start.type.type, _array(values).element.type])
+
+    def takes(self, *counts: int) -> None:
+        """Mismatch unless it has so many parameters."""
+        if len(self.names) not in counts:
+            found = " or ".join(map(str, counts))
+            raise Mismatch(f"the function has {len(self.names)} parameters, and takes {found} here")
+
+    def of(self, *elements: Type) -> Typed:
+        """What it makes of elements of these types."""
+        pairs = zip(self.names, elements, strict=True)
+        return self.body({name: Typed(bound(name, type_), type_.or_null) for name, type_ in pairs})
+
+    def _node(self, kind: type[HigherOrder], given: Sequence[Typed], elements: Sequence[Type]) -> Typed:
+        made = _as_start(self.of(*elements), elements[0]) if kind is Fold else self.of(*elements)
+        if made.is_null:
+            raise Mismatch("NULL has no type; cast it to one")
+        node = higher_order(kind, self.names, [part.expression for part in given], made.expression)
+        return of_node(node, *given, made)
+
+
+def _as_start(made: Typed, start: Type) -> Typed:
+    """What a fold makes, which is of the type that it starts with."""
+    if not made.is_null and made.type.type is not start:
+        raise Mismatch(f"it starts with {written(start)} and goes on with {written(made.type.type)}; cast one of them")
+    return coerced(made, start)
+
+
+def taking(*names: str) -> Callable[[Rule], Rule]:
+    """Enter a rule whose last arguments are functions."""
+    TAKERS.update(names)
+    return rule(*names)
+
+
+def _function(value: Lambda | Typed) -> Lambda:
+    if not isinstance(value, Lambda):
+        raise Mismatch("a function is taken here, such as x -> x + 1")
+    return value
+
+
+def _array(value: Typed) -> Type:
+    if value.is_null or value.type.type.kind is not Kind.ARRAY:
+        raise Mismatch("an array is taken here")
+    return value.type.type
+
+
+def _entries(value: Typed) -> tuple[Typed, Typed]:
+    """The keys and the values of a map."""
+    if value.is_null or value.type.type.kind is not Kind.MAP:
+        raise Mismatch("a map is taken here")
+    return attempt("map_keys", value), attempt("map_values", value)
+
+
+def _condition(found: Typed) -> Typed:
+    """What a condition makes of elements."""
+    if found.type.type.element.type is not Type.BOOLEAN:
+        raise Mismatch("the function is a condition: its result is BOOLEAN")
+    return found
+
+
+def _of_elements(values: Typed, function: Lambda) -> Typed:
+    """What a function makes of the elements, and of their places from 0 if it asks for them."""
+    function.takes(1, 2)
+    _array(values)
+    return function.over(*[values, attempt("indices", values)][: len(function.names)])
+
+
+@taking("transform")
+def transform(values: Typed, function: Lambda | Typed) -> Typed:
+    """What the function makes of each element."""
+    return _of_elements(values, _function(function))
+
+
+@taking("filter")
+def filter_(values: Typed, function: Lambda | Typed) -> Typed:
+    """The elements for which the function is true."""
+    return attempt("chosen", values, _condition(_of_elements(values, _function(function))))
+
+
+@taking("exists")
+def exists(values: Typed, function: Lambda | Typed) -> Typed:
+    """Whether the function is true for an element; NULL if it is for none, and NULL for some."""
+    return attempt("any_of", _condition(_function(function).over(values)))
+
+
+@taking("forall")
+def forall(values: Typed, function: Lambda | Typed) -> Typed:
+    """Whether the function is true for all elements; NULL if it is false for none, and NULL for some."""
+    return attempt("all_of", _condition(_function(function).over(values)))
+
+
+@taking("aggregate", "reduce")
+def aggregate(values: Typed, start: Typed, merge: Lambda | Typed, finish: Lambda | Typed | None = None) -> Typed:
+    """What is made of a value at the start and each element in turn; of the last value something else."""
+    if start.is_null:
+        raise Mismatch("NULL has no type; cast it to one")
+    found = _function(merge).folded(start, values)
+    if finish is None:
+        return found
+    last = attempt("get", _function(finish).over(attempt("array", found)), constant(0, Type.INT32))
+    is_there = operators.logic(exp.Not, [conditions.is_null(values)])
+    return case([(is_there, last)], None)
+
+
+@taking("zip_with")
+def zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
+    """What the function makes of the elements at the same place of two arrays; NULL stands where one has ended."""
+    _array(first), _array(second)
+    return _function(function).over(attempt("padded", first, second), attempt("padded", second, first))
+
+
+@taking("map_filter")
+def map_filter(value: Typed, function: Lambda | Typed) -> Typed:
+    """The entries for which the function is true."""
+    return attempt("chosen", value, _condition(_function(function).over(*_entries(value))))
+
+
+@taking("transform_values")
+def transform_values(value: Typed, function: Lambda | Typed) -> Typed:
+    """The keys with what the function makes of each key and its value."""
+    keys, values = _entries(value)
+    return apply("map_from_arrays", keys, _function(function).over(keys, values))
+
+
+@taking("transform_keys")
+def transform_keys(value: Typed, function: Lambda | Typed) -> Typed:
+    """The values with what the function makes of each key and its value; no key is NULL, or there twice."""
+    keys, values = _entries(value)
+    return apply("map_from_arrays", _function(function).over(keys, values), values)
+
+
+@taking("map_zip_with")
+def map_zip_with(first: Typed, second: Typed, function: Lambda | Typed) -> Typed:
+    """The keys of two maps with what the function makes of each and its two values, NULL where one has none."""
+    keys = RULES["array_union"](_entries(first)[0], _entries(second)[0])
+    values = [attempt("values_at", value, keys) for value in (first, second)]
+    return apply("map_from_arrays", keys, _function(function).over(keys, *values))
