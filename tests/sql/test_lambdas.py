@@ -104,7 +104,7 @@ def test_maps():
         ("transform(xs, e -> e + nothing)", "nothing"),
         ("transform(xs, 1)", "x -> x"),
         ("map_filter(xs, (a, b) -> true)", "map"),
-        ("exists(xs, e -> (SELECT max(k) > e FROM t))", ""),
+        ("exists(xs, e -> (SELECT max(k) > e FROM t))", "no column e"),
     ],
 )
 def test_what_is_refused(expression: str, message: str):
