@@ -98,7 +98,7 @@ def test_values_that_the_schema_beside_them_tells():
     [
         (envelope("x", None, row(1)), "table t, row 1: op: expected c, r, u or d, found 'x'"),
         (envelope("t"), "truncate the table by deleting its rows"),
-        (envelope("u", None, row(1)), "before is missing in a change with op u\n  hint: have the source"),
+        (envelope("u", None, row(1)), "before is missing in a change with op u\n  hint: declare the key of the table"),
         (envelope("d", {"id": 1}), "row 1: before: column name is missing"),
         (envelope("c", None, row("1")), "row 1: after: column id: expected a number, found '1' (str)"),
         (envelope("c", None, row(1, at=5)), "after: column at: expected a timestamp with a time zone or null, found"),
@@ -107,7 +107,7 @@ def test_values_that_the_schema_beside_them_tells():
         ("{", "row 1: not JSON"),
         (b"\xff", "row 1: the change is not UTF-8 text"),
         ((1, 2), "row 1: expected a dict or its JSON, found (1, 2)"),
-        ({**row(1, price=None), "op": "x"}, "row 1, column op: expected one of +, insert, -, delete, found 'x'"),
+        ({**row(1, price=None), "op": "x"}, "expected one of +, insert, i, c, r, -, delete, d, found 'x'"),
         ({**row(1, price=None), "op": "+", "nam": 1}, "row 1: there is no column nam\n  hint: did you mean `name`?"),
         ({**row(1, price=None)}, "nothing tells whether the row comes or goes"),
     ],

@@ -130,7 +130,10 @@ def test_rows_that_do_not_fit(schema, rows, words):
             "table t: nothing tells whether the row comes or goes: expected a column op with + or -",
         ),
         (pa.table({"x": [1, 2], "__weight__": [1, 0]}), "table t, row 2, column __weight__: expected an integer other"),
-        (pa.table({"x": [1], "op": ["*"]}), "table t, row 1, column op: expected one of +, insert, -, delete"),
+        (
+            pa.table({"x": [1], "op": ["*"]}),
+            "row 1, column op: expected one of +, insert, i, c, r, -, delete, d",
+        ),
         ([(1, 1)], "table t, row 1: expected a dict or its JSON, found (1, 1)"),
     ],
 )

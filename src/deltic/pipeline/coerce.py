@@ -20,8 +20,9 @@ from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, ope
 from deltic.pipeline.io.in_python import rows_of
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import FEED, FEED_COLUMNS, parse_json, parse_object, weight_columns
+from deltic.pipeline.io.objects import parse_json, parse_object
 from deltic.pipeline.io.parsed import arrow_schema, table_of
+from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
 from deltic.pipeline.io.values import accepts, problem, shown, whole
 from deltic.pipeline.tabular import is_column, tabular
 
@@ -29,8 +30,8 @@ _SIGNED = "rows that all come, or all go, are for insert and delete"
 _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
 
 
-def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.Table:
-    """The rows of a table called `name` as Arrow, with weights when `signed`.
+def to_table(name: str, schema: Schema, rows: Any, signed: bool = False, key: tuple[str, ...] = ()) -> pa.Table:
+    """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
 
     `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
     DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
@@ -40,8 +41,8 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False) -> pa.T
     if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
     if isinstance(rows, Path | File):
-        return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed)
-    layout = Layout(schema, signed=signed)
+        return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key)
+    layout = Layout(schema, signed=signed, key=key)
     rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):
         if not (signed and are_envelopes(rows.column_names, layout)):

@@ -43,14 +43,17 @@ class File:
     headers: bool = False
     rfc4180: bool = False
 
-    def rows(self, table: str, schema: Schema, signed: bool) -> pa.Table:
-        """The rows, with weights when `signed`; raises DataError with the places of malformed ones."""
+    def rows(self, table: str, schema: Schema, signed: bool, key: tuple[str, ...] = ()) -> pa.Table:
+        """The rows, with weights when `signed`, of a table with this key.
+
+        Raises DataError with the places of malformed ones.
+        """
         from deltic.pipeline.io.arrow_reader import ArrowReader
 
         path = Path(self.path)
         if not path.exists():
             raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
-        source = Input(table, schema, None, self.delimiter, self.headers, self.rfc4180)
+        source = Input(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
         return Loader(ArrowReader(), None).load([files_at(source, path, signed)])[table]
 
 

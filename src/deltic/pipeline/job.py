@@ -187,7 +187,7 @@ class _Job:
         reading = time.perf_counter() - started
         with self._watch.step(f"epoch {epoch.name}"), self._transaction(conflicts, epoch) as change:
             for table, rows in tables.items():
-                change.change(table, rows)
+                change.append(table, rows)
         writing = self._write(epoch.name, change)
         self._done(EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected))
 

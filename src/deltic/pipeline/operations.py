@@ -6,7 +6,7 @@ the tables as the transaction has made them so far.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,7 @@ from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import WEIGHT, Conflicts
 from deltic.engine.version import Version
 from deltic.errors import ChangeError
+from deltic.pipeline.io.signs import MOST
 from deltic.pipeline.keys import key_text
 from deltic.pipeline.numbering import Numbers, row_numbers
 from deltic.sql.statements.effect import Effect
@@ -43,6 +44,8 @@ class KeyedChange:
     table: str
     rows: pa.Table
     """All columns, those of the key, or those of the key and some others; of rows with one key the last one counts."""
+    may_be_absent: bool = False
+    """Whether a key that no row has is no conflict."""
 
 
 Operation = RowChange | KeyedChange | Effect
@@ -106,13 +109,40 @@ class ChangeManager:
         last = len(new) - 1 - np.unique(new[::-1], return_index=True)[1]
         rows, new = change.rows.take(pa.array(last)), new[last]
         there = old[np.asarray(before.column(WEIGHT)) > 0]
-        if change.kind != "upsert" and self._conflicts == "error" and not (known := np.isin(new, there)).all():
+        is_strict = self._conflicts == "error" and change.kind != "upsert" and not change.may_be_absent
+        if is_strict and not (known := np.isin(new, there)).all():
             raise _absent(change, rows.select(table.key).filter(pa.array(~known)))
         gone = with_weights(before.drop_columns([WEIGHT]), -np.asarray(before.column(WEIGHT)))
         if change.kind == "delete":
             return gone
         come = rows if change.kind == "upsert" else _updated(table, before, old, rows, new)
         return pa.concat_tables([gone, with_weights(come.select(table.schema.names), 1)])
+
+
+def logged(table: Table, rows: pa.Table) -> Iterator[RowChange | KeyedChange]:
+    """Changes of a table as operations: rows with weights, or with UPSERT or BY_KEY in their place.
+
+    Of a key that the latter name the last row counts, as in a log; other rows add up. That a key is deleted which was
+    absent is a conflict, unless a row of it comes in the same changes.
+    """
+    weights = np.asarray(rows.column(WEIGHT))
+    by_key = np.abs(weights) > MOST
+    if not by_key.any():
+        yield RowChange(table.name, rows)
+        return
+    numbers = row_numbers(rows, table.key)
+    told = np.isin(numbers, numbers[by_key])
+    if not told.all():
+        yield RowChange(table.name, rows.filter(pa.array(~told)))
+    last = len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+    last = np.sort(last[told[last]])
+    come, gone = last[weights[last] > 0], last[weights[last] < 0]
+    if len(come):
+        yield KeyedChange("upsert", table.name, rows.take(pa.array(come)).drop_columns([WEIGHT]))
+    made = np.isin(numbers[gone], numbers[weights > 0])
+    for places, may_be_absent in ((gone[~made], False), (gone[made], True)):
+        if len(places):
+            yield KeyedChange("delete", table.name, rows.take(pa.array(places)).select(table.key), may_be_absent)
 
 
 def _summed(rows: pa.Table, numbers: Numbers, table: Table) -> tuple[pa.Table, Numbers]:

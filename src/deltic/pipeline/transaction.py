@@ -20,7 +20,7 @@ from deltic.pipeline.delta import Delta
 from deltic.pipeline.epochs import Batches, Epochs, Logged
 from deltic.pipeline.forms import updates, with_key_alone
 from deltic.pipeline.names import find
-from deltic.pipeline.operations import ChangeManager, KeyedChange, Operation, RowChange, with_weights
+from deltic.pipeline.operations import ChangeManager, KeyedChange, Operation, RowChange, logged, with_weights
 from deltic.pipeline.reading import Published
 from deltic.pipeline.report import EpochReport, report_of
 from deltic.pipeline.snapshot import Preview, change_of
@@ -109,9 +109,12 @@ class Transaction:
         """Insert and delete rows as their column `__weight__` says: 1 or -1.
 
         Or their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are given in the forms
-        of `insert`, but for tuples; dicts may also be envelopes of Debezium, and either of them JSON texts.
+        of `insert`, but for tuples; dicts may also be envelopes of Debezium, and either of them JSON texts. Where the
+        table has a key, `op` may be u: the row comes in place of what has its key; or d: what has its key goes. Of a
+        key that is named so the last row counts.
         """
-        self.append(table, to_table(table, self._table(table).schema, rows, signed=True))
+        found = self._table(table)
+        self.append(table, to_table(table, found.schema, rows, signed=True, key=found.key))
 
     def sql(self, text: str, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
@@ -124,10 +127,13 @@ class Transaction:
         self._operations += effects(text, file, self._epochs.last.definitions)
 
     def append(self, table: str, batch: pa.Table) -> None:
-        """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`."""
+        """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
+
+        In their place may stand what says that a row is about its key: see `deltic.pipeline.io.signs`.
+        """
         self._require(_Phase.OPEN)
         if len(batch):
-            self._operations.append(RowChange(table, batch))
+            self._operations += logged(self._definitions.catalog.tables[table], batch)
 
     def add(self, effect: Effect) -> None:
         """What a statement of SQL does to a table."""
@@ -264,7 +270,9 @@ class Transaction:
         self._definitions = last.definitions
 
     def _add(self, table: str, rows: Any, weight: int) -> None:
-        self.append(table, with_weights(to_table(table, self._table(table).schema, rows), weight))
+        batch = with_weights(to_table(table, self._table(table).schema, rows), weight)
+        if len(batch):
+            self._operations.append(RowChange(table, batch))
 
     def _by_key(self, kind: Any, table: Table, rows: pa.Table) -> None:
         if len(rows):

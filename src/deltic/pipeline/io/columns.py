@@ -14,8 +14,9 @@ from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import MOST, SIGNS, check_names, weight_columns
+from deltic.pipeline.io.objects import check_names
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
+from deltic.pipeline.io.signs import BY_KEY, MOST, have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, problem, whole
 
 REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -37,8 +38,13 @@ def conform(table: pa.Table, layout: Layout) -> Parsed:
     columns = [typed(values, column) for values, column in zip(given, layout.schema, strict=True)]
     wrong = list(map(_misfits, given, columns, layout.schema))
     if layout.signed:
-        columns.append(_weights(table, layout))
-        wrong.append(_nulls(columns[-1]))
+        left = [layout.schema.names.index(column.name) for column in others(layout)]
+        weights = _by_key(_weights(table, layout), [given[place] for place in left], layout)
+        is_key = pc.fill_null(pc.equal(weights, BY_KEY), False)
+        for place in left:
+            wrong[place] = None if wrong[place] is None else pc.and_not(wrong[place], is_key)
+        columns.append(weights)
+        wrong.append(_nulls(weights))
     rows = table_of(columns, arrow_schema(layout.schema, layout.signed), len(table))
     return _without(rows, [mask for mask in wrong if mask is not None])
 
@@ -104,20 +110,33 @@ _NO_WEIGHT = pa.scalar(None, pa.int64())
 def _weights(table: pa.Table, layout: Layout) -> Any:
     """The weight of each row, null where there is none."""
     found = [
-        _weight_column(decoded(table[name]), name) for name in weight_columns(layout) if name in table.column_names
+        _weight_column(decoded(table[name]), name, layout)
+        for name in weight_columns(layout)
+        if name in table.column_names
     ]
     return pc.coalesce(*found)
 
 
-def _weight_column(values: Any, name: str) -> Any:
+def _by_key(weights: Any, left: list[Any], layout: Layout) -> Any:
+    """The weights, BY_KEY for rows that go and have nothing but their key."""
+    if not have_key_alone(layout) or not all(values.null_count for values in left):
+        return weights
+    found = pc.fill_null(pc.equal(weights, -1), False)
+    for values in left:
+        found = pc.and_(found, pc.is_null(values))
+    return pc.if_else(found, pa.scalar(BY_KEY, pa.int64()), weights)
+
+
+def _weight_column(values: Any, name: str, layout: Layout) -> Any:
     if name == WEIGHT:
         whole_ones = values if pa.types.is_integer(values.type) else pa.nulls(len(values))
         weights = typed(whole_ones, _WEIGHTS).cast(pa.int64())
         return pc.if_else(pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST)), weights, _NO_WEIGHT)
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return pa.nulls(len(values), pa.int64())
-    words = pa.array(list(SIGNS[name]), values.type)
-    return pa.array(list(SIGNS[name].values())).take(pc.index_in(pc.utf8_lower(values), words))
+    known = words(name, layout)
+    places = pc.index_in(pc.utf8_lower(values), pa.array(list(known), values.type))
+    return pa.array(list(known.values()), pa.int64()).take(places)
 
 
 def _misfits(given: Any, values: Any, column: Column) -> Any:

@@ -62,7 +62,7 @@ def interface(program: CheckedProgram) -> Interface:
 def sql_interface(catalog: Catalog) -> Interface:
     """The files of a program of SQL: a table has those that are named as it is, and every view is written."""
     tables = (table for table in catalog.tables.values() if catalog.front(table.name) == SQL)
-    inputs = tuple(Input(table.name, table.schema, required=False) for table in tables)
+    inputs = tuple(Input(table.name, table.schema, required=False, key=table.key) for table in tables)
     outputs = tuple(Output(name, schema) for name, schema in catalog.view_schemas.items())
     return Interface(inputs, outputs, ())
 

@@ -1,7 +1,8 @@
 """Changes as Debezium writes them: envelopes with a row before and after, and what was done to it.
 
 An envelope is an object with `before`, `after` and `op`, by itself or as the `payload` beside a `schema`; other fields
-are passed over. `c` and `r` (a row that a snapshot has read) insert `after`, `d` deletes `before`, `u` does both. A
+are passed over. `c` and `r` (a row that a snapshot has read) insert `after`, `d` deletes `before`, `u` does both;
+where the table has a key, `r` and `u` let `after` come in place of what has its key, and `d` needs the key alone. A
 tombstone, which is null, follows a deletion and says nothing. What JSON has no value for is told by the schema, where
 there is one: days, milliseconds and microseconds since 1970, decimals as bytes.
 """
@@ -16,11 +17,18 @@ from deltic.errors import nearest
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.signs import BY_KEY, UPSERT
 from deltic.pipeline.io.values import problem, shown
 
 Signed = tuple[tuple[Any, ...], int]
 """The values of a row, and how often it comes (goes, where negative)."""
 
+Fields = Mapping[str, Mapping[str, Any]]
+"""What a schema of Kafka Connect says of each column."""
+
+_REMEDY = (
+    "declare the key of the table, or have the source log whole rows: in Postgres ALTER TABLE … REPLICA IDENTITY FULL"
+)
 PARTS = ("before", "after", "op")
 _SIGNS = {"c": {"after": 1}, "r": {"after": 1}, "d": {"before": -1}, "u": {"before": -1, "after": 1}, "m": {}}
 
@@ -50,15 +58,37 @@ def opened(record: Mapping[str, Any] | None, layout: Layout) -> list[Signed]:
         return []
     fields = _fields(record.get("schema")) if wrapped else {}
     op = payload.get("op")
+    if layout.key and op in ("r", "u", "d"):
+        return _by_key(payload, op, layout, fields)
     if op not in _SIGNS:
         remedy = "; truncate the table by deleting its rows" if op == "t" else ""
         raise Malformed(f"op: expected c, r, u or d, found {shown(op)}{remedy}")
     return [(_row(payload.get(part), part, op, layout.schema, fields), sign) for part, sign in _SIGNS[op].items()]
 
 
-def _row(row: Any, part: str, op: str, schema: Schema, fields: Mapping[str, Mapping[str, Any]]) -> tuple[Any, ...]:
+def _by_key(payload: Mapping[str, Any], op: str, layout: Layout, fields: Fields) -> list[Signed]:
+    """The same for a table with a key: `before` need not be there, or have more than the key."""
+    gone = payload.get("before")
+    if op == "d":
+        return [(_key_of(gone, op, layout, fields), BY_KEY)]
+    come = _row(payload.get("after"), "after", op, layout.schema, fields)
+    if op == "u" and isinstance(gone, Mapping) and all(name in gone for name in layout.key):
+        old = _key_of(gone, op, layout, fields)
+        if any(a != b for a, b, c in zip(old, come, layout.schema, strict=True) if c.name in layout.key):
+            return [(old, BY_KEY), (come, UPSERT)]
+    return [(come, UPSERT)]
+
+
+def _key_of(row: Any, op: str, layout: Layout, fields: Fields) -> tuple[Any, ...]:
+    """The values of the key in their places, None in the others."""
+    key = Schema(tuple(column for column in layout.schema if column.name in layout.key))
+    values = dict(zip(key.names, _row(row, "before", op, key, fields), strict=True))
+    return tuple(values.get(name) for name in layout.schema.names)
+
+
+def _row(row: Any, part: str, op: str, schema: Schema, fields: Fields) -> tuple[Any, ...]:
     if row is None:
-        hint = "have the source log whole rows: in Postgres ALTER TABLE … REPLICA IDENTITY FULL" * (part == "before")
+        hint = _REMEDY * (part == "before")
         raise Malformed(f"{part} is missing in a change with op {op}", hint=hint)
     if not isinstance(row, Mapping):
         raise Malformed(f"{part}: expected an object with the columns as its keys, found {shown(row)}")
@@ -81,7 +111,7 @@ def _value(value: Any, column: Column, part: str, field: Mapping[str, Any]) -> A
     return found
 
 
-def _fields(schema: Any) -> dict[str, Mapping[str, Any]]:
+def _fields(schema: Any) -> Fields:
     """What the schema beside a payload says of each column."""
     try:
         parts = [part for part in schema["fields"] if part.get("field") in ("before", "after")]

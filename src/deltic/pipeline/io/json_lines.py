@@ -10,7 +10,7 @@ from deltic.circuit.types import Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.columns import conform
 from deltic.pipeline.io.layout import Layout
-from deltic.pipeline.io.objects import weight_columns
+from deltic.pipeline.io.signs import weight_columns
 
 
 def at_once(data: bytes, layout: Layout) -> pa.Table | None:

@@ -31,6 +31,8 @@ class Layout:
     delimiter: str = "\t"
     headers: bool = False
     rfc4180: bool = False
+    key: tuple[str, ...] = ()
+    """The columns by which changes may name the rows of the table; none where it has no key."""
 
     @property
     def width(self) -> int:

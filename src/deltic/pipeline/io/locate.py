@@ -40,13 +40,14 @@ class Input:
     headers: bool = False
     rfc4180: bool = False
     required: bool = True
+    key: tuple[str, ...] = ()
 
     def layout(self, path: Path, signed: bool) -> Layout:
         """How a file or folder of this table is written, going by its name."""
         kind, delimiter = _BY_EXTENSION.get(extension(path), (Kind.TEXT, None))
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
         has_headers = self.headers and kind is Kind.TEXT
-        return Layout(self.schema, kind, signed, chosen, has_headers, self.rfc4180)
+        return Layout(self.schema, kind, signed, chosen, has_headers, self.rfc4180, self.key)
 
     @property
     def candidates(self) -> list[str]:

@@ -15,19 +15,18 @@ from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.signs import (
+    BY_KEY,
+    MOST,
+    OP,
+    WITHOUT_KEY,
+    have_key_alone,
+    needs_key,
+    others,
+    weight_columns,
+    words,
+)
 from deltic.pipeline.io.values import problem, shown
-
-OP = "op"
-FEED = "_change_type"
-"""The column of Delta's change data feed that tells insertions from deletions."""
-SIGNS = {
-    OP: {"+": 1, "insert": 1, "-": -1, "delete": -1},
-    FEED: {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1},
-}
-"""The columns that tell insertions from deletions where there is no WEIGHT, by their words, case aside."""
-FEED_COLUMNS = (FEED, "_commit_version", "_commit_timestamp")
-MOST = 2**31 - 1
-"""The greatest weight of one row of a batch, so that sums of weights do not overflow."""
 
 
 def parse_json(line: str, layout: Layout) -> list[Signed]:
@@ -61,13 +60,17 @@ def _of_json(row: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
 
 def parse_object(row: Mapping[str, Any], layout: Layout) -> Signed:
     """The row and weight that named values hold; further names are ignored; raises Malformed."""
+    weight = _weight(row, layout) if layout.signed else 1
+    if weight == BY_KEY:
+        row = {**dict.fromkeys(column.name for column in others(layout)), **row}
     check_names(row, layout)
     for column in layout.schema:
         reason = problem(row[column.name], column)
-        if reason is not None:
+        if reason is not None and (weight != BY_KEY or column.name in layout.key):
             raise Malformed(f"column {column.name}: {reason}")
-    values = tuple(row[column.name] for column in layout.schema)
-    return values, _weight(row, layout) if layout.signed else 1
+    if weight is None:
+        raise _without_weight(row, layout)
+    return tuple(row[column.name] for column in layout.schema), weight
 
 
 def check_names(names: Iterable[str], layout: Layout) -> None:
@@ -78,13 +81,13 @@ def check_names(names: Iterable[str], layout: Layout) -> None:
             spare = [name for name in known if name not in layout.schema.names]
             found = nearest(column, spare)
             raise Malformed(f"column {column} is missing", hint=f"there is a column {found}" if found else "")
-    if layout.signed and not any(name in known for name in weight_columns(layout)):
+    if layout.signed and not _tells(known, layout):
         raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
 
 
-def weight_columns(layout: Layout) -> list[str]:
-    """The names that a weight is looked for under, the first that is there counts."""
-    return [name for name in (WEIGHT, *SIGNS) if name not in layout.schema.names]
+def _tells(names: Iterable[str], layout: Layout) -> bool:
+    """Whether there is a column that tells insertions from deletions."""
+    return any(name in names for name in weight_columns(layout))
 
 
 def _signs_wanted(layout: Layout) -> str:
@@ -93,19 +96,30 @@ def _signs_wanted(layout: Layout) -> str:
     return f"a column {OP} with + or -, or {WEIGHT} with 1 or -1"
 
 
-def _weight(row: Mapping[str, Any], layout: Layout) -> int:
-    for name in weight_columns(layout):
-        value = row.get(name)
-        if value is None:
-            continue
-        words = SIGNS.get(name)
-        if words is not None and isinstance(value, str) and value.lower() in words:
-            return words[value.lower()]
-        if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
-            return value
-        wanted = f"one of {', '.join(words)}" if words else f"an integer other than 0, from -{MOST} to {MOST}"
-        raise Malformed(f"column {name}: expected {wanted}, found {shown(value)}")
-    raise Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
+def _weight(row: Mapping[str, Any], layout: Layout) -> int | None:
+    """The weight of a row, UPSERT or BY_KEY; None where nothing tells it, or what is none."""
+    name, value = _told(row, layout)
+    weight = words(name, layout).get(value.lower()) if isinstance(value, str) else None
+    if name == WEIGHT and isinstance(value, int) and not isinstance(value, bool) and 0 < abs(value) <= MOST:
+        weight = value
+    is_key = weight == -1 and have_key_alone(layout) and all(row.get(c.name) is None for c in others(layout))
+    return BY_KEY if is_key else weight
+
+
+def _told(row: Mapping[str, Any], layout: Layout) -> tuple[str, Any]:
+    """The first column that tells something, and what."""
+    return next(((name, row[name]) for name in weight_columns(layout) if row.get(name) is not None), ("", None))
+
+
+def _without_weight(row: Mapping[str, Any], layout: Layout) -> Malformed:
+    name, value = _told(row, layout)
+    if not name:
+        return Malformed(f"nothing tells whether the row comes or goes: expected {_signs_wanted(layout)}")
+    if name == OP and isinstance(value, str) and needs_key(value):
+        return Malformed(f"column {name}: found {shown(value)}, and the table has no key", hint=WITHOUT_KEY)
+    known = words(name, layout)
+    wanted = f"one of {', '.join(known)}" if known else f"an integer other than 0, from -{MOST} to {MOST}"
+    return Malformed(f"column {name}: expected {wanted}, found {shown(value)}")
 
 
 def _key_place(line: str, error: Malformed) -> tuple[int, int]:

@@ -14,8 +14,9 @@ from deltic.pipeline.io.columns import check_columns, conform
 from deltic.pipeline.io.in_python import rows_of
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.objects import parse_object, weight_columns
+from deltic.pipeline.io.objects import parse_object
 from deltic.pipeline.io.parsed import Batch
+from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.io.values import whole
 
 _ROWS = 1 << 20

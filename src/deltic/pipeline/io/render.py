@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from deltic.circuit.types import Kind, Type
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import UnsupportedError
-from deltic.pipeline.io.objects import OP
+from deltic.pipeline.io.signs import OP
 
 
 def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool) -> pa.ChunkedArray:

@@ -1,0 +1,56 @@
+"""What tells of a changed row whether it comes, goes, or comes in place of the row that has its key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deltic.circuit.types import Column
+from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.io.layout import Layout
+
+OP = "op"
+FEED = "_change_type"
+"""The column of Delta's change data feed that tells insertions from deletions."""
+FEED_COLUMNS = (FEED, "_commit_version", "_commit_timestamp")
+MOST = 2**31 - 1
+"""The greatest weight of one row of a batch, so that sums of weights do not overflow."""
+UPSERT = MOST + 1
+"""In the place of a weight: the row comes, whatever has its key goes."""
+BY_KEY = -UPSERT
+"""In the place of a weight: whatever has the key of the row goes; the other columns say nothing."""
+
+_UPSERTS = ("u", "upsert", "update")
+_OPS = {**dict.fromkeys(("+", "insert", "i", "c", "r"), 1), **dict.fromkeys(("-", "delete", "d"), -1)}
+_OPS_BY_KEY = {**_OPS, **dict.fromkeys((*_UPSERTS, "r"), UPSERT), "d": BY_KEY}
+_SIGNS = {FEED: {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}}
+WITHOUT_KEY = (
+    "declare the key by which the row to be replaced is found, with key= or PRIMARY KEY, or let that row go, and the "
+    "new one come"
+)
+
+
+def weight_columns(layout: Layout) -> list[str]:
+    """The names that a weight is looked for under, the first that is there counts."""
+    return [name for name in (WEIGHT, OP, FEED) if name not in layout.schema.names]
+
+
+def words(name: str, layout: Layout) -> Mapping[str, int]:
+    """The words that stand in one of these columns, in lower case, with the weights that they mean."""
+    if name != OP:
+        return _SIGNS.get(name, {})
+    return _OPS_BY_KEY if layout.key else _OPS
+
+
+def needs_key(word: str) -> bool:
+    """Whether a word is one for tables with a key."""
+    return word.lower() in _UPSERTS
+
+
+def others(layout: Layout) -> list[Column]:
+    """The columns beside the key, of a table that has one: a row that goes by its key need not have them."""
+    return [column for column in layout.schema if column.name not in layout.key] if layout.key else []
+
+
+def have_key_alone(layout: Layout) -> bool:
+    """Whether a row that has NULL in all `others` can be nothing but a key."""
+    return not all(column.nullable for column in others(layout))
