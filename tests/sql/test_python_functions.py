@@ -16,8 +16,7 @@ import pytest
 import deltic
 from deltic.circuit.python import fingerprint
 from deltic.cli.main import app
-from deltic.errors import CatalogError, DelticError, EvaluationError, ProgramError, UnsupportedError
-from deltic.pipeline.functions import add_functions
+from deltic.errors import CatalogError, DelticError, EvaluationError, ProgramError, StateError
 
 TABLE = "CREATE TABLE t (k INT, s STRING)"
 EXACT = {"deterministic": True}
@@ -149,17 +148,12 @@ def test_what_is_refused(case):
         made().function(given.pop("name", "f"), lambda x: 1, **given)
 
 
-def test_what_is_refused_in_a_call(tmp_path):
+def test_what_is_refused_in_a_call():
     pipeline = made()
     with pytest.raises(ProgramError, match="length_of takes 1 arguments"):
         pipeline.sql("CREATE VIEW v AS SELECT length_of(s, k) AS n FROM t")
     with pytest.raises(ProgramError, match="did you mean `length_of`"):
         pipeline.sql("CREATE VIEW v AS SELECT lenght_of(s) AS n FROM t")
-    with (
-        deltic.Pipeline(state=tmp_path / "state") as kept,
-        pytest.raises(UnsupportedError, match="cannot hold a function"),
-    ):
-        kept.function(initial)
 
 
 def test_functions_of_a_module(tmp_path, capsys):
@@ -175,4 +169,30 @@ def test_functions_of_a_module(tmp_path, capsys):
     assert ended.value.code == 0
     assert "8" in (tmp_path / "out" / "v.csv").read_text()
     with pytest.raises(DelticError, match="there is no such module"):
-        add_functions(deltic.Pipeline(), tmp_path / "none.py")
+        deltic.Pipeline(functions=tmp_path / "none.py")
+    with pytest.raises(CatalogError, match=r"make it one by deltic\.function"):
+        deltic.Pipeline(functions=[len])
+
+
+def times(factor):
+    types = {"arguments": ["int64"], "returns": "int64"}
+    return deltic.function(lambda x: factor * x, name="f", **types, **EXACT)
+
+
+def test_functions_beside_a_state(tmp_path):
+    """A directory has no code: who opens it gives the functions, and views are made anew by one of another body."""
+    place = tmp_path / "state"
+    with deltic.Pipeline(state=place, functions=[times(2)]) as pipeline:
+        pipeline.sql("CREATE TABLE t (x BIGINT); CREATE VIEW v AS SELECT f(x) AS y FROM t")
+        pipeline.sql("INSERT INTO t VALUES (1), (2)")
+    with pytest.raises(StateError, match=r"there is no function f[\s\S]*given with functions="):
+        deltic.Pipeline(state=place)
+    with deltic.Pipeline(state=place, functions=[times(2)]) as pipeline:
+        pipeline.sql("DELETE FROM t WHERE x = 1")
+        assert list(pipeline["v"]) == [(4,)]
+    with deltic.Pipeline(state=place, functions=[times(3)]) as pipeline:
+        assert list(pipeline["v"]) == [(6,)]
+        assert pipeline.function(times(2)).replaced == ("v",)
+        pipeline.sql("INSERT INTO t VALUES (5)")
+        reader = deltic.Pipeline(state=place, functions=[times(2)], readonly=True)
+        assert sorted(reader["v"]) == sorted(pipeline["v"]) == [(4,), (10,)]

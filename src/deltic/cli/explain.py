@@ -19,15 +19,22 @@ from deltic.pipeline.session import Pipeline
 _DRAWINGS = {ExplainFormat.dot: to_dot, ExplainFormat.mermaid: to_mermaid, ExplainFormat.svg: to_svg}
 
 
-def explain_command(program: Path, view: str | None, form: ExplainFormat, full: bool, facts: Path | None) -> int:
+def explain_command(
+    program: Path,
+    view: str | None,
+    form: ExplainFormat,
+    full: bool,
+    facts: Path | None,
+    functions: Path | None = None,
+) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
 
     With a folder of facts it is computed for these first, so that the plan for them is told, with what it expected.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
-    pipeline = Pipeline()
     try:
+        pipeline = Pipeline(functions=functions or ())
         load_program(program, pipeline)
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader

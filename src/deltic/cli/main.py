@@ -73,6 +73,10 @@ _State = Annotated[
         show_default="they go with the process",
     ),
 ]
+_Functions = Annotated[
+    Path | None,
+    typer.Option(help="A module of Python with functions for SQL, made by deltic.function.", show_default="none"),
+]
 _Place = Annotated[str, typer.Argument(metavar="DIR", help="A directory of state, or its address.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
@@ -147,10 +151,7 @@ def run(
             show_default="the machine's time",
         ),
     ] = None,
-    functions: Annotated[
-        Path | None,
-        typer.Option(help="A module of Python with functions for SQL, made by deltic.function.", show_default="none"),
-    ] = None,
+    functions: _Functions = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
@@ -246,11 +247,12 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    functions: _Functions = None,
 ) -> None:
     """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view, output_format, full, facts))
+    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions))
 
 
 @app.command()
@@ -262,11 +264,12 @@ def sql(
         ),
     ] = None,
     state: _State = None,
+    functions: _Functions = None,
 ) -> None:
     """Run statements of SQL: those of files, of a pipe, or as they are typed."""
     from deltic.cli.sql import sql_command
 
-    raise typer.Exit(sql_command(files or [], state))
+    raise typer.Exit(sql_command(files or [], state, functions))
 
 
 @app.command()

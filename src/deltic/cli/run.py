@@ -17,7 +17,6 @@ from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome
 from deltic.errors import DelticError
 from deltic.pipeline.engines import StrategyName
-from deltic.pipeline.functions import add_functions
 from deltic.pipeline.io.target import Writer
 from deltic.pipeline.job import Settings, run
 from deltic.pipeline.loader import Reader
@@ -38,8 +37,6 @@ def run_command(options: RunOptions) -> int:
             _files(options, progress) as (reader, writer),
             _watched(options, pipeline),
         ):
-            if options.functions is not None:
-                add_functions(pipeline, options.functions)
             outcome = run(_settings(options), pipeline, reader, writer, progress)
             error = outcome.failure
     except DelticError as failure:
@@ -75,6 +72,7 @@ def _pipeline(options: RunOptions) -> Pipeline:
         memory=options.memory,
         rewrites=replace(ALL, **dict.fromkeys(options.without, False)),
         state=options.state,
+        functions=options.functions or (),
     )
 
 

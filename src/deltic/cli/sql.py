@@ -12,14 +12,15 @@ from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.session import Pipeline
 
 
-def sql_command(files: Sequence[Path], state: str | None = None) -> int:
+def sql_command(files: Sequence[Path], state: str | None = None, functions: Path | None = None) -> int:
     """Run the statements of the files, then those of standard input, in a shell on a terminal; the exit status.
 
     With a directory of state all of it is kept there, and what is there is the beginning.
+    `functions` is a module with functions of Python.
     Without a terminal standard input is read only where there is no file. The first mistake ends it, but in the shell.
     """
     try:
-        with Pipeline(state=state) as pipeline:
+        with Pipeline(state=state, functions=functions or ()) as pipeline:
             for file in files:
                 run_text(pipeline, _text(file), str(file))
             if not files and not sys.stdin.isatty():

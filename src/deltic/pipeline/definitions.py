@@ -64,7 +64,7 @@ class Definitions:
     def _again(self, edit: dict[str, Any]) -> Definitions:
         match edit.pop("do"):
             case "program":
-                return program_definitions(**edit)
+                return program_definitions(**edit, functions=self.functions)
             case "datalog":
                 return self.adding(parse(**edit))
             case "replace":
@@ -78,6 +78,8 @@ class Definitions:
                 return self.with_view(definition, edit["replaces"])
             case "drop":
                 return self.dropping(edit["names"])
+            case "function":  # whoever replays has given it
+                return self._after(self, "function", **edit)
             case other:
                 raise CatalogError(f"a definition was changed by {other!r}, which this Deltic does not know")
 
@@ -123,7 +125,7 @@ class Definitions:
         check_name(name)
         if name in taken():
             raise CatalogError(f"there is a function {name} in SQL: choose another name")
-        return replace(self, functions={**self.functions, name: function})
+        return replace(self, functions={**self.functions, name: function})._after(self, "function", name=name)
 
     def adding(self, program: Program) -> Definitions:
         """With a Datalog program beside the others."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from deltic.catalog.columns import remedy, value_type
 from deltic.circuit.python import Nulls, PythonFunction
 from deltic.circuit.types import ValueType
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.names import check_choice
-
-if TYPE_CHECKING:
-    from deltic.pipeline.session import Pipeline
 
 
 def function(
@@ -87,8 +84,19 @@ def _type(name: str, given: Any) -> ValueType:
     return found.type.or_null if inner else found
 
 
-def add_functions(pipeline: Pipeline, module: Path) -> None:
-    """Add the functions that a file of Python has made by `deltic.function`. Raises DataError where it has none."""
+def functions_of(given: Iterable[PythonFunction] | str | Path) -> list[PythonFunction]:
+    """Functions that `deltic.function` has made: these, or all that a file of Python has.
+
+    Raises DataError for a file that is none or has none, and CatalogError for what is no such function.
+    """
+    found = _in_module(Path(given)) if isinstance(given, str | Path) else list(given)
+    for each in found:
+        if not isinstance(each, PythonFunction):  # what a user gives may be anything
+            raise CatalogError(f"function {each!r}: make it one by deltic.function")
+    return found
+
+
+def _in_module(module: Path) -> list[PythonFunction]:
     spec = importlib.util.spec_from_file_location(module.stem, module)
     if spec is None or spec.loader is None or not module.is_file():
         raise DataError([Diagnostic("there is no such module of Python", str(module))])
@@ -100,5 +108,4 @@ def add_functions(pipeline: Pipeline, module: Path) -> None:
     found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction)}
     if not found:
         raise DataError([Diagnostic("no function in it was made by deltic.function", str(module))])
-    for each in found.values():
-        pipeline.function(each)
+    return list(found.values())

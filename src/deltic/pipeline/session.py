@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,7 +17,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import Conflicts, Engine, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
-from deltic.errors import DelticError, UnsupportedError
+from deltic.errors import DelticError
 from deltic.pipeline.clock import Clock, Time
 from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.durable.keeping import Keeping
@@ -82,8 +82,9 @@ class Pipeline(Reading):
     they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
     then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
 
-    Views of SQL may ask for the time, which is one in each epoch: that of the machine, or `now`, which stands until
-    `advance` moves it.
+    `functions` are those of Python that SQL may call, made by `deltic.function`: these, or all that a file has. Views
+    of SQL may ask for the time, which is one in each epoch: that of the machine, or `now`, which stands until `advance`
+    moves it.
 
     Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
     in seconds if there is one; who reads waits for nobody, and reads what the last committed epoch has left. Epochs are
@@ -108,6 +109,7 @@ class Pipeline(Reading):
         checkpoint: Checkpoints | int | str | None = None,
         readonly: bool = False,
         program: str | Path | None = None,
+        functions: Iterable[PythonFunction] | str | Path = (),
         retain: int = 1,
         timeout: float | None = None,
         now: Time | None = None,
@@ -120,7 +122,7 @@ class Pipeline(Reading):
         maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
         self._engines = Engines(engine, maintenance, Resources.of(threads, spill, memory), rewrites)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
-        definitions = Definitions()
+        definitions = _with_functions(functions) if functions else Definitions()
         made = self._engines.new(definitions.catalog.circuit)
         steps = self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
@@ -255,7 +257,8 @@ class Pipeline(Reading):
         it pleases Deltic, and gives one. Where an argument is NULL the result is, and the function is not called; with
         `nulls="pass"` it gets None. It has to be `deterministic`: rows that go are found by computing it again. Another
         function of the same name takes its place, and the views that call it are made anew, if its code, constants,
-        closure, or a function of its module that it calls, is another. Raises CatalogError.
+        closure, or a function of its module that it calls, is another. A state in a directory has no code of Python in
+        it: the pipeline that opens it is given the functions by `functions`. Raises CatalogError.
         """
         from deltic.pipeline.functions import function
 
@@ -264,11 +267,6 @@ class Pipeline(Reading):
             found = function(body, name=name, deterministic=deterministic, **kept)
         else:
             found = name
-        if self._keeping.state is not None:
-            raise UnsupportedError(
-                f"function {found.name}: a state in a directory cannot hold a function of Python; leave out state, or "
-                "compute the value before it is inserted"
-            )
         return self._evolving.evolve(lambda now: now.with_function(found))
 
     def drop(self, *names: str) -> Evolution:
@@ -433,3 +431,10 @@ class Pipeline(Reading):
             "a pipeline is of one process and cannot be sent to another: make one there, or send rows: "
             'pipeline["NAME"].to_arrow()'
         )
+
+
+def _with_functions(functions: Iterable[PythonFunction] | str | Path) -> Definitions:
+    """Definitions of functions alone."""
+    from deltic.pipeline.functions import functions_of
+
+    return reduce(Definitions.with_function, functions_of(functions), Definitions())

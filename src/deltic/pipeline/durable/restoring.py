@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from deltic.errors import StateError, UnsupportedError
+from deltic.errors import ProgramError, StateError, UnsupportedError
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.durable.keeping import Keeping
 from deltic.pipeline.durable.state import Checkpoints, State, check_options
+from deltic.pipeline.epochs import Epochs
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.evolving import Evolving
 
@@ -50,7 +51,7 @@ def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> Non
     """
     epochs = evolving.epochs
     if state.manifest is not None:
-        evolving.restore(Definitions().replayed(state.manifest.definitions), state.saved(), tables_alone)
+        evolving.restore(_definitions(state, epochs), state.saved(), tables_alone)
     for record in state.records():
         if record.tables is None:
             with epochs.writing():
@@ -59,3 +60,17 @@ def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> Non
             epochs.replay(record.batches, record.conflicts, record.token)
         state.check_epoch(record, epochs.last.version.epoch)
     epochs.positions = dict(state.positions)
+
+
+def _definitions(state: State, epochs: Epochs) -> Definitions:
+    """Those of the last checkpoint, with the functions of Python that the pipeline has been given."""
+    assert state.manifest is not None
+    try:
+        found = Definitions(functions=epochs.last.definitions.functions).replayed(state.manifest.definitions)
+        found.check()
+        return found
+    except ProgramError as error:
+        raise StateError(
+            f"state {state.files.place}: its definitions cannot be read: {error}\n"
+            "functions of Python that they call are given with functions=[…], or by --functions"
+        ) from error
