@@ -32,9 +32,11 @@ REFUSED = {
     *("date_trunc('foo', timestamp '2020-02-29 10:11:12')", "trunc(date '2020-02-29', 'day')"),
     *("make_dt_interval(1, 2, 3, 4.5)", "make_ym_interval(1, 2)", "array()", "array_max(array())", "map()"),
     *("array_insert(array(1, 2), 1, 5)", "sequence(date '2020-01-01', date '2020-01-03')"),
-    *("array(named_struct('a', 1)).a", "str_to_map('a:1,b:2')", "assert_true(true)", "hash(1)", "xxhash64(1)"),
+    *("array(named_struct('a', 1), named_struct('a', null)).a", "str_to_map('a:1,b:2')", "assert_true(true)"),
+    *("hash(1)", "xxhash64(1)", "parse_url('http://a.b/c?d=1', 'HOST')", "get_json_object('[1,2]', '$[-1]')"),
     *("luhn_check('79927398713')", "is_valid_utf8('a')", "mask('AbCD123')", "url_encode('a b')", "quote('a')"),
-    *("parse_url('http://a.b/c?d=1', 'HOST')", "get_json_object('{\"a\":1}', '$.a')", "to_json(named_struct('a', 1))"),
+    *(e for e in ANSWERS if e.startswith("get_json_object") and e.endswith((", 'a')", "'$.')", "'$.*')"))),
+    *(e for e in ANSWERS if e.startswith(("to_json(", "from_json(", "schema_of_json("))),
     *("transform(array(1, 2), x -> null)", "transform(array(1, 2), 3)", "array_sort(array(3, 1, 2), (l, r) -> r - l)"),
 }
 # NULL of no type is BOOLEAN, intervals of days have no fields of their own; Spark refuses the last three.

@@ -4,7 +4,18 @@ In circuits a function is called by its name in Spark behind `spark_`. It takes 
 row says; SQL brings its arguments to them.
 """
 
-from deltic.circuit.spark import collections, numbers, texts, times
+from deltic.circuit.spark import collections, json, numbers, texts, times
 from deltic.circuit.spark.function import FUNCTIONS, Function, call, function_of, is_call
 
-__all__ = ["FUNCTIONS", "Function", "call", "collections", "function_of", "is_call", "numbers", "texts", "times"]
+__all__ = [
+    "FUNCTIONS",
+    "Function",
+    "call",
+    "collections",
+    "function_of",
+    "is_call",
+    "json",
+    "numbers",
+    "texts",
+    "times",
+]

@@ -92,6 +92,10 @@ class _Translation:
     def raw(self, node: exp.Expression) -> Typed:
         return constant(node.this, Type.STRING)
 
+    def bytes(self, node: exp.Expression) -> Typed:
+        """X'1F': bytes by their hexadecimal digits."""
+        return functions.called("unhex", [constant(node.this, Type.STRING)])
+
     def adjacent(self, node: exp.Expression) -> Typed:
         """Strings side by side are one; two quotes with nothing in between stand for one."""
         if not all(isinstance(part, exp.Literal) and part.is_string for part in node.expressions):
@@ -343,6 +347,7 @@ _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Type
     exp.Null: _Translation.null,
     exp.Interval: _Translation.interval,
     exp.RawString: _Translation.raw,
+    exp.HexString: _Translation.bytes,
     exp.Concat: _Translation.adjacent,
     exp.Paren: _Translation.paren,
     exp.Neg: _Translation.negation,

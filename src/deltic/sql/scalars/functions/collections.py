@@ -7,6 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import Mapped, bound, higher_order
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, type_in_common
@@ -274,6 +275,9 @@ def struct(names: Sequence[str], values: Sequence[Typed]) -> Typed:
 def field(value: Typed, name: str) -> Typed:
     """A field of a struct, or of the structs in an array, by its name in any case."""
     type_ = value.type.type
+    if type_.kind is Kind.ARRAY and type_.element.type.kind is Kind.STRUCT:
+        of_one = field(Typed(bound("x", type_.element.type), type_.element), name)
+        return of_node(higher_order(Mapped, ["x"], [value.expression], of_one.expression), value, of_one)
     if type_.kind is not Kind.STRUCT:
         raise Mismatch("a STRUCT has fields")
     found = [column for column in type_.fields if column.name.lower() == name.lower()]

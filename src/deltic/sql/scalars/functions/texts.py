@@ -7,6 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from deltic.circuit.spark.json import steps_of
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
@@ -142,6 +143,19 @@ def regexp_replace(text: Typed, pattern: Typed, replacement: Typed) -> Typed:
         raise Mismatch("the replacement of regexp_replace must have no backslash")
     own = constant(re.sub(r"\$([0-9])", r"\\\1", written), TEXT)
     return apply("regexp_replace", to(text, TEXT), pattern_of(pattern, "regexp_replace"), own)
+
+
+@rule("get_json_object")
+def get_json_object(text: Typed, path: Typed) -> Typed:
+    """What stands at a path of a JSON text, as text; NULL where nothing does, or where it is no JSON."""
+    written = literal_of(path, "the path of get_json_object")
+    steps = steps_of(written)
+    is_element = isinstance(steps[steps.index(None) - 1], int) if steps and None in steps[1:] else False
+    if steps is None or steps.count(None) > 1 or is_element:
+        raise Mismatch(
+            "a path has fields and elements, $.a['b'][0], and behind a field all elements, [*], at most once"
+        )
+    return attempt("get_json_object", to(text, TEXT), constant(written, TEXT))
 
 
 @rule("split")
