@@ -58,6 +58,12 @@ def test_many_conflicts_are_counted(social):
         social.apply({"blocked": [((f"x{i}",), -1) for i in range(12)]})
 
 
+def test_all_kinds_of_conflicts_are_told(social):
+    told = r"insert a row that is present: \('ada', 'bob'\), .*once: \('x', 'y'\).*absent: \('cy', 'ada'\);"
+    with pytest.raises(ChangeError, match=told):
+        social.apply({"follows": [(CA, -1), (("x", "y"), 2), (AB, 1)]})
+
+
 CANCELLING = {
     "delete and insert what is present": [(AB, -1), (AB, 1)],
     "insert and delete what is absent": [(CA, 1), (CA, -1)],

@@ -198,3 +198,12 @@ def test_spans_that_python_does_not_have():
     rows = pa.table({"d": pa.array([1, 2**62], pa.int64()).cast(pa.duration("s"))})
     with pytest.raises(DataError, match="row 2, column d: the interval is longer than"):
         to_table("t", Schema.of(d=Type.DAY_TIME_INTERVAL), rows)
+
+
+@pytest.mark.parametrize("form", [lambda rows: rows, lambda rows: pa.table({"x": [x for (x,) in rows]})])
+def test_rows_that_do_not_fit_are_told_by_their_values_and_counted(form):
+    with pytest.raises(DataError) as caught:
+        to_table("t", NUMBER, form([(2**40 if n % 2 else None,) for n in range(24)]))
+    told = str(caught.value).splitlines()
+    assert told[1] == "table t, row 3, column x: expected a number, found null; the row is (None,)"
+    assert told[10:] == ["these are the first 10 of 12 rows that do not fit table t"]

@@ -13,6 +13,7 @@ A row of a set is there once or not at all, a row of a bag as often as it weighs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from deltic.errors import ChangeError
@@ -21,13 +22,23 @@ SHOWN = 10
 """How many rows an error lists."""
 
 
-def conflict_error(table: str, old: int, weight: int, rows: Sequence[Sequence[Any]], total: int) -> ChangeError:
-    """The error for `total` changes of one kind that do not fit.
+@dataclass(frozen=True)
+class Conflict:
+    """So many changes of one kind that do not fit; `rows` are examples."""
 
-    `rows` are examples; the first is there `old` times and changes by `weight`.
-    """
+    is_there: bool
+    """Whether the rows are there before."""
+    comes: bool
+    """Whether they come, or go."""
+    rows: Sequence[Sequence[Any]]
+    total: int
+
+
+def conflict_error(table: str, kinds: Sequence[Conflict]) -> ChangeError:
+    """The error for changes that do not fit, of one or several kinds."""
+    told = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
     return ChangeError(
-        f"table {table}: the transaction would {_what(old, weight)}: {listed(rows, total)}; nothing was changed. "
+        f"table {table}: the transaction would {told}; nothing was changed. "
         'Pass conflicts="normalize" to ignore such changes.'
     )
 
@@ -38,7 +49,7 @@ def listed(rows: Sequence[Sequence[Any]], total: int) -> str:
     return f"{examples} and {total - SHOWN:,} more" if total > SHOWN else examples
 
 
-def _what(old: int, weight: int) -> str:
-    if weight < 0:
-        return "delete a row more often than it is there" if old > 0 else "delete a row that is absent"
-    return "insert a row that is present" if old > 0 else "insert the same row more than once"
+def _what(kind: Conflict) -> str:
+    if kind.comes:
+        return "insert a row that is present" if kind.is_there else "insert the same row more than once"
+    return "delete a row more often than it is there" if kind.is_there else "delete a row that is absent"

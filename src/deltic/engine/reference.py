@@ -23,7 +23,7 @@ from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange, count
-from deltic.engine.conflicts import conflict_error
+from deltic.engine.conflicts import Conflict, conflict_error
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
 from deltic.engine.version import Version
@@ -114,9 +114,13 @@ class ReferenceEngine(Engine):
         new = {row: max(0, most(old[row] + weight)) for row, weight in delta}
         wrong = [(row, weight) for row, weight in delta if new[row] != old[row] + weight]
         if wrong and conflicts == "error":
-            first, weight = wrong[0]
-            same = [row for row, w in wrong if ((w > 0), old[row] > 0) == ((weight > 0), old[first] > 0)]
-            raise conflict_error(name, old[first], weight, same, len(same))
+            kinds: dict[tuple[bool, bool], list[Row]] = {}
+            for row, weight in wrong:
+                kinds.setdefault((weight > 0, old[row] > 0), []).append(row)
+            order = sorted(kinds, reverse=True)
+            raise conflict_error(
+                name, [Conflict(is_there, c, kinds[c, is_there], len(kinds[c, is_there])) for c, is_there in order]
+            )
         return sums + ZSet({row: weight - sums.weight(row) for row, weight in new.items()})
 
     def _version_of(self, epoch: int) -> Version:

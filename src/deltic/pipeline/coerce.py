@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deltic.circuit.types import Column, Schema
 from deltic.circuit.values import of_python, to_arrow
+from deltic.engine.conflicts import SHOWN
 from deltic.errors import DataError, Diagnostic, did_you_mean
 from deltic.pipeline.files import File
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
@@ -27,6 +28,7 @@ from deltic.pipeline.io.values import accepts, problem, shown, whole
 from deltic.pipeline.tabular import is_column, tabular
 
 _SIGNED = "rows that all come, or all go, are for insert and delete"
+_LONGEST = 200
 _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
 
 
@@ -72,12 +74,24 @@ def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
 def _conformed(name: str, table: pa.Table, layout: Layout) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
-        raise _error(f"{name}, row {parsed.bad[0] + 1}", _reason(table, parsed.bad[0], layout))
+        rows = rows_of(table.take(pa.array(parsed.bad[:SHOWN], pa.int64())))
+        numbers = [position + 1 for position in parsed.bad]
+        reasons = [_reason(row, layout) for row in rows]
+        raise _misfits(name, numbers, reasons, [tuple(row.values()) for row in rows])
     return parsed.table
 
 
-def _reason(table: pa.Table, position: int, layout: Layout) -> str:
-    (row,) = rows_of(table.slice(position, 1))
+def _misfits(name: str, numbers: Sequence[int], reasons: Iterable[str], rows: Iterable[Sequence[Any]]) -> DataError:
+    """The error for the rows with these numbers, the first of them with reasons and values."""
+    found = [
+        Diagnostic(f"{_place(f'{name}, row {number}', reason)}; the row is {shown(row, _LONGEST)}")
+        for number, reason, row in zip(numbers[:SHOWN], reasons, rows, strict=True)
+    ]
+    more = Diagnostic(f"these are the first {SHOWN} of {len(numbers):,} rows that do not fit table {name}")
+    return DataError([*found, more] if len(numbers) > SHOWN else found)
+
+
+def _reason(row: Mapping[str, Any], layout: Layout) -> str:
     try:
         parse_object({column: whole(value) for column, value in row.items()}, layout)
     except Malformed as error:
@@ -90,7 +104,7 @@ def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
         raise _error(name, f"expected rows, found {type(rows).__name__}", "a single row is given as [row]")
     listed = [_values(name, number, schema, row) for number, row in enumerate(rows, 1)]
     columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
-    arrays = [_column(name, column, values) for column, values in zip(schema, columns, strict=True)]
+    arrays = [_column(name, column, values, listed) for column, values in zip(schema, columns, strict=True)]
     return table_of(arrays, schema.to_arrow(), len(listed))
 
 
@@ -149,7 +163,7 @@ def _values(name: str, number: int, schema: Schema, row: Any) -> Sequence[Any]:
 _ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.date, decimal.Decimal))]
 
 
-def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
+def _column(name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pa.Array:
     """The values of one column as an array, checked all at once where Arrow sees one type in them."""
     try:
         if set(map(type, values)) - {type(None)} in _ALIKE:
@@ -159,10 +173,10 @@ def _column(name: str, column: Column, values: Sequence[Any]) -> pa.Array:
                 return inferred.cast(column.type.arrow)
     except REFUSED:
         pass
-    for number, value in enumerate(values, 1):
-        reason = problem(value, column)
-        if reason is not None:
-            raise _error(f"{name}, row {number}", f"column {column.name}: {reason}")
+    wrong = {number: reason for number, value in enumerate(values, 1) if (reason := problem(value, column)) is not None}
+    if wrong:
+        numbers, reasons = list(wrong), [f"column {column.name}: {reason}" for reason in wrong.values()][:SHOWN]
+        raise _misfits(name, numbers, reasons, [rows[number - 1] for number in numbers[:SHOWN]])
     return to_arrow([of_python(value, column.type) for value in values], column.type)
 
 
@@ -171,5 +185,8 @@ def _counted(columns: int) -> str:
 
 
 def _error(place: str, reason: str, hint: str = "") -> DataError:
-    separator = ", " if reason.startswith("column ") else ": "
-    return DataError([Diagnostic(f"table {place}{separator}{reason}", hint=hint)])
+    return DataError([Diagnostic(_place(place, reason), hint=hint)])
+
+
+def _place(place: str, reason: str) -> str:
+    return f"table {place}{', ' if reason.startswith('column ') else ': '}{reason}"

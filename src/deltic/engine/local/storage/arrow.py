@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
 
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
-from deltic.engine.conflicts import SHOWN, conflict_error
+from deltic.engine.conflicts import SHOWN, Conflict, conflict_error
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows, encode
@@ -79,11 +80,15 @@ def _packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[
 
 
 def _conflict(name: str, state: State, words: Words, old: Weights, change: Weights, interner: Interner) -> ChangeError:
-    """The error for changes that do not fit, about those that are like the first one."""
-    same = ((change > 0) == (change[0] > 0)) & ((old > 0) == (old[0] > 0))
-    rows = decode_rows(state.relation.schema, state.layout, words[:, same][:, :SHOWN], interner)
-    examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
-    return conflict_error(name, int(old[0]), int(change[0]), examples, int(same.sum()))
+    """The error for changes that do not fit."""
+    kinds = []
+    for comes, is_there in product((True, False), repeat=2):
+        same = ((change > 0) == comes) & ((old > 0) == is_there)
+        if same.any():
+            rows = decode_rows(state.relation.schema, state.layout, words[:, same][:, :SHOWN], interner)
+            examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
+            kinds.append(Conflict(is_there, comes, examples, int(same.sum())))
+    return conflict_error(name, kinds)
 
 
 def view_change(state: State, run: Run, interner: Interner) -> ViewChange:
