@@ -18,6 +18,7 @@ import signal
 import struct
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -127,13 +128,15 @@ class Faulty(files.System):
     """A disk that fails at one of its calls.
 
     `how`: with an error ("full", "broken"), the process with it ("killed", in the middle of a write "torn"), or the
-    power: then what was not synced is lost, or a part of it.
+    power: then what was not synced is lost, or a part of it. Calls of threads come one after the other, so that none is
+    under way when that happens.
     """
 
     def __init__(self, at, how, rng=None, real=False):
         self.at, self.how, self.calls, self.dead = at, how, 0, False
         self.rng, self.real = rng or random.Random(at), real
         self.unsynced, self.renamed = {}, []
+        self.one = threading.Lock()
 
     def _reached(self, name, file=None, data=None):
         if self.dead:
@@ -163,29 +166,34 @@ class Faulty(files.System):
 
     def write(self, file, data):
         name = os.readlink(f"/proc/self/fd/{file}")
-        self._reached("write", file, data)
-        self.unsynced.setdefault(name, os.fstat(file).st_size)
-        return super().write(file, data)
+        with self.one:
+            self._reached("write", file, data)
+            self.unsynced.setdefault(name, os.fstat(file).st_size)
+            return super().write(file, data)
 
     def sync(self, file):
-        self._reached("sync")
-        super().sync(file)
         name = os.readlink(f"/proc/self/fd/{file}")
-        self.unsynced.pop(name, None)
-        self.renamed = [pair for pair in self.renamed if str(pair[1].parent) != name]
+        with self.one:
+            self._reached("sync")
+            super().sync(file)
+            self.unsynced.pop(name, None)
+            self.renamed = [pair for pair in self.renamed if str(pair[1].parent) != name]
 
     def rename(self, old, new):
-        self._reached("rename")
-        super().rename(old, new)
-        self.renamed.append((Path(old), Path(new)))
+        with self.one:
+            self._reached("rename")
+            super().rename(old, new)
+            self.renamed.append((Path(old), Path(new)))
 
     def truncate(self, file, size):
-        self._reached("truncate")
-        super().truncate(file, size)
+        with self.one:
+            self._reached("truncate")
+            super().truncate(file, size)
 
     def unlink(self, path):
-        self._reached("unlink")
-        super().unlink(path)
+        with self.one:
+            self._reached("unlink")
+            super().unlink(path)
 
 
 @contextlib.contextmanager
