@@ -207,3 +207,21 @@ def test_rows_that_do_not_fit_are_told_by_their_values_and_counted(form):
     told = str(caught.value).splitlines()
     assert told[1] == "table t, row 3, column x: expected a number, found null; the row is (None,)"
     assert told[10:] == ["these are the first 10 of 12 rows that do not fit table t"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([None, 4], pa.int64())),
+        pa.array([None, None, 4], pa.int64()).dictionary_encode(),
+    ],
+    ids=["runs", "dictionary"],
+)
+def test_rows_of_any_encoding_are_told(column):
+    with pytest.raises(DataError, match=r"row 1, column x: expected a number, found null"):
+        to_table("t", NUMBER, pa.table({"x": column}))
+
+
+def test_weights_are_whole_decimals_too():
+    rows = pa.table({"x": pa.array([1, 2], pa.int64()), "__weight__": pa.array([1, -1], pa.decimal128(3, 0))})
+    assert to_table("t", NUMBER, rows, signed=True)["__weight__"].to_pylist() == [1, -1]

@@ -18,7 +18,7 @@ from deltic.pipeline.files import File
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
-from deltic.pipeline.io.in_python import rows_of
+from deltic.pipeline.io.in_python import rows_at, rows_of
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json, parse_object
@@ -74,7 +74,7 @@ def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
 def _conformed(name: str, table: pa.Table, layout: Layout) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
-        rows = rows_of(table.take(pa.array(parsed.bad[:SHOWN], pa.int64())))
+        rows = rows_at(table, parsed.bad[:SHOWN])
         numbers = [position + 1 for position in parsed.bad]
         reasons = [_reason(row, layout) for row in rows]
         raise _misfits(name, numbers, reasons, [tuple(row.values()) for row in rows])

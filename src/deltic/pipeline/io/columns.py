@@ -129,7 +129,8 @@ def _by_key(weights: Any, left: list[Any], layout: Layout) -> Any:
 
 def _weight_column(values: Any, name: str, layout: Layout) -> Any:
     if name == WEIGHT:
-        whole_ones = values if pa.types.is_integer(values.type) else pa.nulls(len(values))
+        is_whole = pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
+        whole_ones = values if is_whole else pa.nulls(len(values))
         weights = typed(whole_ones, _WEIGHTS).cast(pa.int64())
         return pc.if_else(pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST)), weights, _NO_WEIGHT)
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

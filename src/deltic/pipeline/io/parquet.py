@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.columns import check_columns, conform
-from deltic.pipeline.io.in_python import rows_of
+from deltic.pipeline.io.in_python import rows_at
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_object
@@ -48,7 +48,7 @@ def read_parquet(path: Path, groups: Sequence[int], layout: Layout, file: str) -
 def conformed(table: pa.Table, layout: Layout, file: str, first: int) -> Batch:
     """The rows of a table of a file, whose first one has the number `first` there, and findings for malformed ones."""
     parsed = conform(table, layout)
-    rows = rows_of(table.take(pa.array(parsed.bad, pa.int64())))
+    rows = rows_at(table, parsed.bad)
     found = (_diagnose(row, layout, file, first + p) for row, p in zip(rows, parsed.bad, strict=True))
     return Batch(parsed.table, tuple(found))
 
