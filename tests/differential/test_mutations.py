@@ -141,7 +141,7 @@ ENGINE_MUTATIONS = {
     "later derivations forgotten": (recursion, "settle", _settled_once),
     "only the first iteration": (recursion._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
     "constants in no epoch": (engine, "constant_change", lambda f: lambda *args: None),
-    "undefined values kept": (scalar, "_any", lambda f: lambda *nulls: None),
+    "undefined values kept": (scalar, "any_null", lambda f: lambda *nulls: None),
     "merging loses a run": (relation, "add_runs", lambda f: lambda runs, run: (*runs[1:], run)),
 }
 

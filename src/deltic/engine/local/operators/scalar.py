@@ -1,23 +1,21 @@
 """Expressions over whole columns: the closed core by numpy, functions by DuckDB over Arrow.
 
 A column's values are numpy arrays as `numbers.natural` has them; the second array of a result marks its NULLs, whatever
-the first has there; None means that there are none. What numpy has no operation for, such as adding months to dates, is
-computed row by row as the reference does, and so are everyday functions of few rows.
+the first has there; None means that there are none. Here is what computes operands, for all rows or those that need
+them; what is made of these is in `strict` and `with_nulls`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
-from deltic.circuit.everyday import everyday
 from deltic.circuit.expressions import (
-    SAFE,
     Bound,
     Checked,
     Fold,
@@ -25,7 +23,6 @@ from deltic.circuit.expressions import (
     column,
     columns_of,
     is_checked,
-    is_conversion,
     is_function,
     is_literal,
     key_of,
@@ -34,28 +31,20 @@ from deltic.circuit.expressions import (
     type_of,
 )
 from deltic.circuit.expressions.checks import undefined as undefined_error
-from deltic.circuit.functions import evaluate_call, evaluate_function
+from deltic.circuit.functions import evaluate_call
 from deltic.circuit.oracle.evaluate import meaning, with_arguments
 from deltic.circuit.spark import function_of, is_call
-from deltic.circuit.types import Kind, Type
+from deltic.circuit.types import Type
 from deltic.circuit.values import from_arrow, to_arrow
-from deltic.engine.local.operators import decimals, elements, numbers, times
-from deltic.engine.local.operators.numbers import Array, Result, natural, stored
+from deltic.engine.local.operators import elements, numbers
+from deltic.engine.local.operators.numbers import Array, Result, stored
 from deltic.engine.local.operators.remembered import Remembered
+from deltic.engine.local.operators.results import any_null, as_result, of_arrow, or_else, overwritten, where_defined
+from deltic.engine.local.operators.strict import apply
+from deltic.engine.local.operators.with_nulls import WITH_NULLS, logic
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import Interner, is_interned
-from deltic.engine.local.storage.layout import Column, Nulls
-
-# Rows of which everyday functions are computed one by one.
-_FEW = 256
-_COMPARE: dict[type[exp.Expression], Callable[[Any, Any], Any]] = {
-    exp.EQ: np.equal,
-    exp.NEQ: np.not_equal,
-    exp.LT: np.less,
-    exp.LTE: np.less_equal,
-    exp.GT: np.greater,
-    exp.GTE: np.greater_equal,
-}
+from deltic.engine.local.storage.layout import Column
 
 
 @dataclass(frozen=True)
@@ -193,7 +182,7 @@ def evaluate(expression: exp.Expression, columns: Columns) -> Result:
     """The values of an expression on all rows, and where it is NULL."""
     if isinstance(expression, exp.Column | Bound):
         key = key_of(expression)
-        return _natural(*columns.values[key], columns.types[key], columns.interner)
+        return as_result(*columns.values[key], columns.types[key], columns.interner)
     node = columns.node(expression)
     if node.constant is not None:
         return np.repeat(node.constant, columns.count), None
@@ -224,15 +213,15 @@ def _computed(node: Node, columns: Columns) -> Result:
     results = [evaluate(operand, columns) for operand in node.operands]
     if isinstance(expression, Checked):
         return _checked(expression, results[0], columns)
-    if node.kind in _WITH_NULLS:
-        return _WITH_NULLS[node.kind](expression, results, columns)
+    if node.kind in WITH_NULLS:
+        return WITH_NULLS[node.kind](expression, results, columns)
     if not results:
         return np.zeros(columns.count, numbers.dtype_of(node.result)), np.ones(columns.count, bool)
     with np.errstate(all="ignore"):
-        return _where_defined(
-            _any(*(nulls for _, nulls in results)),
+        return where_defined(
+            any_null(*(nulls for _, nulls in results)),
             [array for array, _ in results],
-            lambda *arrays: _apply(node, list(arrays), columns.interner),
+            lambda *arrays: apply(node, list(arrays), columns.interner),
         )
 
 
@@ -260,8 +249,8 @@ def _constant(node: Node, columns: Columns) -> Array:
     if isinstance(expression, exp.Interval):
         return np.array([int(expression.this.this)], np.int64)
     if isinstance(expression, exp.TryCast) or expression.is_string:
-        found = encode(to_arrow([meaning(expression, {})({})], node.result), node.result, columns.interner)
-        return _natural(*found, node.result, columns.interner)[0]
+        found = to_arrow([meaning(expression, {})({})], node.result)
+        return of_arrow(found, node.result, columns.interner)[0]
     if not isinstance(expression, exp.Literal):
         return _computed(node, columns)[0]
     if expression.is_int:
@@ -274,7 +263,7 @@ def _constant(node: Node, columns: Columns) -> Array:
 
 def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
     arrays = expression.given[1:] if isinstance(expression, Fold) else expression.given
-    nulls = _any(*(evaluate(array, columns)[1] for array in arrays))
+    nulls = any_null(*(evaluate(array, columns)[1] for array in arrays))
     there = columns if nulls is None else columns.where(~nulls)
     lists = [_arrow(array, there) for array in arrays]
     found, own = (
@@ -282,7 +271,7 @@ def _over_elements(expression: HigherOrder, columns: Columns) -> Result:
     )
     if nulls is None:
         return found, own
-    return _where(~nulls, (found, own), np.zeros(columns.count, found.dtype), nulls.copy())
+    return overwritten(~nulls, (found, own), np.zeros(columns.count, found.dtype), nulls.copy())
 
 
 def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) -> Result:
@@ -294,7 +283,7 @@ def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) ->
     inside = columns.within(elements.parents_of(lengths), expression.body, given)
     result = type_of(expression, columns.types)
     made = elements.arrays_of(_arrow(expression.body, inside), lengths, result)
-    return _natural(*encode(made, result, columns.interner), result, columns.interner)
+    return of_arrow(made, result, columns.interner)
 
 
 def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
@@ -309,30 +298,12 @@ def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
         given = {last: ((values[rows], nulls[rows]), type_), element: (own, of_elements)}
         found, undefined = held(expression.body, columns.within(rows, expression.body, given))
         values[rows], nulls[rows] = found, False if undefined is None else undefined
-    return _natural(values, nulls, type_, columns.interner)
+    return as_result(values, nulls, type_, columns.interner)
 
 
 def _taken(column: Column, rows: Array) -> Column:
     values, nulls = column
     return values[rows], None if nulls is None else nulls[rows]
-
-
-def _any(*nulls: Nulls) -> Nulls:
-    found = [n for n in nulls if n is not None and n.any()]
-    return np.logical_or.reduce(found) if found else None
-
-
-def _where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., Result]) -> Result:
-    """What is computed of the rows without NULL; NULL for the others."""
-    if nulls is None or not nulls.any():
-        return compute(*arrays)
-    values, undefined = compute(*(array[~nulls] for array in arrays))
-    found = np.zeros(len(nulls), values.dtype)
-    found[~nulls] = values
-    if undefined is not None:
-        nulls = nulls.copy()
-        nulls[~nulls] = undefined
-    return found, nulls
 
 
 # Nodes that compute an operand of the rows that need it, where it may be an error.
@@ -344,8 +315,8 @@ def _lazy_logic(expression: exp.Expression, columns: Columns) -> Result:
     first, second = operands_of(expression)
     found, nulls = evaluate(first, columns)
     open_ = found != decisive if nulls is None else (found != decisive) | nulls
-    rest = _where(open_, evaluate(second, columns.where(open_)), np.full(columns.count, decisive))
-    return _logic(expression, [(found, nulls), rest], columns)
+    rest = overwritten(open_, evaluate(second, columns.where(open_)), np.full(columns.count, decisive))
+    return logic(expression, [(found, nulls), rest], columns)
 
 
 def _lazy_coalesce(expression: exp.Expression, columns: Columns) -> Result:
@@ -355,7 +326,7 @@ def _lazy_coalesce(expression: exp.Expression, columns: Columns) -> Result:
         nulls = found[1]
         if nulls is None or not nulls.any():
             return found
-        found = _or_else(found, _where(nulls, evaluate(other, columns.where(nulls)), np.zeros_like(found[0])))
+        found = or_else(found, overwritten(nulls, evaluate(other, columns.where(nulls)), np.zeros_like(found[0])))
     return found
 
 
@@ -368,19 +339,11 @@ def _lazy_case(expression: exp.Expression, columns: Columns) -> Result:
     for condition, value in zip(operands[:branches:2], operands[1:branches:2], strict=True):
         chosen = np.zeros(columns.count, bool)
         chosen[left] = keep((condition,), columns.where(left))
-        found = _where(chosen, evaluate(value, columns.where(chosen)), *found)
+        found = overwritten(chosen, evaluate(value, columns.where(chosen)), *found)
         left &= ~chosen
     if len(operands) > branches:
-        found = _where(left, evaluate(operands[-1], columns.where(left)), *found)
+        found = overwritten(left, evaluate(operands[-1], columns.where(left)), *found)
     return found
-
-
-def _where(mask: Array, result: Result, values: Array, nulls: Nulls = None) -> Result:
-    """These values, which are overwritten, and those of a result where the mask is."""
-    values = values.astype(np.result_type(values, result[0]), copy=False)
-    nulls = np.zeros(len(mask), bool) if nulls is None else nulls
-    values[mask], nulls[mask] = result[0], False if result[1] is None else result[1]
-    return values, nulls
 
 
 _LAZY: dict[type[exp.Expression], Callable[[exp.Expression, Columns], Result]] = {
@@ -409,75 +372,6 @@ def _checked(expression: Checked, result: Result, columns: Columns) -> Result:
     return result
 
 
-# Nodes that look at NULLs themselves.
-
-
-def _is_null(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    nulls = results[0][1] if results else np.ones(columns.count, bool)
-    return (np.zeros(columns.count, bool) if nulls is None else nulls), None
-
-
-def _logic(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    """Kleene's AND and OR: False and True decide them whatever the other side is."""
-    decisive = isinstance(expression, exp.Or)
-    (a, a_null), (b, b_null) = results
-    if a_null is None and b_null is None:
-        return (a | b if decisive else a & b), None
-    a_null = np.zeros(len(a), bool) if a_null is None else a_null
-    b_null = np.zeros(len(b), bool) if b_null is None else b_null
-    decided = ((a == decisive) & ~a_null) | ((b == decisive) & ~b_null)
-    return (decided if decisive else ~decided), (a_null | b_null) & ~decided
-
-
-def _same(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    """Null-safe equality, or its opposite."""
-    types = [type_of(operand, columns.types) for operand in operands_of(expression)]
-    nulls = [np.zeros(columns.count, bool) if n is None else n for _, n in results]
-    arrays = [array for array, _ in results]
-    compare = partial(_compared, exp.EQ, types, interner=columns.interner)
-    equal, _ = _where_defined(_any(*nulls), arrays, lambda a, b: (compare([a, b]), None))
-    same = np.where(nulls[0] | nulls[1], nulls[0] & nulls[1], equal)
-    return (same if isinstance(expression, exp.NullSafeEQ) else ~same), None
-
-
-def _coalesce(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    return reduce(_or_else, results)
-
-
-def _or_else(first: Result, second: Result) -> Result:
-    """The first where it is not NULL, the second elsewhere."""
-    (a, nulls), (b, others) = first, second
-    if nulls is None or not nulls.any():
-        return first
-    return np.where(nulls, b, a), None if others is None else nulls & others
-
-
-def _case(expression: exp.Expression, results: list[Result], columns: Columns) -> Result:
-    """The value of the first branch whose condition is true, neither false nor NULL."""
-    branches = 2 * len(expression.args["ifs"])
-    dtype = results[1][0].dtype
-    found: Result = results[branches] if len(results) > branches else (np.zeros(columns.count, dtype), None)
-    values = found[0]
-    nulls = np.full(columns.count, len(results) == branches) if found[1] is None else found[1]
-    for (condition, unknown), (value, null) in reversed(
-        [*zip(results[:branches:2], results[1:branches:2], strict=True)]
-    ):
-        chosen = condition if unknown is None else condition & ~unknown
-        values = np.where(chosen, value, values)
-        nulls = np.where(chosen, False if null is None else null, nulls)
-    return values, nulls
-
-
-_WITH_NULLS: dict[type[exp.Expression], Callable[[exp.Expression, list[Result], Columns], Result]] = {
-    exp.Is: _is_null,
-    exp.And: _logic,
-    exp.Or: _logic,
-    exp.NullSafeEQ: _same,
-    exp.NullSafeNEQ: _same,
-    exp.Coalesce: _coalesce,
-    exp.Case: _case,
-}
-
 # Functions of Spark.
 
 
@@ -490,7 +384,7 @@ def _called(node: Node, columns: Columns) -> Result:
     """The calls that DuckDB computes within one another as one query; the others by vectors or row by row."""
     if (vector := function_of(node.expression).vector) is not None:
         results = [evaluate(operand, columns) for operand in node.operands]
-        return _where_defined(_any(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
+        return where_defined(any_null(*(nulls for _, nulls in results)), [array for array, _ in results], vector)
     if (whole := function_of(node.expression).columns) is not None:
         found = _by_columns(whole, node.expression, columns)
         return _one_by_one(node.expression, columns) if found is None else found
@@ -502,20 +396,20 @@ def _called(node: Node, columns: Columns) -> Result:
     def compute(wanted: Array) -> Result:
         return _of_all(call, Columns({"a": (wanted, None)}, {"a": type_}, len(wanted), columns.interner))
 
-    return _where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
+    return where_defined(nulls, [ids], lambda there: node.remembered.of(there, compute))
 
 
 def _by_columns(compute: Callable[..., Any], expression: exp.Expression, columns: Columns) -> Result | None:
     """A function of Arrow columns, of the rows where no operand is NULL; None where it fails for one of them."""
     operands = operands_of(expression)
-    nulls = _any(*(evaluate(operand, columns)[1] for operand in operands))
+    nulls = any_null(*(evaluate(operand, columns)[1] for operand in operands))
     there = columns if nulls is None else columns.where(~nulls)
     result = type_of(expression, columns.types)
     found = compute([_arrow(operand, there) for operand in operands], there.count)
     if found is None:
         return None
-    values, own = _natural(*encode(found.cast(result.arrow), result, columns.interner), result, columns.interner)
-    return _where_defined(nulls, [np.arange(columns.count)], lambda _: (values, own))
+    values, own = of_arrow(found.cast(result.arrow), result, columns.interner)
+    return where_defined(nulls, [np.arange(columns.count)], lambda _: (values, own))
 
 
 def _of_all(expression: exp.Expression, columns: Columns) -> Result:
@@ -529,7 +423,7 @@ def _of_all(expression: exp.Expression, columns: Columns) -> Result:
     if not operands:
         operands, types = [to_arrow([0] * columns.count, Type.INT64)], [Type.INT64]
     found = evaluate_call(call, operands, types, result)
-    return _natural(*encode(found, result, columns.interner), result, columns.interner)
+    return of_arrow(found, result, columns.interner)
 
 
 def _is_by_duckdb(expression: exp.Expression) -> bool:
@@ -560,7 +454,7 @@ def _one_by_one(expression: exp.Expression, columns: Columns) -> Result:
     rows = zip(*values, strict=True) if values else iter([()] * columns.count)
     result = type_of(expression, columns.types)
     found = to_arrow([mean(dict(zip(types, row, strict=True))) for row in rows], result)
-    return _natural(*encode(found, result, columns.interner), result, columns.interner)
+    return of_arrow(found, result, columns.interner)
 
 
 def _arrow(expression: exp.Expression, columns: Columns) -> Any:
@@ -568,121 +462,3 @@ def _arrow(expression: exp.Expression, columns: Columns) -> Any:
     array, nulls = evaluate(expression, columns)
     type_ = type_of(expression, columns.types)
     return decode(stored(array, type_, columns.interner), nulls, type_, columns.interner)
-
-
-def _natural(values: Array, nulls: Nulls, type_: Type, interner: Interner) -> Result:
-    return _where_defined(nulls, [values], lambda there: (natural(there, type_, interner), None))
-
-
-# Nodes that are NULL where an operand is, for rows where none is.
-
-
-def _apply(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    kind, types = node.kind, node.types
-    if kind in _COMPARE:
-        return _compared(kind, types, arrays, interner), None
-    if kind in (exp.Least, exp.Greatest):
-        return _extreme(node, arrays, interner), None
-    if kind is exp.Paren:
-        return arrays[0], None
-    if kind in SAFE:
-        return numbers.safe_arithmetic(kind, arrays, node.result)
-    if kind in (exp.Cast, exp.TryCast):
-        return _cast(node, arrays, interner)
-    if kind in (exp.Not, exp.BitwiseNot):
-        return ~arrays[0], None
-    if kind is exp.Neg and types[0].is_numeric:
-        return numbers.negate(arrays[0], types[0]), None
-    if is_function(node.expression):
-        return _function(node, arrays, interner)
-    if len(types) == 2 and types[0] is types[1] is node.result and (node.result.is_integer or node.result.is_float):
-        return numbers.arithmetic(kind, arrays[0], arrays[1], node.result)
-    if len(types) == 2 and all(t.kind is Kind.DECIMAL for t in types):
-        return decimals.arithmetic(kind, arrays[0], arrays[1], types, node.result)
-    if kind in (exp.Add, exp.Sub) and not any(t.is_numeric and t is not Type.INT32 for t in types):
-        return times.arithmetic(kind, arrays[0], arrays[1], types, node.result)
-    return _row_by_row(node, arrays, interner)
-
-
-def _cast(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    """A cast: among numbers by vectors, of others by DuckDB, and one by one where it is Spark's."""
-    (source,), target = node.types, node.result
-    if source is target:
-        return arrays[0], None
-    if Kind.DECIMAL in (source.kind, target.kind):
-        return _of_decimals(node, arrays, interner)
-    if is_conversion(node.expression):
-        both = source.is_integer and target.is_integer
-        return numbers.narrowed(arrays[0], source, target) if both else _row_by_row(node, arrays, interner)
-    if all(t.is_integer or t.is_float for t in (source, target)):
-        return numbers.convert(arrays[0], source, target)
-    return _function(node, arrays, interner)
-
-
-def _of_decimals(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    """A cast from decimals or to them: among exact numbers and to floats by vectors, of others one by one."""
-    (source,), target = node.types, node.result
-    if all(t.is_integer or t.kind is Kind.DECIMAL for t in (source, target)):
-        return decimals.converted(arrays[0], source, target, cuts_first=is_conversion(node.expression))
-    floats = decimals.as_floats(arrays[0], source) if target is Type.FLOAT64 and source.is_numeric else None
-    if floats is not None:
-        return floats, None
-    is_exact = source.is_numeric and target.is_numeric
-    return (_row_by_row if is_exact else _function)(node, arrays, interner)
-
-
-def _function(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    by_rows = is_conversion(node.expression) or _is_small(node, arrays)
-    return (_row_by_row if by_rows else _by_duckdb)(node, arrays, interner)
-
-
-def _compared(kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner) -> Array:
-    found: Array = _COMPARE[kind](*_in_order(kind, types, arrays, interner)).astype(bool, copy=False)
-    return found
-
-
-def _in_order(
-    kind: type[exp.Expression], types: Sequence[Type], arrays: Sequence[Array], interner: Interner
-) -> Sequence[Array]:
-    """What compares as the values do; ids, where only equality is asked for, stay what they are."""
-    type_ = types[0]
-    if type_.kind is Kind.DECIMAL:
-        scale = max(t.scale for t in types)
-        return [decimals.rescaled(a, t.scale, scale) for a, t in zip(arrays, types, strict=True)]
-    if is_interned(type_):
-        return arrays if kind in (exp.EQ, exp.NEQ) else [interner[type_].order.of(a) for a in arrays]
-    return [numbers.in_order(array, type_) for array in arrays]
-
-
-def _extreme(node: Node, arrays: list[Array], interner: Interner) -> Array:
-    type_, pick = node.result, np.minimum if node.kind is exp.Least else np.maximum
-    found: Array = reduce(pick, _in_order(node.kind, node.types, arrays, interner))
-    if is_interned(type_):
-        return interner[type_].order.ids(found)
-    return numbers.from_order(found, type_)
-
-
-def _is_small(node: Node, arrays: list[Array]) -> bool:
-    """Whether the rows are so few that a query to DuckDB would take longer than an everyday function of each."""
-    return len(arrays[0]) <= _FEW and everyday(node.expression, node.types, node.result) is not None
-
-
-def _by_duckdb(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
-    return _of_arrow(evaluate_function(node.expression, operands, node.result), node, interner)
-
-
-def _row_by_row(node: Node, arrays: list[Array], interner: Interner) -> Result:
-    operands = [decode(stored(a, t, interner), None, t, interner) for a, t in zip(arrays, node.types, strict=True)]
-    names = [f"a{i}" for i in range(len(operands))]
-    call, types = node.expression.copy(), dict(zip(names, node.types, strict=True))
-    for operand, name in zip(operands_of(call), names, strict=True):
-        operand.replace(column(name))
-    rows = zip(*(from_arrow(o, t) for o, t in zip(operands, node.types, strict=True)), strict=True)
-    mean = meaning(call, types)
-    found = [mean(dict(zip(names, row, strict=True))) for row in rows]
-    return _of_arrow(to_arrow(found, node.result), node, interner)
-
-
-def _of_arrow(found: Any, node: Node, interner: Interner) -> Result:
-    return _natural(*encode(found, node.result, interner), node.result, interner)

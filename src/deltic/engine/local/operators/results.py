@@ -1,0 +1,59 @@
+"""Results of expressions on columns: values, and where they are NULL, whatever the values are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deltic.circuit.types import Type
+from deltic.engine.local.operators.numbers import Array, Result, natural
+from deltic.engine.local.storage.codec import encode
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.layout import Nulls
+
+
+def any_null(*nulls: Nulls) -> Nulls:
+    """Where any of several results is NULL."""
+    found = [n for n in nulls if n is not None and n.any()]
+    return np.logical_or.reduce(found) if found else None
+
+
+def where_defined(nulls: Nulls, arrays: Sequence[Array], compute: Callable[..., Result]) -> Result:
+    """What is computed of the rows without NULL; NULL for the others."""
+    if nulls is None or not nulls.any():
+        return compute(*arrays)
+    values, undefined = compute(*(array[~nulls] for array in arrays))
+    found = np.zeros(len(nulls), values.dtype)
+    found[~nulls] = values
+    if undefined is not None:
+        nulls = nulls.copy()
+        nulls[~nulls] = undefined
+    return found, nulls
+
+
+def or_else(first: Result, second: Result) -> Result:
+    """The first where it is not NULL, the second elsewhere."""
+    (a, nulls), (b, others) = first, second
+    if nulls is None or not nulls.any():
+        return first
+    return np.where(nulls, b, a), None if others is None else nulls & others
+
+
+def overwritten(mask: Array, result: Result, values: Array, nulls: Nulls = None) -> Result:
+    """These values, which are overwritten, and those of a result where the mask is."""
+    values = values.astype(np.result_type(values, result[0]), copy=False)
+    nulls = np.zeros(len(mask), bool) if nulls is None else nulls
+    values[mask], nulls[mask] = result[0], False if result[1] is None else result[1]
+    return values, nulls
+
+
+def as_result(values: Array, nulls: Nulls, type_: Type, interner: Interner) -> Result:
+    """The values of a column, as relations hold it."""
+    return where_defined(nulls, [values], lambda there: (natural(there, type_, interner), None))
+
+
+def of_arrow(found: Any, type_: Type, interner: Interner) -> Result:
+    """The values of an Arrow column of this type."""
+    return as_result(*encode(found, type_, interner), type_, interner)
