@@ -143,8 +143,8 @@ class ReferenceEngine(Engine):
     def has_several(self, name: str, keys: pa.Table) -> bool:
         return self._now().has_several(name, keys)
 
-    def count(self, name: str) -> int:
-        return self._now().count(name)
+    def count(self, name: str, *, table: bool = False) -> int:
+        return self._now().count(name, table=table)
 
     def _now(self) -> Version:
         return self.version if self._prepared is None else self._prepared.version
@@ -189,8 +189,9 @@ class ReferenceVersion(Version):
         found = self.lookup_all(name, keys)
         return len(found.group_by(keys.column_names).aggregate([])) < len(found)
 
-    def count(self, name: str) -> int:
-        return sum(weight for _, weight in self._contents(name) if weight > 0)
+    def count(self, name: str, *, table: bool = False) -> int:
+        rows = self.tables[name] if table else self._contents(name)
+        return sum(weight for _, weight in rows if weight > 0)
 
     def _contents(self, name: str) -> Rows:
         return self.views[name] if name in self.views else self.tables[name]

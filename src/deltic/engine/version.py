@@ -32,5 +32,5 @@ class Version(Protocol):
     def has_several(self, name: str, keys: pa.Table) -> bool:
         """Whether several rows of a table agree with the same one of these, in the columns that they have."""
 
-    def count(self, name: str) -> int:
+    def count(self, name: str, *, table: bool = False) -> int:
         """The number of rows of a table or view: those that `read` gives."""

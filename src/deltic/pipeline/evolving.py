@@ -58,7 +58,9 @@ class Evolving:
         if wanted.history == now.definitions.history:
             return self._told(difference, EpochResult())
         for name in difference.dropped:
-            if name in now.definitions.catalog.shown_tables and self.epochs.have_begun and now.version.count(name):
+            if name not in now.definitions.catalog.shown_tables or not self.epochs.have_begun:
+                continue
+            if now.version.count(name, table=True):
                 raise CatalogError(
                     f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
                 )
@@ -98,7 +100,7 @@ class Evolving:
         """Raises CatalogError where a table that holds rows would be no table any more, or have other columns."""
         tables, version = self._catalog.tables, self.epochs.last.version
         for name in difference.replaced:
-            if name not in self._catalog.shown_tables or not len(version.read(name, table=True)):
+            if name not in self._catalog.shown_tables or not version.count(name, table=True):
                 continue
             if name not in catalog.tables:
                 raise CatalogError(

@@ -23,6 +23,11 @@ def row_numbers(rows: pa.Table, columns: Sequence[str]) -> Numbers:
     return numbers
 
 
+def last_of_each(numbers: Numbers) -> Numbers:
+    """Where each number stands for the last time, in the order of the numbers."""
+    return len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+
+
 def _numbers(column: pa.ChunkedArray) -> Numbers:
     """A number for each value of a column."""
     if pa.types.is_nested(column.type):

@@ -22,7 +22,7 @@ from deltic.engine.version import Version
 from deltic.errors import ChangeError
 from deltic.pipeline.io.signs import MOST
 from deltic.pipeline.keys import key_text
-from deltic.pipeline.numbering import Numbers, row_numbers
+from deltic.pipeline.numbering import Numbers, last_of_each, row_numbers
 from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, TableBatch]
@@ -106,7 +106,7 @@ class ChangeManager:
         old, new = numbers[: len(before)], numbers[len(before) :]
         concerned = np.isin(old, new)
         before, old = _summed(before.filter(pa.array(concerned)), old[concerned], table)
-        last = len(new) - 1 - np.unique(new[::-1], return_index=True)[1]
+        last = last_of_each(new)
         rows, new = change.rows.take(pa.array(last)), new[last]
         there = old[np.asarray(before.column(WEIGHT)) > 0]
         is_strict = self._conflicts == "error" and change.kind != "upsert" and not change.may_be_absent
@@ -134,7 +134,7 @@ def logged(table: Table, rows: pa.Table) -> Iterator[RowChange | KeyedChange]:
     told = np.isin(numbers, numbers[by_key])
     if not told.all():
         yield RowChange(table.name, rows.filter(pa.array(~told)))
-    last = len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+    last = last_of_each(numbers)
     last = np.sort(last[told[last]])
     come, gone = last[weights[last] > 0], last[weights[last] < 0]
     if len(come):

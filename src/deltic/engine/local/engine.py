@@ -490,8 +490,8 @@ class LocalEngine(Engine):
     def has_several(self, name: str, keys: pa.Table) -> bool:
         return self._now().has_several(name, keys)
 
-    def count(self, name: str) -> int:
-        return self._now().count(name)
+    def count(self, name: str, *, table: bool = False) -> int:
+        return self._now().count(name, table=table)
 
     def _now(self) -> Version:
         """What is to be read: of the prepared epoch, else of the last one."""

@@ -59,9 +59,9 @@ class LocalVersion(Version):
             values = relation.keys(keys, self._interner)
             return several_agree(relation, *find_all(relation, values), values)
 
-    def count(self, name: str) -> int:
+    def count(self, name: str, *, table: bool = False) -> int:
         with postponed:
-            return self._relation(name).count()
+            return self._relation(name, table).count()
 
     def _relation(self, name: str, table: bool = False) -> Frozen:
         sinks, tables = self._program.sinks, self._program.tables

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import chain, pairwise
 
@@ -17,7 +17,7 @@ from deltic.engine.image import Arrays, Growing, Image, Json, Piece
 from deltic.errors import StateError
 from deltic.pipeline.durable import log, manifest
 from deltic.pipeline.durable.files import Buffer, Files
-from deltic.pipeline.durable.manifest import Manifest, Stretch
+from deltic.pipeline.durable.manifest import Described, Manifest, Stretch
 from deltic.pipeline.durable.pieces import MAGIC, Place, encode, place_of
 
 FOLDER = "runs"
@@ -27,18 +27,9 @@ _USED = 0.5
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What a checkpoint is to hold: the state after the record `sequence` of the log.
+class Moment(Described):
+    """What a checkpoint is to hold; `image` is None before the first epoch."""
 
-    `image` is None before the first epoch.
-    """
-
-    sequence: int
-    epoch: int
-    token: str
-    positions: Mapping[str, Json]
-    options: Mapping[str, Json]
-    definitions: Sequence[Json]
     image: Image | None
 
 
@@ -88,17 +79,12 @@ def write_checkpoint(files: Files, number: int, moment: Moment, before: Manifest
     }
     writer.finish()
     made = Manifest(
-        number,
-        moment.sequence,
-        moment.epoch,
-        moment.token,
-        moment.positions,
-        moment.options,
-        moment.definitions,
-        datetime.now(UTC).isoformat(timespec="seconds"),
-        image.about if moment.image else None,
-        [(place, piece.about) for place, piece in zip(places, image.pieces, strict=True)],
-        growing,
+        **{said.name: getattr(moment, said.name) for said in fields(Described)},
+        number=number,
+        written=datetime.now(UTC).isoformat(timespec="seconds"),
+        engine=image.about if moment.image else None,
+        pieces=[(place, piece.about) for place, piece in zip(places, image.pieces, strict=True)],
+        growing=growing,
     )
     files.write(made.name, [made.to_bytes()])
     for place, piece in zip(places, image.pieces, strict=True):

@@ -37,16 +37,22 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """One checkpoint: the state after the record `sequence` of the log."""
+class Described:
+    """What is said of a state, but for its rows: the one after the record `sequence` of the log."""
 
-    number: int
     sequence: int
     epoch: int
     token: str
     positions: Mapping[str, Json]
     options: Mapping[str, Json]
     definitions: Sequence[Json]
+
+
+@dataclass(frozen=True)
+class Manifest(Described):
+    """One checkpoint."""
+
+    number: int
     written: str
     engine: Mapping[str, Json] | None
     """What the engine says of its image; None before the first epoch."""
