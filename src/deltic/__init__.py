@@ -13,6 +13,7 @@ from deltic.errors import (
     DelticError,
     IterationLimitError,
     ProgramError,
+    StreamError,
     UnsupportedError,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "IterationLimitError",
     "Pipeline",
     "ProgramError",
+    "StreamError",
     "UnsupportedError",
     "__version__",
     "between",

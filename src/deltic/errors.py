@@ -86,6 +86,13 @@ class StateError(DelticError):
     """
 
 
+class StreamError(DelticError):
+    """A stream is refused, or a batch of one, which was not applied; the query stops, and the state is as before it.
+
+    The message names the stream, the batch, and the remedy.
+    """
+
+
 class EvaluationError(DelticError):
     """A row of a view has no value where it must have one; the epoch was rejected whole.
 

@@ -53,6 +53,11 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False, key: tu
     return _from_signed_rows(name, layout, rows) if signed else _from_rows(name, schema, rows)
 
 
+def columns_needed(name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...]) -> list[str]:
+    """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
+    return _checked(name, fields, Layout(schema, signed=signed, key=key))
+
+
 def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
     """The columns that are needed. Raises DataError unless they have names and types of the table's, each once."""
     if layout.signed and are_envelopes(fields.names, layout):

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
@@ -39,7 +40,8 @@ from deltic.pipeline.spark import check_session
 from deltic.pipeline.transaction import Terms, Transaction
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.circuit.python import Nulls, PythonFunction
 
@@ -127,6 +129,7 @@ class Pipeline(Reading):
         steps = self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)
         self._evolving = Evolving(self._epochs, self._engines, self._keeping, self._opened, spark)
+        self._streams = Lock()
         self.evolution: Evolution | None = None
         """What `program` changed."""
         if state is None and (readonly or checkpoint is not None):
@@ -332,6 +335,32 @@ class Pipeline(Reading):
         made = Transaction(self._epochs, terms, self._engine_of, self.spark)
         self._opened.note(made)
         return made
+
+    def stream(
+        self,
+        df: DataFrame,
+        into: str,
+        name: str | None = None,
+        order: str | Sequence[str] = (),
+        conflicts: Conflicts | None = None,
+    ) -> DataStreamWriter:
+        """Apply a streaming DataFrame to a table: each micro-batch is one epoch, and is applied exactly once.
+
+        Its rows all come, or say of themselves whether they do, in the forms that `Transaction.change` takes (a column
+        `op`, `_change_type` or `__weight__`, envelopes of Debezium), or are records of Spark's Kafka source whose
+        values are such changes as JSON. Columns are checked at once. What is returned is Spark's own writer, to go on
+        with: `.option("checkpointLocation", …).trigger(…).start()`.
+
+        The epoch has the batch as a position, so that a query which is started again goes on where the state is, and a
+        batch that comes twice is applied once. Streams are told apart by `name`, that of the table if not given. Where
+        changes are by key, `order` names the columns that say which one is the last, such as "source.lsn". Raises
+        DataError and StreamError, and so does a batch that cannot be applied, or that does not follow on the state: it
+        leaves no trace, and the query stops.
+        """
+        from deltic.pipeline.streaming.into import stream
+
+        self._keeping.refuse_change()
+        return stream(self, df, into, name, order, conflicts, self._keeping.place, self._streams)
 
     def explain(self, name: str, full: bool = False) -> str:
         """How a view is kept fresh: what its parts cost and keep, and its delta queries.

@@ -25,6 +25,11 @@ class Keeping:
         self.state: State | None = None
         self._is_closed = False
 
+    @property
+    def place(self) -> str | None:
+        """Where the state is kept; None where it is not."""
+        return None if self.state is None else self.state.files.place
+
     def before_epoch(self, epochs: Epochs) -> None:
         """Begin a checkpoint that is due."""
         if self.state is not None and not self.state.readonly and self.state.is_due:

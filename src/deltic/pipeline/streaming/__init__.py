@@ -1,0 +1,1 @@
+"""Spark Structured Streaming: streams into tables, and views as streams."""

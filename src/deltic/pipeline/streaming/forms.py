@@ -1,0 +1,150 @@
+"""How a streaming DataFrame tells of changes: rows that all come, rows with a sign, envelopes, records of Kafka."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.catalog import Table
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import DataError, Diagnostic, StreamError
+from deltic.pipeline.coerce import columns_needed, to_table
+from deltic.pipeline.io.envelopes import are_envelopes
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.signs import MOST, weight_columns
+from deltic.pipeline.numbering import row_numbers
+from deltic.pipeline.operations import with_weights
+from deltic.pipeline.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_KAFKA = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+_KAFKA_ORDER = ("topic", "partition", "offset")
+_DIGEST = "__digest__"
+
+
+class Kind(enum.Enum):
+    """What the rows of a stream are."""
+
+    ROWS = "rows that come"
+    CHANGES = "rows with a sign, or envelopes"
+    RECORDS = "records of Kafka, whose values are changes as JSON"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the rows of one stream are read: the columns that are needed, and those that tell their order."""
+
+    table: Table
+    kind: Kind
+    columns: tuple[str, ...]
+    order: tuple[str, ...]
+
+    @classmethod
+    def of(cls, frame: DataFrame, table: Table, order: Sequence[str]) -> Form:
+        """The form of a DataFrame; raises DataError, with the nearest names, where its columns are not the table's.
+
+        Raises StreamError where those that tell the order are not there.
+        """
+        layout = Layout(table.schema, signed=True, key=table.key)
+        names = frame.columns
+        with spark_errors(lambda reason: StreamError(f"table {table.name}, order={list(order)}: {reason}")):
+            frame.select(*order)
+        if "value" in names and set(names) <= set(_KAFKA) and "value" not in table.schema.names:
+            _check_texts(frame, table)
+            told = [name for name in _KAFKA_ORDER if name in names]
+            return cls(table, Kind.RECORDS, ("value",), tuple(order or told))
+        is_signed = are_envelopes(names, layout) or any(name in names for name in weight_columns(layout))
+        rest = frame.drop(*(name for name in order if name not in _named(layout)))
+        needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
+        return cls(table, Kind.CHANGES if is_signed else Kind.ROWS, tuple(needed), tuple(order))
+
+    def read(self, frame: DataFrame) -> tuple[pa.Table, int, int]:
+        """A batch as changes of the table, how many rows it has, and their digest; raises DataError, StreamError.
+
+        This is one job.
+        """
+        found = from_dataframe(frame.select(*map(quoted, self.columns), *self._order(), self._digest(frame)))
+        digest = _sum(found)
+        if self.order:
+            found = found.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
+        rows = self._changes(found.select(list(self.columns)))
+        if not self.order:
+            _check_one_of_each_key(rows, self.table)
+        return rows, len(found), digest
+
+    def digest(self, frame: DataFrame) -> tuple[int, int]:
+        """How many rows a batch has, and their digest."""
+        found = frame.select(self._digest(frame)).toArrow()
+        return len(found), _sum(found)
+
+    def _changes(self, found: pa.Table) -> pa.Table:
+        name, schema, key = self.table.name, self.table.schema, self.table.key
+        match self.kind:
+            case Kind.ROWS:
+                return with_weights(to_table(name, schema, found), 1)
+            case Kind.CHANGES:
+                return to_table(name, schema, found, signed=True, key=key)
+            case Kind.RECORDS:
+                return to_table(name, schema, found.column("value").to_pylist(), signed=True, key=key)
+
+    def _order(self) -> list[Column]:
+        """The columns that tell the order, under names of their own."""
+        from pyspark.sql.functions import col
+
+        return [col(name).alias(_order_name(i)) for i, name in enumerate(self.order)]
+
+    def _digest(self, frame: DataFrame) -> Column:
+        """A hash of each row; Spark has none of maps, whose texts it is instead."""
+        from pyspark.sql.functions import col, lit, xxhash64
+
+        parts = []
+        for name in self.columns:
+            has_maps = "map<" in frame.schema[name].dataType.simpleString()
+            parts.append(col(quoted(name)).cast("string") if has_maps else col(quoted(name)))
+        return (xxhash64(*parts) if parts else lit(0).cast("long")).alias(_DIGEST)
+
+
+def _order_name(index: int) -> str:
+    return f"__order_{index}__"
+
+
+def _named(layout: Layout) -> tuple[str, ...]:
+    """The columns that mean something by themselves."""
+    return (*layout.schema.names, *weight_columns(layout), "before", "after")
+
+
+def _sum(found: pa.Table) -> int:
+    """The digest of rows, in any order, of those of each."""
+    return int(np.asarray(found.column(_DIGEST)).sum(dtype=np.int64)) if len(found) else 0
+
+
+def _check_texts(frame: DataFrame, table: Table) -> None:
+    kind = frame.schema["value"].dataType.simpleString()
+    if kind not in ("string", "binary"):
+        raise DataError(
+            [Diagnostic(f"table {table.name}: column value: expected JSON, in text or bytes, found {kind}")]
+        )
+
+
+def _check_one_of_each_key(rows: pa.Table, table: Table) -> None:
+    """Raises StreamError where several rows of a batch name one key, of which the last one would count."""
+    by_key = np.abs(np.asarray(rows.column(WEIGHT))) > MOST
+    if not by_key.any():
+        return
+    numbers = row_numbers(rows, table.key)
+    counts = np.bincount(numbers)
+    several = by_key & (counts[numbers] > 1)
+    if several.any():
+        key = rows.select(table.key).slice(int(np.flatnonzero(several)[0]), 1).to_pylist()[0]
+        shown = ", ".join(f"{name} = {value!r}" for name, value in key.items())
+        raise StreamError(
+            f"table {table.name}: several changes are of the key {shown}, and a batch of Spark has no order that would "
+            'tell the last one: name the columns that do, as in pipeline.stream(…, order="source.lsn")'
+        )

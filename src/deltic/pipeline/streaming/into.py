@@ -1,0 +1,134 @@
+"""Streaming DataFrames into tables: each micro-batch of Structured Streaming is one epoch, applied exactly once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltic.engine.protocol import Conflicts
+from deltic.errors import DelticError, StreamError
+from deltic.pipeline.names import find
+from deltic.pipeline.spark import is_dataframe, spark_errors
+from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
+from deltic.pipeline.streaming.forms import Form, Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from deltic.pipeline.session import Pipeline
+
+_LOG = logging.getLogger("deltic.stream")
+_QUERY = "sql.streaming.queryId"
+_DESCRIPTION = "spark.job.description"
+
+
+def stream(
+    pipeline: Pipeline,
+    frame: DataFrame,
+    table: str,
+    name: str | None,
+    order: str | Sequence[str],
+    conflicts: Conflicts | None,
+    place: str | None,
+    lock: Lock,
+) -> DataStreamWriter:
+    """See `Pipeline.stream`; `place` is where its state is kept, and `lock` one for all of its streams."""
+    from deltic.pipeline.streaming.writer import TableWriter
+
+    _check_streaming(frame, table)
+    orders = (order,) if isinstance(order, str) else tuple(order)
+    into = Into(pipeline, table, name or table, orders, conflicts, place, lock)
+    return TableWriter(frame, into.form(frame).kind is not Kind.ROWS).foreachBatch(into.apply)
+
+
+@dataclass(frozen=True)
+class Into:
+    """A stream into a table of a pipeline, by its name."""
+
+    pipeline: Pipeline
+    table: str
+    name: str
+    order: tuple[str, ...]
+    conflicts: Conflicts | None
+    place: str | None
+    lock: Lock
+
+    def form(self, frame: DataFrame) -> Form:
+        """How a DataFrame tells of changes of the table, as that is defined now."""
+        catalog = self.pipeline.catalog
+        derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
+        return Form.of(frame, find(self.table, "table", catalog.shown_tables, derived), self.order)
+
+    def apply(self, frame: DataFrame, batch: int) -> None:
+        """Apply a micro-batch as an epoch, or pass over one that was applied; raises StreamError."""
+        query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY) or ""
+        last = self._last()
+        is_known = comes_again(self.name, query, batch, last, self.place)
+        told = f"epoch {self.pipeline.epoch + (not is_known)}: batch {batch} of stream {self.name}"
+        with _described(frame.sparkSession, told), self._refusing(query, batch):
+            if is_known:
+                assert last is not None
+                check_same(self.name, Applied(query, batch, *self.form(frame).digest(frame)), last)
+                _LOG.info("%s was applied before, and is passed over", told)
+            else:
+                changes, rows, digest = self.form(frame).read(frame)
+                self._commit(Applied(query, batch, rows, digest), changes)
+
+    def _commit(self, applied: Applied, changes: pa.Table) -> None:
+        """Apply changes as one epoch with its position, unless another query was quicker."""
+        with self.lock:
+            comes_again(self.name, applied.query, applied.batch, self._last(), self.place)
+            positions = applied.position(self.name)
+            with self.pipeline.transaction(self.conflicts, positions=positions) as change:
+                change.append(self.table, changes)
+        _LOG.info("batch %d of stream %s: epoch %d: %s", applied.batch, self.name, change.report.epoch, change.report)
+
+    def _last(self) -> Applied | None:
+        return Applied.of(self.name, self.pipeline.positions)
+
+    @contextmanager
+    def _refusing(self, query: str, batch: int) -> Iterator[None]:
+        """Tells of the batch in what is raised about it."""
+        told = f"stream {self.name}: batch {batch} of query {query}"
+        try:
+            with spark_errors(lambda reason: StreamError(f"it cannot be read: {reason}")):
+                yield
+        except DelticError as error:
+            raise StreamError(
+                f"{told} was refused; nothing of it was applied, and epoch {self.pipeline.epoch} is the last\n{error}"
+            ) from None
+
+
+@contextmanager
+def _described(spark: SparkSession, what: str) -> Iterator[None]:
+    """What Spark's pages call the jobs of the block."""
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setJobDescription(what)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]
+
+
+def _check_streaming(frame: object, table: str) -> None:
+    """Raises StreamError for what is no stream of a session of this process."""
+    if not is_dataframe(frame):
+        raise StreamError(f"table {table}: expected a streaming DataFrame of Spark, found {type(frame).__name__}")
+    if type(frame).__module__.startswith("pyspark.sql.connect"):
+        raise StreamError(
+            f"table {table}: Spark Connect runs what is done with each batch in its server, where this pipeline is "
+            "not: run the pipeline in a process that has the driver, as SparkSession.builder.master(…) makes it"
+        )
+    if not frame.isStreaming:  # type: ignore[attr-defined]
+        raise StreamError(
+            f"table {table}: the DataFrame is no stream, which spark.readStream makes; of one that is not, "
+            f'`change.insert("{table}", df)` inserts the rows'
+        )

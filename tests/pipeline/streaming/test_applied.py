@@ -1,0 +1,41 @@
+"""Which batch of a stream may come next. Catches one that is applied twice, or that is missing, unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltic import StreamError
+from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
+
+LAST = Applied("q", 4, 10, 123)
+
+
+@pytest.mark.parametrize(
+    ("last", "query", "batch", "again"),
+    [(None, "q", 0, False), (LAST, "q", 5, False), (LAST, "q", 4, True)],
+)
+def test_what_follows_on_the_state(last, query, batch, again):
+    assert comes_again("t", query, batch, last, None) is again
+
+
+@pytest.mark.parametrize(
+    ("last", "query", "batch", "place"),
+    [(None, "q", 3, None), (None, "q", 3, "dir"), (LAST, "r", 0, "dir"), (LAST, "q", 6, "dir"), (LAST, "q", 3, None)],
+    ids=["memory-is-lost", "state-is-another", "another-query", "state-is-older", "checkpoint-is-older"],
+)
+def test_what_does_not(last, query, batch, place, golden, request):
+    with pytest.raises(StreamError) as error:
+        comes_again("t", query, batch, last, place)
+    golden(f"streaming/{request.node.callspec.id}.txt", str(error.value))
+
+
+def test_a_batch_that_comes_again_has_the_same_rows(golden):
+    check_same("t", LAST, LAST)
+    with pytest.raises(StreamError) as error:
+        check_same("t", Applied("q", 4, 11, 123), LAST)
+    golden("streaming/other-rows.txt", str(error.value))
+
+
+def test_a_batch_is_a_position():
+    assert Applied.of("t", LAST.position("t")) == LAST
+    assert Applied.of("u", LAST.position("t")) is None
