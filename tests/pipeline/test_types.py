@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import datetime
 import math
+import tempfile
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -172,14 +174,17 @@ EVERYTHING = Schema(
 )
 
 
-@settings(max_examples=10, phases=[Phase.generate])
-@given(st.data())
-def test_a_table_to_spark_and_back(spark, data):
-    """Types, nullability and values; unsigned integers come back into columns that are declared so."""
+@pytest.mark.parametrize("small", [1 << 30, 0], ids=["in the plan", "through a file"])
+@settings(max_examples=6, phases=[Phase.generate])
+@given(data=st.data())
+def test_a_table_to_spark_and_back(spark, data, small):
+    """Types and values; unsigned integers come back into columns that are declared so. Files hold no NOT NULL."""
     rows = data.draw(st.lists(st.tuples(*(nullable(c.value_type) for c in EVERYTHING)), min_size=20, max_size=20))
     columns = [to_arrow([row[i] for row in rows], c.type) for i, c in enumerate(EVERYTHING)]
-    frame = to_dataframe(spark, pa.table(columns, schema=EVERYTHING.to_arrow()))
-    assert [field.dataType for field in frame.schema] == [c.type.spark for c in EVERYTHING]
+    frame = to_dataframe(spark, pa.table(columns, schema=EVERYTHING.to_arrow()), Path(tempfile.gettempdir()), small)
+    found, expected = [field.dataType for field in frame.schema], [c.type.spark for c in EVERYTHING]
+    assert [type_.simpleString() for type_ in found] == [type_.simpleString() for type_ in expected]
+    assert found == expected or not small
     back = to_table("t", EVERYTHING, frame)
     for name, column, type_ in zip(EVERYTHING.names, columns, EVERYTHING.types.values(), strict=True):
         assert list(map(bits, from_arrow(back[name], type_))) == list(map(bits, from_arrow(column, type_)))

@@ -49,8 +49,16 @@ class Rows:
         return frame
 
     def to_spark(self) -> DataFrame:
-        """The rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20, 0)."""
-        return to_dataframe(active_session(self._spark), self._table)
+        """The rows as a Spark DataFrame, in the pipeline's session or the active one. Unsigned is decimal(20, 0).
+
+        Large ones are written to a file that executors read, in the temporary directory of a session whose master is
+        local, and in the one that the setting `spark.deltic.directory` of any session names. It is there as long as
+        this process. Raises DelticError where it cannot be written.
+        """
+        from deltic.pipeline.spark_files import directory_of
+
+        spark = active_session(self._spark)
+        return to_dataframe(spark, self._table, directory_of(spark))
 
     def head(self, count: int) -> pa.Table:
         """The first rows as an Arrow table."""

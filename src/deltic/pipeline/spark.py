@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema, Type
@@ -15,17 +16,45 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def to_dataframe(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """An Arrow table as a DataFrame, whose types are what `Type.spark` says."""
+# Up to so many bytes a table is part of the plan of its DataFrame, where Spark knows its rows before it runs.
+_SMALL = 1 << 18
+# Above so many bytes Spark takes a table apart into partitions, instead of making it part of a plan.
+_IN_PLANS = "spark.sql.execution.arrow.localRelationThreshold"
+
+
+def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = None, small: int = _SMALL) -> DataFrame:
+    """An Arrow table as a DataFrame, whose types are what `Type.spark` says.
+
+    Up to `small` bytes are part of the plan; more go through a file in a directory, if there is one that executors
+    see, and through the memory of the driver otherwise. Raises DelticError where the file cannot be written.
+    """
     from pyspark.sql.functions import col, make_ym_interval
     from pyspark.sql.types import StructField, StructType
+
+    from deltic.pipeline.spark_files import through_file
 
     schema = Schema.of_arrow(table.schema)
     months = [c.name for c in schema if c.type is Type.YEAR_MONTH_INTERVAL]
     travelling = [Type.INT32 if c.name in months else c.type for c in schema]
     fields = [StructField(c.name, type_.spark, c.nullable) for c, type_ in zip(schema, travelling, strict=True)]
-    frame = spark.createDataFrame(_for_spark(table), StructType(fields))
+    rows, types = _for_spark(table), StructType(fields)
+    if directory is not None and rows.nbytes > small:
+        frame = through_file(spark, rows, types, directory)
+    else:
+        with _plans_up_to(spark, small):
+            frame = spark.createDataFrame(rows, types)
     return frame.withColumns({name: make_ym_interval(months=col(quoted(name))) for name in months})
+
+
+@contextmanager
+def _plans_up_to(spark: SparkSession, small: int) -> Iterator[None]:
+    """Let Spark make no larger tables part of a plan in this block."""
+    before = spark.conf.get(_IN_PLANS, None)
+    spark.conf.set(_IN_PLANS, str(small))
+    try:
+        yield
+    finally:
+        spark.conf.unset(_IN_PLANS) if before is None else spark.conf.set(_IN_PLANS, before)
 
 
 def from_dataframe(frame: DataFrame) -> pa.Table:

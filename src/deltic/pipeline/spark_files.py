@@ -1,0 +1,109 @@
+"""Files by which tables reach Spark: its executors read them, so that nothing large passes through the driver's plan.
+
+They stand in a folder of this process, which goes with it. A DataFrame is a plan that may read its files at any time,
+and others may be made of it, so that nothing tells earlier that a file is no longer needed. Folders of processes that
+were killed go when another process of the same machine makes its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+from itertools import count
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+DIRECTORY = "spark.deltic.directory"
+"""The setting of a session that names a directory which the driver and all executors see by the same path."""
+# Rows of a part of a file that one task reads.
+_GROUP = 1 << 18
+_NAME = "deltic-frames"
+
+_lock, _numbers = Lock(), count()
+_folders: dict[tuple[int, Path], Path] = {}
+"""The folders of processes, by their numbers and the directories."""
+
+
+def directory_of(spark: SparkSession) -> Path | None:
+    """Where files may stand that all tasks of a session read; None where there is no such place."""
+    if named := spark.conf.get(DIRECTORY, None):
+        return Path(named.removeprefix("file://"))
+    is_here = not type(spark).__module__.startswith("pyspark.sql.connect")
+    return Path(gettempdir()) if is_here and (spark.conf.get("spark.master", "") or "").startswith("local") else None
+
+
+def through_file(spark: SparkSession, table: pa.Table, types: StructType, directory: Path) -> DataFrame:
+    """A table as a DataFrame that reads a new file in a directory; its columns may be NULL.
+
+    Raises DelticError where the file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark.sql.types import StructField, StructType
+
+    # Spark matches the columns of files by names without case, unless told otherwise.
+    names = [f"c{number}" for number in range(table.num_columns)]
+    fields = [StructField(name, field.dataType) for name, field in zip(names, types.fields, strict=True)]
+    try:
+        path = _folder(directory) / f"{next(_numbers)}.parquet"
+        pq.write_table(table.rename_columns(names), path, row_group_size=_GROUP)
+    except (OSError, pa.ArrowException) as error:
+        raise DelticError(
+            f"rows for Spark cannot be written to {directory}: {error}; name another directory that all executors see: "
+            f'spark.conf.set("{DIRECTORY}", "/PATH")'
+        ) from error
+    reader = spark.read.schema(StructType(fields)).option("datetimeRebaseMode", "CORRECTED")
+    return reader.parquet(f"file://{path}").toDF(*types.names)
+
+
+def _folder(directory: Path) -> Path:
+    """The folder of this process in a directory."""
+    process, directory = os.getpid(), directory.resolve()
+    with _lock:
+        found = _folders.get((process, directory))
+        if found is None or not found.is_dir():
+            _sweep(directory)
+            directory.mkdir(parents=True, exist_ok=True)
+            found = _folders[process, directory] = Path(mkdtemp(prefix=f"{_mine()}{process}-", dir=directory))
+            found.chmod(0o755)  # tasks may run as another user
+            atexit.register(_remove, found, process)
+        return found
+
+
+def _mine() -> str:
+    return f"{_NAME}-{socket.gethostname()}-"
+
+
+def _sweep(directory: Path) -> None:
+    """Remove what processes of this machine have left that were killed."""
+    for path in directory.glob(f"{_mine()}*"):
+        process = path.name.removeprefix(_mine()).partition("-")[0]
+        if process.isdecimal() and not _is_there(int(process)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it is another user's
+    return True
+
+
+def _remove(folder: Path, process: int) -> None:
+    """Remove the folder of this process; one that was forked leaves it alone."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
