@@ -11,7 +11,8 @@ from deltic.circuit.operators import Source
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import CatalogError, did_you_mean
 
-_NAME = re.compile(r"[A-Za-z_?][A-Za-z0-9_?]*")
+_WORD = r"[A-Za-z_?][A-Za-z0-9_?]*"
+_NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
 WEIGHT = "__weight__"
 """The column of a change that says how often its row is added; no relation has another of that name."""
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Program, Subtype, UnionType
+from deltic.datalog.syntax.program import (
+    Clause,
+    Component,
+    Declaration,
+    DirectiveItem,
+    Item,
+    Program,
+    Subtype,
+    UnionType,
+)
 
 
 def defined(program: Program) -> set[str]:
@@ -18,13 +27,18 @@ def declared(program: Program) -> set[str]:
     return {declaration.name for declaration in program.all(Declaration)}
 
 
+def components(programs: Sequence[Program]) -> dict[str, Component]:
+    """The components that programs declare."""
+    return {component.name: component for program in programs for component in program.all(Component)}
+
+
 def replacing(programs: Sequence[Program], program: Program) -> list[Program]:
     """The programs with another one, whose statements take the place of those about the same relations.
 
     Where it declares a relation, nothing of it remains; where it only has facts and rules for one, the declaration
-    and the directives do. A type that it declares takes the place of that of the same name.
+    and the directives do. A type or component that it declares takes the place of that of the same name.
     """
-    types = {item.name for item in program.items if isinstance(item, Subtype | UnionType)}
+    types = {item.name for item in program.items if isinstance(item, Subtype | UnionType | Component)}
     kept = without(programs, declared(program), defined(program), types)
     return [*kept, program]
 
@@ -55,5 +69,5 @@ def _left(item: Item, relations: Collection[str], heads: Collection[str], types:
     elif isinstance(item, DirectiveItem):
         if item.relation not in relations:
             yield item
-    elif not (isinstance(item, Subtype | UnionType) and item.name in types):
+    elif not (isinstance(item, Subtype | UnionType | Component) and item.name in types):
         yield item

@@ -18,7 +18,7 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Sink
 from deltic.circuit.types import ZSetType
 from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
-from deltic.datalog.edits import defined, replacing, without
+from deltic.datalog.edits import components, defined, replacing, without
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.sql.names import find_name, spelt
 from deltic.sql.statements.program import SqlProgram
@@ -66,9 +66,9 @@ class Definitions:
             case "program":
                 return program_definitions(**edit, functions=self.functions)
             case "datalog":
-                return self.adding(parse(**edit))
+                return self.adding(**edit)
             case "replace":
-                return self.replacing(parse(**edit))
+                return self.replacing(**edit)
             case "sql":
                 return reduce(Definitions.defining, parse_statements(**edit), self)
             case "table":
@@ -127,13 +127,15 @@ class Definitions:
             raise CatalogError(f"there is a function {name} in SQL: choose another name")
         return replace(self, functions={**self.functions, name: function})._after(self, "function", name=name)
 
-    def adding(self, program: Program) -> Definitions:
-        """With a Datalog program beside the others."""
+    def adding(self, text: str, file: str) -> Definitions:
+        """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError."""
+        program = parse(text, file, components(self.programs))
         made = replace(self, programs=(*self.programs, program))
         return made._after(self, "datalog", text=program.source.text, file=program.source.file)
 
-    def replacing(self, program: Program) -> Definitions:
-        """With a Datalog program whose relations take the place of those of the same names."""
+    def replacing(self, text: str, file: str) -> Definitions:
+        """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
+        program = parse(text, file, components(self.programs))
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
         made = Definitions(programs, _part_without(self.python, gone), self.sql.without(gone), functions=self.functions)
@@ -273,7 +275,7 @@ def program_definitions(
 ) -> Definitions:
     """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
     if language == "datalog":
-        made = Definitions(functions=functions).adding(parse(text, file))
+        made = Definitions(functions=functions).adding(text, file)
     else:
         made = Definitions(functions=functions)
         for statement in parse_statements(text, file):

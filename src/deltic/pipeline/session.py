@@ -13,7 +13,6 @@ from deltic.calculus.planning import ALL, Rewrites
 from deltic.catalog import Table, schema_of
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
-from deltic.datalog import parse
 from deltic.engine.batches import TableBatch
 from deltic.engine.protocol import Conflicts, Engine, Size
 from deltic.engine.resources import Resources
@@ -173,8 +172,7 @@ class Pipeline(Reading):
         with all findings, and the pipeline stays as it was. Where tables hold rows already, what is new is computed
         from them, and nothing else is: the evolution that is returned says what that was.
         """
-        program = parse(text, file)
-        return self._evolving.evolve(lambda now: now.adding(program))
+        return self._evolving.evolve(lambda now: now.adding(text, file))
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.
@@ -206,8 +204,7 @@ class Pipeline(Reading):
 
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
-        program = parse(text, file)
-        return self._evolving.evolve(lambda now: now.replacing(program))
+        return self._evolving.evolve(lambda now: now.replacing(text, file))
 
     def redefine(self, program: str | Path) -> Evolution:
         """Have just the definitions of a program, in a file or as text, in SQL or Datalog.

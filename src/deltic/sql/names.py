@@ -9,6 +9,9 @@ from sqlglot import exp
 from deltic.errors import ProgramError, did_you_mean
 from deltic.sql.text import SourceText
 
+NO_DATABASE = "leave it out; a relation of Datalog whose name has dots is written in backticks"
+"""The remedy for a name of several parts."""
+
 
 def spelt(name: str, known: Iterable[str]) -> list[str]:
     """The known names that a name may mean: those that differ from it by case at most."""

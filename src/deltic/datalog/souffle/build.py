@@ -11,13 +11,18 @@ from deltic.datalog.souffle.build_formulas import build_atom, build_formula
 from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
+from deltic.datalog.syntax.expressions import TypeName
 from deltic.datalog.syntax.program import (
     Attribute,
     Clause,
+    Component,
+    ComponentName,
     Declaration,
     DirectiveItem,
+    Instance,
     Item,
     Option,
+    Override,
     Subtype,
     UnionType,
 )
@@ -129,6 +134,36 @@ def _about_relations(context: Context, parsed: Parsed, kind: str) -> Iterator[It
             yield DirectiveItem(kind, name.strip(), (), span=context.span(token))
 
 
+def _component(context: Context, parsed: Parsed) -> Iterator[Item]:
+    itself, *bases = trees(parsed, "component_type")
+    name, *parameters = tokens(itself)
+    statements = [child for child in parsed.children if isinstance(child, Tree) and child.data != "component_type"]
+    yield Component(
+        context.name(name),
+        tuple(map(context.name, parameters)),
+        tuple(_component_name(context, base) for base in bases),
+        tuple(item for child in statements for item in _items(context, child)),
+        span=context.span(name),
+    )
+
+
+def _component_name(context: Context, parsed: Parsed) -> ComponentName:
+    name, *arguments = tokens(parsed)
+    mentions = tuple(TypeName(context.qualified(token), span=context.span(token)) for token in arguments)
+    return ComponentName(context.name(name), mentions, span=context.span(parsed))
+
+
+def _instance(context: Context, parsed: Parsed) -> Iterator[Item]:
+    (component,) = trees(parsed, "component_type")
+    name = tokens(parsed)[0]
+    yield Instance(context.name(name), _component_name(context, component), span=context.span(name))
+
+
+def _override(context: Context, parsed: Parsed) -> Iterator[Item]:
+    (name,) = tokens(parsed)
+    yield Override(context.name(name), span=context.span(name))
+
+
 _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
     "relation": _relation,
     "subtype": _subtype,
@@ -136,4 +171,7 @@ _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
     "directive": _directive,
     "clause": _clause,
     "pragma": _pragma,
+    "component": _component,
+    "instance": _instance,
+    "override": _override,
 }

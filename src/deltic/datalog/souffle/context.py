@@ -48,11 +48,8 @@ class Context:
         return str(token)
 
     def qualified(self, token: Token) -> str:
-        """A name of a relation or type; one with dots is reported."""
-        if token.type == "QUALIFIED":
-            self.reject(token, "qualified")
-            return str(token)
-        return self.name(token)
+        """A name of a relation or type, which may be that of a component's instance."""
+        return str(token) if token.type == "QUALIFIED" else self.name(token)
 
 
 def trees(parent: Parsed, name: str) -> Iterator[Parsed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -12,11 +13,12 @@ from lark import Lark, UnexpectedInput
 
 from deltic import caches
 from deltic.datalog.souffle.build import build_items
+from deltic.datalog.souffle.components import instantiate
 from deltic.datalog.souffle.context import Context, Parsed
 from deltic.datalog.souffle.depth import DEEPEST, too_deep
 from deltic.datalog.souffle.explain import explain
 from deltic.datalog.souffle.recovery import without_statement
-from deltic.datalog.syntax.program import Program
+from deltic.datalog.syntax.program import Component, Program
 from deltic.datalog.syntax.source import Source, in_order
 from deltic.errors import Diagnostic, ProgramError
 
@@ -25,8 +27,8 @@ MOST_SYNTAX_ERRORS = 20
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def parse(text: str, file: str = "<datalog>") -> Program:
-    """The syntax tree of a program in Soufflé's syntax.
+def parse(text: str, file: str = "<datalog>", earlier: Mapping[str, Component] | None = None) -> Program:
+    """The syntax tree of a program in Soufflé's syntax; it may have instances of `earlier` components too.
 
     Raises ProgramError with a finding for each statement that cannot be read (the first twenty), or
     else for each construct that is not supported, in the order of their places.
@@ -39,7 +41,7 @@ def parse(text: str, file: str = "<datalog>") -> Program:
             deep, f"this is nested more than {DEEPEST} levels deep", "compute its parts as variables: `x = ...`"
         )
         raise ProgramError(context.findings)
-    items = build_items(context, parsed)
+    items = instantiate(build_items(context, parsed), earlier or {}, context.findings)
     if context.findings:
         raise ProgramError(in_order(context.findings))
     return Program(items, source)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-_COMPONENTS = "write its relations and rules at the top level of the program"
-
 UNSUPPORTED = {
     "record_type": ("record types are not supported yet", ""),
     "adt_type": ("algebraic data types are not supported yet", ""),
     "legacy_type": ("this old form of a type declaration is not supported", "write `.type {name} <: {base}`"),
     "functor": ("user-defined functors (.functor) are not supported yet", ""),
-    "component": ("components (.comp) are not supported yet", _COMPONENTS),
-    "instance": ("component instances (.init) are not supported yet", _COMPONENTS),
-    "override": ("components (.override) are not supported yet", _COMPONENTS),
-    "qualified": ("names with a dot are not supported yet", "they name a relation or type of a component"),
     "include": (".include is not supported yet", "put the program into one file"),
     "once": (".once is not supported yet", "put the program into one file and remove the line"),
     "preprocessor": ("preprocessor lines are not supported", "run the C preprocessor first: `cpp -P program.dl`"),

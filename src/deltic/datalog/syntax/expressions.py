@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from deltic.datalog.syntax.source import Span
 
@@ -13,6 +14,21 @@ class Node:
     """Anything with a place in the text. Nodes are equal when they say the same, wherever they stand."""
 
     span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+NodeT = TypeVar("NodeT", bound=Node)
+
+
+def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
+    """The node with `change` applied to every node in it and to itself, to the innermost first."""
+
+    def inside(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(inside, value))
+        return transform(value, change) if isinstance(value, Node) else value
+
+    made: NodeT = change(type(node)(**{f.name: inside(getattr(node, f.name)) for f in fields(node)}))
+    return made
 
 
 @dataclass(frozen=True)

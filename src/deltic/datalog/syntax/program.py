@@ -73,12 +73,45 @@ class Clause(Item):
     body: Formula | None
 
 
+@dataclass(frozen=True)
+class ComponentName(Node):
+    """The mention of a component, with what its parameters stand for."""
+
+    name: str
+    arguments: tuple[TypeName, ...] = ()
+
+
+@dataclass(frozen=True)
+class Component(Item):
+    """`.comp name<parameters> : bases { items }`: statements that are there once for each instance."""
+
+    name: str
+    parameters: tuple[str, ...]
+    bases: tuple[ComponentName, ...]
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Instance(Item):
+    """`.init name = component`: the statements of the component, about relations and types called `name.…`."""
+
+    name: str
+    component: ComponentName
+
+
+@dataclass(frozen=True)
+class Override(Item):
+    """`.override relation`: the facts and rules that base components have for it do not count."""
+
+    relation: str
+
+
 ItemT = TypeVar("ItemT", bound=Item)
 
 
 @dataclass(frozen=True)
 class Program:
-    """The statements of one text, in their order."""
+    """The statements of one text, in their order; those of instances stand for the instances."""
 
     items: tuple[Item, ...]
     source: Source = field(compare=False, repr=False)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from deltic.sql.names import NO_DATABASE
 from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
@@ -72,7 +73,7 @@ def _own_name(node: exp.Expression) -> str:
 def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         if node.db:
-            raise scope.source.error(node, f"{scope.source.written(node)}: names have no database here", "leave it out")
+            raise scope.source.error(node, f"{scope.source.written(node)}: names have no database here", NO_DATABASE)
         return scope.rows_of(node.name, node)
     if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
         return bind(Values(left, scope), node.this.this)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from deltic.sql.names import NO_DATABASE
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.reading import token_error, tree
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Kind, Merge, OnConflict, Update, When
@@ -138,7 +139,7 @@ def _relation(cursor: Cursor, node: exp.Expression) -> tuple[exp.Identifier, exp
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise cursor.source.error(node, "expected the name of a table")
     if node.db:
-        raise cursor.source.error(node, f"{cursor.source.written(node)}: names have no database here", "leave it out")
+        raise cursor.source.error(node, f"{cursor.source.written(node)}: names have no database here", NO_DATABASE)
     alias = node.args.get("alias")
     return node.this, alias.this if alias else None
 

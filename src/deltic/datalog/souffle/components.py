@@ -1,0 +1,209 @@
+"""Components: each instance has their statements once more, about relations and types that are called after it.
+
+Of the instance `g` of a component with the relation `edge`, the relation is `g.edge`. Inside of a component, a name
+means what the component and its bases declare, then what stands around the component, and at last the whole program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from deltic.datalog.syntax.expressions import TypeName, transform
+from deltic.datalog.syntax.formulas import Atom
+from deltic.datalog.syntax.program import (
+    Clause,
+    Component,
+    ComponentName,
+    Declaration,
+    DirectiveItem,
+    Instance,
+    Item,
+    Override,
+    Subtype,
+    UnionType,
+)
+from deltic.datalog.syntax.source import Span
+from deltic.errors import Diagnostic, did_you_mean
+
+DEEPEST = 100
+
+_Statement: TypeAlias = "tuple[Item, _Scope]"
+
+
+@dataclass
+class _Names:
+    """What is declared in an instance (or at the top of the program), by bases too; `prefix` is its name with a dot."""
+
+    prefix: str = ""
+    relations: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+    instances: dict[str, Span] = field(default_factory=dict)
+    components: dict[str, tuple[Component, _Scope]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What names mean in the statements of one component in one instance; `outer` is what stands around it."""
+
+    names: _Names
+    outer: _Scope | None = None
+    arguments: Mapping[str, tuple[TypeName, _Scope]] = field(default_factory=dict)
+
+    def relation(self, name: str) -> str:
+        """The relation that is meant, by its name in the whole program."""
+        first, dot, _ = name.partition(".")
+        if first in (self.names.instances if dot else self.names.relations):
+            return self.names.prefix + name
+        return self.outer.relation(name) if self.outer else name
+
+    def type(self, name: str) -> str:
+        """The type that is meant, by its name in the whole program."""
+        if name in self.arguments:
+            mention, scope = self.arguments[name]
+            return scope.type(mention.name)
+        first, dot, _ = name.partition(".")
+        if first in (self.names.instances if dot else self.names.types):
+            return self.names.prefix + name
+        return self.outer.type(name) if self.outer else name
+
+    def component(self, name: str) -> tuple[Component, _Scope] | None:
+        """The component that is meant, and what stands around it."""
+        if name in self.arguments:
+            mention, scope = self.arguments[name]
+            return scope.component(mention.name)
+        if name in self.names.components:
+            return self.names.components[name]
+        return self.outer.component(name) if self.outer else None
+
+    def known(self) -> list[str]:
+        """The components that may be meant."""
+        return [*self.arguments, *self.names.components, *(self.outer.known() if self.outer else ())]
+
+
+def instantiate(
+    items: Sequence[Item], earlier: Mapping[str, Component], findings: list[Diagnostic]
+) -> tuple[Item, ...]:
+    """The statements, with those of its component in the place of each instance; `earlier` components may have any."""
+    return tuple(_Instantiation(findings).program(items, earlier))
+
+
+class _Instantiation:
+    def __init__(self, findings: list[Diagnostic]) -> None:
+        self._findings = findings
+
+    def program(self, items: Sequence[Item], earlier: Mapping[str, Component]) -> Iterator[Item]:
+        """The statements of a program; components are among them, for later programs."""
+        top = _Scope(_Names())
+        top.names.components.update({name: (component, top) for name, component in earlier.items()})
+        statements = [(item, top) for item in items]
+        self._declare(top.names, statements)
+        for item in items:
+            if isinstance(item, Instance):
+                yield from self._instance(item, top, 1)
+            elif isinstance(item, Override):
+                self._error(item.span, f"`{item.relation}` is overridden outside of a component")
+            else:
+                yield item
+
+    def _instance(self, instance: Instance, scope: _Scope, depth: int) -> Iterator[Item]:
+        if depth > DEEPEST:
+            self._error(instance.span, f"the component of `{instance.name}` has an instance of itself, without end")
+            return
+        names = _Names(f"{scope.names.prefix}{instance.name}.")
+        statements = list(self._contents(instance.component, scope, names, frozenset(), depth))
+        self._declare(names, statements)
+        for item, inner in statements:
+            if isinstance(item, Instance):
+                yield from self._instance(item, inner, depth + 1)
+            elif not isinstance(item, Component | Override):
+                yield transform(item, _renaming(inner))
+
+    def _contents(
+        self, mention: ComponentName, scope: _Scope, names: _Names, overridden: frozenset[str], depth: int
+    ) -> Iterator[_Statement]:
+        """The statements of a component, after those of its bases, without the rules that are `overridden`."""
+        found = scope.component(mention.name)
+        if found is None:
+            hint = did_you_mean(mention.name, scope.known()) or f"write `.comp {mention.name} {{ ... }}`"
+            self._error(mention.span, f"there is no component `{mention.name}`", hint)
+            return
+        component, outer = found
+        if len(component.parameters) != len(mention.arguments):
+            has, given = len(component.parameters), len(mention.arguments)
+            message = f"the component `{mention.name}` has {has} parameters, and gets {given} here"
+            self._error(mention.span, message, f"it is declared at {component.span.place}")
+            return
+        if depth > DEEPEST:
+            self._error(mention.span, f"the component `{mention.name}` is a base of itself")
+            return
+        arguments = {p: (a, scope) for p, a in zip(component.parameters, mention.arguments, strict=True)}
+        inner = _Scope(names, outer, arguments)
+        overrides = [item for item in component.items if isinstance(item, Override)]
+        gone = overridden.union(override.relation for override in overrides)
+        inherited = [
+            statement for base in component.bases for statement in self._contents(base, inner, names, gone, depth + 1)
+        ]
+        self._check_overrides(overrides, component, inherited)
+        yield from inherited
+        for item in component.items:
+            if isinstance(item, Clause):
+                heads = tuple(atom for atom in item.heads if atom.relation not in overridden)
+                if heads:
+                    yield replace(item, heads=heads), inner
+            else:
+                yield item, inner
+
+    def _check_overrides(
+        self, overrides: Sequence[Override], component: Component, inherited: Sequence[_Statement]
+    ) -> None:
+        declared = {item.name: item for item, _ in inherited if isinstance(item, Declaration)}
+        for override in overrides:
+            if override.relation not in declared:
+                message = f"no base of the component `{component.name}` declares `{override.relation}`"
+                self._error(override.span, message, did_you_mean(override.relation, declared))
+            elif "overridable" not in (declaration := declared[override.relation]).qualifiers:
+                hint = f"write `overridable` behind its declaration at {declaration.span.place}"
+                self._error(override.span, f"`{override.relation}` may not be overridden", hint)
+
+    def _declare(self, names: _Names, statements: Sequence[_Statement]) -> None:
+        """Take in what statements declare."""
+        for item, scope in statements:
+            if isinstance(item, Declaration):
+                names.relations.add(item.name)
+            elif isinstance(item, Subtype | UnionType):
+                names.types.add(item.name)
+            elif isinstance(item, Instance):
+                first = names.instances.setdefault(item.name, item.span)
+                if first is not item.span:
+                    hint = f"the other is at {first.place}"
+                    self._error(item.span, f"there are two instances called `{item.name}`", hint)
+            elif isinstance(item, Component):
+                component, _ = names.components.get(item.name, (None, None))
+                if component in [other for other, _ in statements]:
+                    assert component
+                    message = f"the component `{item.name}` is declared twice"
+                    self._error(item.span, message, f"it was declared at {component.span.place}")
+                else:
+                    names.components[item.name] = item, scope
+
+    def _error(self, span: Span, message: str, hint: str = "") -> None:
+        self._findings.append(span.error(message, hint))
+
+
+def _renaming(scope: _Scope) -> Callable[[Any], Any]:
+    """What gives relations and types in a statement of a component their names in the whole program."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, Atom):
+            return replace(node, relation=scope.relation(node.relation))
+        if isinstance(node, DirectiveItem):
+            return replace(node, relation=scope.relation(node.relation))
+        if isinstance(node, TypeName):
+            return replace(node, name=scope.type(node.name))
+        if isinstance(node, Declaration | Subtype | UnionType):
+            return replace(node, name=scope.names.prefix + node.name)
+        return node
+
+    return change
