@@ -180,13 +180,17 @@ class _Instantiation:
                     hint = f"the other is at {first.place}"
                     self._error(item.span, f"there are two instances called `{item.name}`", hint)
             elif isinstance(item, Component):
-                component, _ = names.components.get(item.name, (None, None))
-                if component in [other for other, _ in statements]:
-                    assert component
-                    message = f"the component `{item.name}` is declared twice"
-                    self._error(item.span, message, f"it was declared at {component.span.place}")
-                else:
-                    names.components[item.name] = item, scope
+                self._declare_component(item, scope, [other for other, _ in statements if other is not item])
+
+    def _declare_component(self, component: Component, scope: _Scope, others: Sequence[Item]) -> None:
+        known = scope.names.components
+        first = known[component.name][0] if component.name in known else None
+        if any(first is other for other in others):
+            assert first is not None
+            hint = f"it was declared at {first.span.place}"
+            self._error(component.span, f"the component `{component.name}` is declared twice", hint)
+        else:
+            known[component.name] = component, scope
 
     def _error(self, span: Span, message: str, hint: str = "") -> None:
         self._findings.append(span.error(message, hint))
