@@ -71,6 +71,10 @@ class ChangeError(DelticError):
     """A transaction does not fit the contents of its tables; it was rejected whole."""
 
 
+class LateError(ChangeError):
+    """Rows come later than their table's lateness allows, where that is to be an error."""
+
+
 class BusyError(DelticError):
     """Another thread was at work for as long as this one would wait; nothing was changed."""
 

@@ -167,9 +167,3 @@ def test_what_is_refused(query):
     with pytest.raises(ProgramError) as error:
         pipeline.sql(f"CREATE VIEW v AS {query}")
     assert REFUSED[query] in str(error.value)
-
-
-@pytest.mark.parametrize("column", ["ts TIMESTAMP LATENESS INTERVAL 1 HOUR", "ts TIMESTAMP, WATERMARK FOR ts AS ts"])
-def test_lateness_is_refused_by_name(column):
-    with pytest.raises(ProgramError, match="is not supported: no row is too late"):
-        deltic.Pipeline().sql(f"CREATE TABLE u ({column})")

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
-from deltic.circuit.types import Schema, ZSetType
+from deltic.circuit.types import Column, Schema, ZSetType
+from deltic.circuit.watermarks import watermark_of
 from deltic.errors import CatalogError, did_you_mean
 
 _WORD = r"[A-Za-z_?][A-Za-z0-9_?]*"
@@ -22,7 +24,7 @@ class Table:
     """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
 
     `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
-    rows of one key.
+    rows of one key. `lateness` says how late its rows may come, where it is bounded.
     `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared. A hidden one
     is there for views alone, and the pipeline itself changes it. Raises CatalogError for a name, a column or a key that
     no table can have.
@@ -33,6 +35,7 @@ class Table:
     key: tuple[str, ...] = ()
     is_bag: bool = False
     is_hidden: bool = False
+    lateness: Lateness | None = None
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
 
@@ -40,6 +43,8 @@ class Table:
         check_name(self.name)
         check_columns(self.name, self.schema)
         self._check_key()
+        if self.lateness is not None:
+            self.lateness.check(self.name, self.schema)
 
     @property
     def type(self) -> ZSetType:
@@ -51,6 +56,14 @@ class Table:
         """The columns of the key, in its order."""
         columns = {column.name: column for column in self.schema}
         return Schema(tuple(columns[name] for name in self.key))
+
+    @property
+    def watermark(self) -> Table | None:
+        """The hidden table of one row that says before which time rows are late; None where none ever is."""
+        if self.lateness is None:
+            return None
+        column = Column(self.lateness.column, self.schema.types[self.lateness.column])
+        return Table(watermark_of(self.name), Schema((column,)), is_hidden=True)
 
     def _check_key(self) -> None:
         for name in self.key:
@@ -72,7 +85,8 @@ class Table:
 
     def __str__(self) -> str:
         key = f" key ({', '.join(self.key)})" if self.key else ""
-        return f"table {self.name}{self.schema}{key}{' bag' if self.is_bag else ''}"
+        late = f" lateness ({self.lateness.column} {self.lateness.shown(self.schema)})" if self.lateness else ""
+        return f"table {self.name}{self.schema}{key}{' bag' if self.is_bag else ''}{late}"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from deltic.cli.options import (
     ConflictPolicy,
     EngineChoice,
     ExplainFormat,
+    LateChoice,
     LogFormat,
     OnError,
     OutputFormat,
@@ -126,6 +127,9 @@ def run(
     conflicts: Annotated[
         ConflictPolicy, typer.Option(help="Insertion of a present row, deletion of an absent one.")
     ] = ConflictPolicy.error,
+    late: Annotated[
+        LateChoice, typer.Option(help="Rows later than a table's LATENESS: leave out and list them, or stop.")
+    ] = LateChoice.drop,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -209,6 +213,7 @@ def run(
         output_format,
         on_error,
         conflicts,
+        late,
         tuple(strategy or ()),
         refresh,
         switch,

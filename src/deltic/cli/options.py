@@ -64,6 +64,13 @@ class ConflictPolicy(StrEnum):
     trust = "trust"
 
 
+class LateChoice(StrEnum):
+    """What to do with rows that come too late."""
+
+    drop = "drop"
+    error = "error"
+
+
 class RewriteChoice(StrEnum):
     """Rewrites that a plan may use; see `deltic.calculus.planning`."""
 
@@ -86,6 +93,7 @@ class RunOptions:
     format: OutputFormat | None
     on_error: OnError
     conflicts: ConflictPolicy
+    late: LateChoice
     strategy: tuple[str, ...]
     refresh: RefreshChoice
     switch: float

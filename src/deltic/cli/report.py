@@ -11,8 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from deltic.cli.options import RunOptions
-from deltic.cli.table import epochs_table, recomputed, seconds
-from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError
+from deltic.cli.table import epochs_table, late_rows, recomputed, seconds
+from deltic.engine.lateness import LateRows
+from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError
 from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome
 
 _WIDE = 160
@@ -22,7 +23,8 @@ def print_error(error: DelticError) -> None:
     """An error on standard error, as it is to be read."""
     print(f"error: {error}", file=sys.stderr)
     if isinstance(error, EpochRejected) and isinstance(error.reason, ChangeError):
-        print("  hint: on the command line that is --conflicts normalize", file=sys.stderr)
+        option = "--late drop" if isinstance(error.reason, LateError) else "--conflicts normalize"
+        print(f"  hint: on the command line that is {option}", file=sys.stderr)
 
 
 def print_outcome(outcome: Outcome) -> None:
@@ -31,7 +33,7 @@ def print_outcome(outcome: Outcome) -> None:
     if not console.is_terminal:
         console.width = _WIDE
     console.print(epochs_table(outcome.epochs, outcome.watched))
-    for line in recomputed(outcome.epochs):
+    for line in (*recomputed(outcome.epochs), *late_rows(outcome.epochs)):
         print(line)
     for name, rows in outcome.sizes.items():
         print(f"{name}\t{rows}")
@@ -81,8 +83,14 @@ def _epoch(done: EpochDone) -> dict[str, Any]:
         "read_seconds": round(done.read_seconds, 6),
         "write_seconds": round(done.write_seconds, 6),
         "rejected_rows": done.rejected,
+        "late_rows": {late.table: _late(late) for late in done.report.late},
         "recursions": [asdict(component) for component in done.report.components],
     }
+
+
+def _late(late: LateRows) -> dict[str, Any]:
+    examples = [[None if value is None else str(value) for value in row] for row in late.examples]
+    return {"rows": late.count, "watermark": str(late.watermark), "examples": examples}
 
 
 def _error(error: DelticError) -> dict[str, Any]:

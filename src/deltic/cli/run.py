@@ -62,6 +62,7 @@ def _watched(options: RunOptions, pipeline: Pipeline) -> Iterator[None]:
 def _pipeline(options: RunOptions) -> Pipeline:
     return Pipeline(
         engine="reference" if options.engine is EngineChoice.reference else "auto",
+        late=options.late.value,
         strategy=_strategy(options.strategy),
         refresh=options.refresh.value,
         switch=options.switch,

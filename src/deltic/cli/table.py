@@ -35,6 +35,13 @@ def recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
                 yield f"{done.name}: {', '.join(component.relations)} computed anew: {component.reason}"
 
 
+def late_rows(epochs: Sequence[EpochDone]) -> Iterator[str]:
+    """A line for each table of which an epoch left rows out as too late, with examples."""
+    for done in epochs:
+        for late in done.report.late:
+            yield f"{done.name}: left out {late.told}"
+
+
 def seconds(value: float) -> str:
     """A duration with three digits that matter."""
     if value < 0.0995:

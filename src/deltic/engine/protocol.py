@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from deltic.engine.changes import Changes
+from deltic.engine.lateness import LateRows
 from deltic.engine.prepared import Prepared
 from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
@@ -82,6 +83,8 @@ class EpochResult:
     """What became of the relations, where the epoch was a change of the circuit."""
     decisions: tuple[Decision, ...] | None = None
     """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
+    late: tuple[LateRows, ...] = ()
+    """Changes of tables that came too late, and were left out."""
 
 
 @dataclass(frozen=True)

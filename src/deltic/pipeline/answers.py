@@ -81,6 +81,7 @@ def details_table(catalog: Catalog, name: str) -> pa.Table:
         "rows": "a set: no row is there twice" if catalog.relations[name].is_set else "a bag: a row may be there twice",
         "defined by": catalog.front(name),
         "place": relation.place,
+        "lateness": _lateness(catalog, name),
         "reads": ", ".join(next((d.reads for d in catalog.definitions if name in d.names), ())),
         "read by": ", ".join(catalog.readers([name])),
         "text": relation.text,
@@ -96,8 +97,19 @@ def statement_of(catalog: Catalog, name: str) -> str:
     if relation.text:
         return relation.text
     columns = [f"{c.name} {written(c.type)}{'' if c.nullable else ' NOT NULL'}" for c in _schema(catalog, name)]
-    key = ", ".join(catalog.tables[name].key)
+    table = catalog.tables[name]
+    key, late = ", ".join(table.key), table.lateness
+    if late is not None:
+        is_time = not late.shown(table.schema).isdecimal()
+        length = f"{'INTERVAL ' * is_time}{late.shown(table.schema).upper()}"
+        columns[table.schema.index(late.column)] += f" LATENESS {length}"
     return f"CREATE TABLE {name} ({', '.join([*columns, *([f'PRIMARY KEY ({key})'] * bool(key))])})"
+
+
+def _lateness(catalog: Catalog, name: str) -> str:
+    """How late rows of a table may come, "" where they may without end."""
+    table = None if name in catalog.views else catalog.tables[name]
+    return "" if table is None or table.lateness is None else table.lateness.told(table.schema)
 
 
 def _schema(catalog: Catalog, name: str) -> Schema:

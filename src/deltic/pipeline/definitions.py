@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import check_columns, check_name
+from deltic.catalog.lateness import Lateness
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Sink
@@ -72,7 +73,7 @@ class Definitions:
             case "sql":
                 return reduce(Definitions.defining, parse_statements(**edit), self)
             case "table":
-                return self.with_table(_read_table(edit["text"], tuple(edit["key"]), edit["bag"]))
+                return self.with_table(_read_table(**edit))
             case "view":
                 definition = view_definition(edit["name"], edit["text"], edit["hidden"])
                 return self.with_view(definition, edit["replaces"])
@@ -97,7 +98,9 @@ class Definitions:
         """All definitions together; raises ProgramError or CatalogError when they are wrong."""
         parts = (self.python, self._sql_part, define(self.checked))
         reads_clock = any(CLOCK.name in d.sources for part in parts for d in part.definitions)
-        return Catalog((*parts, Part("the clock", (CLOCK,))) if reads_clock else parts)
+        marks = tuple(mark for part in parts for table in part.tables if (mark := table.watermark))
+        hidden = {"the clock": (CLOCK,) * reads_clock, "lateness": marks}
+        return Catalog((*parts, *(Part(front, tables) for front, tables in hidden.items() if tables)))
 
     def check(self) -> None:
         """Raises ProgramError or CatalogError when definitions are wrong, or do not go together."""
@@ -204,7 +207,8 @@ class Definitions:
         self.catalog.check_free(table.name)
         made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
         written = str(Circuit((_source(table),)))
-        return made._after(self, "table", text=written, key=table.key, bag=table.is_bag)
+        late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
+        return made._after(self, "table", text=written, key=table.key, bag=table.is_bag, **late)
 
     def with_view(self, definition: Definition, replaces: bool) -> Definitions:
         """With a view, which takes the place of one of the same name when it `replaces` it."""
@@ -299,12 +303,13 @@ def _source(table: Table) -> Node:
     return Node(ops.Source(table.name, table.schema, not table.is_bag), (), table.type)
 
 
-def _read_table(text: str, key: tuple[str, ...], is_bag: bool) -> Table:
+def _read_table(text: str, key: Sequence[str], bag: bool, lateness: tuple[str, int] | None = None) -> Table:
     from deltic.circuit.reading.parser import parse_circuit
 
     (source,) = parse_circuit(text, "<table>").operators
     assert isinstance(source, ops.Source)
-    return Table(source.name, source.schema, key, is_bag)
+    late = None if lateness is None else Lateness(*lateness)
+    return Table(source.name, source.schema, tuple(key), bag, lateness=late)
 
 
 def _named(circuit: Circuit, name: str) -> Circuit:

@@ -13,6 +13,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
+from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import DelticError
@@ -20,6 +21,7 @@ from deltic.pipeline.clock import Clock
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.history import History
 from deltic.pipeline.keys import check_keys
+from deltic.pipeline.lateness import Admitted, Door
 from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading import Published
 
@@ -61,6 +63,7 @@ class Epochs:
         self._before, self._log = before, log
         self._clock = clock
         self._tick: Batches = {}
+        self._door, self._admitted = Door(), Admitted({})
         self._process = os.getpid()
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
@@ -118,17 +121,25 @@ class Epochs:
             raise DelticError("the pipeline is at work in this very thread: a function that it calls cannot change it")
         return Writing(self._section, self._timeout if timeout is None else timeout)
 
-    def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "") -> Prepared:
-        """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted."""
+    def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "", late: LatePolicy = "drop") -> Prepared:
+        """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted.
+
+        Rows that are too late are left out of it, or an error.
+        """
         self._before(self)
-        self._tick = self._clock.tick(self._last.definitions.catalog, self.engine)
+        catalog = self._last.definitions.catalog
+        self._admitted = self._door.admit(catalog, batches, self.engine.version, late)
+        batches = self._admitted.batches
+        self._tick = {**self._clock.tick(catalog, self.engine), **self._admitted.ticks}
         epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
+        if self._admitted.late:
+            epoch.result = replace(epoch.result, late=self._admitted.late)
         if self._tick:
             own = sum(batch.count() for batch in self._tick.values())
             epoch.result = replace(epoch.result, rows_in=epoch.result.rows_in - own)
         if conflicts != "trust":
             try:
-                check_keys(self._last.definitions.catalog.tables, batches, epoch.version)
+                check_keys(catalog.tables, batches, epoch.version)
             except BaseException:
                 epoch.abort()
                 raise
@@ -140,9 +151,10 @@ class Epochs:
         It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
         """
         postponed.check()
-        self._log(epoch, replace(logged, batches={**logged.batches, **self._tick}) if self._tick else logged)
+        self._log(epoch, replace(logged, batches={**self._admitted.batches, **self._tick}))
         self.positions = {**self.positions, **logged.positions}
         result = epoch.commit()
+        self._door.remember(epoch.version, self._admitted.marks)
         self._publish(self._last.definitions)
         self._tell(result)
         return result

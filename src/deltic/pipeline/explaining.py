@@ -7,15 +7,29 @@ from collections.abc import Iterator, Sequence
 from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog
-from deltic.circuit.operators import Feedback
+from deltic.circuit.operators import Feedback, Source
 from deltic.engine.protocol import Engine
+from deltic.pipeline.lateness import watermarks
 
 
 def explained(name: str, full: bool, engine: Engine, catalog: Catalog, pushed: Sequence[Pushed] | None) -> str:
     """How a view is kept fresh; `pushed` are the recursions that derive what is asked, None where none was to."""
     told = engine.explain(name, full)
-    lines = [] if pushed is None else [f"  {line}" for line in _demand_below(name, catalog, pushed)]
-    return "\n".join([told, "", "derived on demand:", *lines]) if lines else told
+    demand = [] if pushed is None else list(_demand_below(name, catalog, pushed))
+    for title, lines in {"event time": list(_times_below(name, engine, catalog)), "derived on demand": demand}.items():
+        if lines:
+            told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
+    return told
+
+
+def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:
+    """How late rows of the tables may come that a view depends on, and which are late by now."""
+    marks = watermarks(catalog, engine)
+    for operator in catalog.circuit.part(name).operators:
+        if isinstance(operator, Source) and (late := catalog.tables[operator.name].lateness) is not None:
+            mark = marks[operator.name]
+            now = "none is yet" if mark is None else f"now those before {mark}"
+            yield f"{operator.name}: {late.told(catalog.tables[operator.name].schema)}: {now}"
 
 
 def _demand_below(name: str, catalog: Catalog, pushed: Sequence[Pushed]) -> Iterator[str]:

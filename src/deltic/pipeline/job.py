@@ -180,6 +180,9 @@ class _Job:
         if self._rejects.count:
             rows = f"{self._rejects.count:,} malformed row{'s' if self._rejects.count > 1 else ''}"
             self.outcome.notes.append(f"{rows} left out; they are listed in {self._rejects.folder}")
+        if late := self._publisher.late:
+            told = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"
+            self.outcome.notes.append(f"{told} left out; see {self._publisher.late_folder}")
 
     def _apply(self, epoch: Epoch, conflicts: Conflicts) -> None:
         started, rejected = time.perf_counter(), self._rejects.count
@@ -189,6 +192,8 @@ class _Job:
             for table, rows in tables.items():
                 change.append(table, rows)
         writing = self._write(epoch.name, change)
+        for late in change.report.late:
+            self._publisher.write_late(epoch.name, late)
         self._done(EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected))
 
     def _read(self, epoch: Epoch) -> dict[str, pa.Table]:

@@ -48,6 +48,9 @@ def report_table(report: EpochReport) -> str:
     if report.changed:
         changed = [(view, f"+{c.inserted:,}", f"−{c.deleted:,}") for view, c in report.changed.items()]
         parts.append(table(("view", "came", "went"), changed))
+    if report.late:
+        late = [(each.table, each.count, f"{each.column} before {each.watermark}") for each in report.late]
+        parts.append(table(("table", "late rows", "left out, with"), late))
     if report.components:
         head = ("recursion", "strategy", "action", "reason", "rows visited", "seconds", "state, bytes")
         parts.append(

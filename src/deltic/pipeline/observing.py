@@ -7,10 +7,11 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 
@@ -47,7 +48,8 @@ def log_epoch(number: int, result: EpochResult) -> None:
             {"relations": list(c.relations), "strategy": c.strategy, "action": c.action, "reason": c.reason}
             for c in report.components
         ]
-        fields = {**report.facts, "changed": changed, "recursions": recursions}
+        late = {each.table: {"rows": each.count, "watermark": str(each.watermark)} for each in report.late}
+        fields = {**report.facts, "changed": changed, "recursions": recursions, "late": late}
         LOGGER.info("epoch %d: %s", number, report, extra={"deltic": fields})
 
 
@@ -75,8 +77,10 @@ def sizes_table(sizes: Sequence[Size]) -> pa.Table:
 class Metrics:
     """Sums over the epochs of a pipeline, and the sizes of its state when they are asked for."""
 
-    def __init__(self, rows: Mapping[str, int], sizes: Callable[[], list[Size]]) -> None:
-        self._lock, self._sizes = Lock(), sizes
+    def __init__(
+        self, rows: Mapping[str, int], sizes: Callable[[], list[Size]], watermarks: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        self._lock, self._sizes, self._watermarks = Lock(), sizes, watermarks
         self._sums: dict[str, defaultdict[Labels, float]] = {name: defaultdict(float) for name in _FAMILIES}
         self._sums["deltic_view_rows"].update({(("view", view),): count for view, count in rows.items()})
 
@@ -94,6 +98,8 @@ class Metrics:
                 self._sums["deltic_view_rows"][(label,)] += changed.inserted - changed.deleted
                 for sign, count in (("inserted", changed.inserted), ("deleted", changed.deleted)):
                     self._sums["deltic_view_changes_total"][(label, ("change", sign))] += count
+            for late in report.late:
+                self._sums["deltic_late_rows_total"][(("table", late.table),)] += late.count
             for component in report.components:
                 labels = (("recursion", ",".join(component.relations)), ("action", component.action))
                 self._sums["deltic_recursion_seconds_total"][labels] += component.seconds
@@ -103,8 +109,15 @@ class Metrics:
         sizes: Counter[Labels] = Counter()
         for size in self._sizes():
             sizes[(("relation", size.relation), ("role", size.role))] += size.bytes
+        marks: dict[Labels, float] = {
+            (("table", name),): _number(mark) for name, mark in self._watermarks().items() if mark is not None
+        }
         with self._lock:
-            families: dict[str, Mapping[Labels, float]] = {**self._sums, "deltic_state_bytes": sizes}
+            families: dict[str, Mapping[Labels, float]] = {
+                **self._sums,
+                "deltic_watermark": marks,
+                "deltic_state_bytes": sizes,
+            }
             return "".join(f"{line}\n" for name, values in families.items() for line in _family(name, values))
 
 
@@ -116,9 +129,19 @@ _FAMILIES = {
     "deltic_seconds_total": ("counter", "Seconds that epochs took."),
     "deltic_view_rows": ("gauge", "Rows of a view."),
     "deltic_view_changes_total": ("counter", "Rows of a view that came or went."),
+    "deltic_late_rows_total": ("counter", "Changes of a table that came too late and were left out."),
     "deltic_recursion_seconds_total": ("counter", "Seconds that a recursion took, updated or computed anew."),
+    "deltic_watermark": ("gauge", "The time before which rows of a table are late: seconds since 1970, or an integer."),
     "deltic_state_bytes": ("gauge", "Bytes that are kept of a relation, by what for."),
 }
+
+
+def _number(mark: date | int) -> float:
+    """A watermark as a number."""
+    if isinstance(mark, int):
+        return mark
+    at = mark if isinstance(mark, datetime) else datetime(mark.year, mark.month, mark.day, tzinfo=UTC)
+    return (at.replace(tzinfo=UTC) if at.tzinfo is None else at).timestamp()
 
 
 def _family(name: str, values: Mapping[Labels, float]) -> Iterator[str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from deltic.circuit.types import Schema
+from deltic.engine.lateness import LateRows
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.render import count_unreadable
 from deltic.pipeline.io.target import Format, Target, Writer, change_target, clear, view_target
@@ -16,12 +18,19 @@ from deltic.pipeline.transaction import Transaction
 
 
 class Publisher:
-    """Writes into one folder; `notes` collects what the user should know about what was written."""
+    """Writes into one folder; `notes` collects what the user should know about what was written.
+
+    Late rows that an earlier run has written there are removed at the start.
+    """
 
     def __init__(self, writer: Writer, outputs: tuple[Output, ...], out: Path, wanted: Format | None) -> None:
         self._writer, self._outputs = writer, outputs
         self._out, self._format = out, wanted
         self.notes: list[str] = []
+        self.late = 0
+        """How many rows were late."""
+        self.late_folder = out / "late"
+        clear(self.late_folder)
 
     def write_changes(self, epoch: str, change: Transaction, pipeline: Pipeline) -> None:
         """What a committed transaction changed in each view that is an output, to OUT/changes/<epoch>."""
@@ -30,6 +39,12 @@ class Publisher:
                 changes = change.of(output.name).to_arrow()
                 target = change_target(output, self._out / "changes" / epoch, self._format)
                 self._writer.write(changes, target) if len(changes) else clear(target.path)
+
+    def write_late(self, epoch: str, rows: LateRows) -> None:
+        """The changes of a table that came too late, to OUT/late/<epoch>, in the form in which changes are read."""
+        schema = Schema.of_arrow(rows.rows.schema.remove(len(rows.rows.schema) - 1))
+        self._writer.write(rows.rows, change_target(Output(rows.table, schema), self.late_folder / epoch, self._format))
+        self.late += rows.count
 
     def write_views(self, pipeline: Pipeline) -> Iterator[Written]:
         """Each output, as it is now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deltic.engine.lateness import LateRows
 from deltic.engine.protocol import ComponentReport, EpochResult, Extension
 
 
@@ -37,6 +38,13 @@ class EpochReport:
     """What was built, kept and dropped, where the epoch was a change of definitions."""
     epoch: int = 0
     """The number of the epoch; 0 where there was none."""
+    late: tuple[LateRows, ...] = ()
+    """Rows of tables that came too late and were left out, by table."""
+
+    @property
+    def rows_late(self) -> int:
+        """How many rows came too late."""
+        return sum(each.count for each in self.late)
 
     @property
     def facts(self) -> dict[str, int | float]:
@@ -44,6 +52,7 @@ class EpochReport:
         return {
             "epoch": self.epoch,
             "rows_in": self.rows_in,
+            "rows_late": self.rows_late,
             "rows_visited": self.rows_visited,
             "rows_out": sum(c.inserted + c.deleted for c in self.changed.values()),
             "seconds": round(self.seconds, 6),
@@ -58,11 +67,12 @@ class EpochReport:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
         numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
         extension = f"; {self.extension}" if self.extension else ""
-        return f"{views} ({numbers}){extension}"
+        late = "".join(f"; left out: {each}" for each in self.late)
+        return f"{views} ({numbers}){late}{extension}"
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
     """The numbers of an engine's result."""
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
-    return EpochReport(*numbers, result.components, result.extension, epoch)
+    return EpochReport(*numbers, result.components, result.extension, epoch, result.late)

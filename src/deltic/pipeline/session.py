@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import partial, reduce
 from pathlib import Path
 from threading import Lock
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
 from deltic.catalog import Table, schema_of
+from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import TableBatch
+from deltic.engine.lateness import LatePolicy
 from deltic.engine.protocol import Conflicts, Engine, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
@@ -29,6 +32,7 @@ from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.evolving import Evolving
 from deltic.pipeline.explaining import explained
 from deltic.pipeline.history import Subscription
+from deltic.pipeline.lateness import watermarks
 from deltic.pipeline.names import check_choice, find
 from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.opened import Opened
@@ -51,7 +55,9 @@ class Pipeline(Reading):
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
     `engine` is "local", "reference" (slow; for tests) or "auto", which is the local one. `conflicts` says what to do
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
-    "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance.
+    "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late` says what to
+    do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report of the epoch
+    tells of them; "error" rejects the transaction.
 
     Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
     `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A
@@ -98,6 +104,7 @@ class Pipeline(Reading):
         spark: SparkSession | None = None,
         engine: EngineName = "auto",
         conflicts: Conflicts = "error",
+        late: LatePolicy = "drop",
         strategy: StrategyName | Mapping[str, StrategyName] = "nested",
         refresh: RefreshName = "auto",
         switch: float = 0.2,
@@ -119,7 +126,9 @@ class Pipeline(Reading):
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
         check_session(spark)
         self.spark = spark
+        check_choice(late, "policy for late rows", get_args(LatePolicy))
         self.conflicts: Conflicts = conflicts
+        self.late: LatePolicy = late
         maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
         self._engines = Engines(engine, maintenance, Resources.of(threads, spill, memory), rewrites)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
@@ -143,6 +152,11 @@ class Pipeline(Reading):
     def positions(self) -> Mapping[str, Any]:
         """How far sources have been read: what transactions said of them, the last word on each."""
         return self._epochs.positions
+
+    @property
+    def watermarks(self) -> dict[str, Any]:
+        """For each table with a lateness the time before which rows are late, None before it has had a row."""
+        return watermarks(self.catalog, self._version())
 
     def checkpoint(self) -> None:
         """Write the state, so that the next start has no log to read. Raises StateError, and the log stays then."""
@@ -214,17 +228,27 @@ class Pipeline(Reading):
         """
         return self._evolving.redefine(program)
 
-    def table(self, name: str, columns: Any, key: str | Sequence[str] = (), bag: bool = False) -> Evolution:
+    def table(
+        self,
+        name: str,
+        columns: Any,
+        key: str | Sequence[str] = (),
+        bag: bool = False,
+        lateness: Mapping[str, timedelta | int] | None = None,
+    ) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
         `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
         a value may be NULL, Python classes, or types of Arrow and of `deltic.circuit.types`; an Arrow schema does as
         well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
         the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
-        rows would agree in them is rejected with a ChangeError. Raises CatalogError.
+        rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that
+        comes or goes is late where its `ts` is more than that behind the greatest of the transactions before;
+        docs/sql.md tells what becomes of it. Raises CatalogError.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
-        table = Table(name, schema_of(name, columns), keys, bag)
+        schema = schema_of(name, columns)
+        table = Table(name, schema, keys, bag, lateness=Lateness.of(name, schema, lateness))
         return self._evolving.evolve(lambda now: now.with_table(table))
 
     def view(self, name: str, circuit: Circuit | str, hidden: bool = False, replace: bool = False) -> Evolution:
@@ -281,18 +305,20 @@ class Pipeline(Reading):
         token: str = "",
         positions: Mapping[str, Any] | None = None,
         timeout: float | None = None,
+        late: LatePolicy | None = None,
     ) -> Transaction:
         """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
 
         Several threads may have one open, which are committed one after the other, each over the tables as the one
-        before has left them. `conflicts` and `timeout` override those of the pipeline. The end of the block raises
-        ChangeError where the changes do not fit the tables, DataError where values of statements do not, and BusyError
-        after a wait of `timeout` seconds for other threads. After any exception the tables and views are as before.
+        before has left them. `conflicts`, `timeout` and `late` override those of the pipeline. The end of the block
+        raises ChangeError where the changes do not fit the tables, DataError where values of statements do not, and
+        BusyError after a wait of `timeout` seconds for other threads. After any exception the tables and views are as
+        before.
 
         `positions` say how far sources have been read, by their names, in anything that JSON can hold; they are part of
         the epoch, and so is a `token`.
         """
-        return self._transaction(conflicts, timeout, token, positions or {})
+        return self._transaction(conflicts, timeout, token, positions or {}, late=late)
 
     def advance(self, to: Time | None = None) -> Transaction:
         """An epoch in which time alone passes: `current_timestamp` is `to` then, or the machine's time.
@@ -321,6 +347,7 @@ class Pipeline(Reading):
         token: str = "",
         positions: Mapping[str, Any] | None = None,
         is_kept: bool = True,
+        late: LatePolicy | None = None,
     ) -> Transaction:
         self._keeping.refuse_change()
         self._opened.refuse("transactions do not nest")
@@ -328,7 +355,9 @@ class Pipeline(Reading):
             self._engines.maintenance.check(self.catalog)
         chosen = conflicts or self.conflicts
         check_choice(chosen, "policy for conflicts", get_args(Conflicts))
-        terms = Terms(chosen, timeout, token, positions or {}, is_kept)
+        chosen_late = late or self.late
+        check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
+        terms = Terms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
         made = Transaction(self._epochs, terms, self._engine_of, self.spark)
         self._opened.note(made)
         return made
@@ -399,7 +428,7 @@ class Pipeline(Reading):
         Port 0 is any free one. What is returned has the `port`, and ends it by `close` or at the end of a with-block.
         """
         version = self._version()
-        metrics = Metrics({view: version.count(view) for view in self.views}, self._sizes)
+        metrics = Metrics({view: version.count(view) for view in self.views}, self._sizes, lambda: self.watermarks)
         server = MetricsServer(metrics.text, host, port, partial(self._epochs.observers.remove, metrics.epoch))
         self._epochs.observers.append(metrics.epoch)
         return server

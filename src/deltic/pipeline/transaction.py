@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
+from deltic.engine.lateness import LatePolicy
+from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DelticError
@@ -47,6 +49,7 @@ class Terms:
     token: str = ""
     positions: Mapping[str, Any] = field(default_factory=dict)
     is_kept: bool = True
+    late: LatePolicy = "drop"
 
 
 class Transaction:
@@ -149,7 +152,7 @@ class Transaction:
         self._require(_Phase.OPEN)
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
-            with self._epochs.prepare(self._batches(), self._terms.conflicts) as epoch:
+            with self._prepare(self._batches()) as epoch:
                 self._seen = epoch.number - 1
                 published = Published(self._definitions, epoch.version)
                 return Preview(published, epoch.result, self._engine_of, self._spark)
@@ -164,7 +167,7 @@ class Transaction:
         with self._epochs.writing(self._terms.timeout):
             self._check_unmoved()
             logged = Logged(self._batches(), self._terms.conflicts, self._terms.positions)
-            with self._epochs.prepare(logged.batches, logged.conflicts, self._terms.token) as epoch:
+            with self._prepare(logged.batches) as epoch:
                 report = report_of(epoch.result, epoch.number)
                 self._result = self._epochs.commit(epoch, logged)
                 self._report, self._phase, self._operations = report, _Phase.COMMITTED, []
@@ -194,7 +197,8 @@ class Transaction:
             return f"the transaction {self._phase.value}"
         rows = self._report.rows_in
         changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
-        return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed])
+        late = (f"left out {each.told}" for each in self._report.late)
+        return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed, *late])
 
     def _repr_html_(self) -> str:
         from deltic.pipeline.notebook import facts
@@ -238,8 +242,8 @@ class Transaction:
         manager = ChangeManager(tables, last.version, self._terms.conflicts, self._prepare, self._changed_by)
         return manager.batches(self._operations)
 
-    def _prepare(self, batches: Batches) -> Any:
-        return self._epochs.prepare(batches, self._terms.conflicts)
+    def _prepare(self, batches: Batches) -> Prepared:
+        return self._epochs.prepare(batches, self._terms.conflicts, self._terms.token, self._terms.late)
 
     def _changed_by(self, effect: Effect, version: Version) -> Sequence[pa.Table]:
         """The rows that go and come by a statement, over these tables and views."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from deltic.catalog import Table
+from deltic.catalog.lateness import Lateness
 from deltic.circuit.types import Column, Schema, Type
-from deltic.errors import CatalogError
+from deltic.errors import CatalogError, did_you_mean
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.reading import data_type, divided, is_type, query, token_error
+from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
+from deltic.sql.statements.reading import Tokens, data_type, divided, is_type, query, token_error
 from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Drop, Refresh
 from deltic.sql.types import type_of
 
@@ -27,7 +30,6 @@ _TABLE_CLAUSES = {
     "TBLPROPERTIES": "leave it out",
 }
 _CONSTRAINTS = ("DEFAULT", "CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
-_LATE = "a view that needs recent rows alone can say so: WHERE ts > current_timestamp - INTERVAL 1 HOUR"
 _POLICIES: dict[tuple[str, ...], Refresh] = {
     ("AUTO",): "auto",
     ("INCREMENTAL", "STRICT"): "incremental strict",
@@ -62,11 +64,13 @@ def parse_declare(cursor: Cursor) -> DeclareView:
     """DECLARE RECURSIVE VIEW name (columns)."""
     cursor.need("DECLARE", "RECURSIVE", "VIEW")
     name = cursor.name("the name of a view")
-    columns, key = _columns(cursor)
-    if key:
-        raise cursor.source.error(key[0], "a view has no key", "leave PRIMARY KEY out")
+    found = _columns(cursor)
+    if found.key:
+        raise cursor.source.error(found.key[0], "a view has no key", "leave PRIMARY KEY out")
+    if found.lateness is not None:
+        raise cursor.source.error(name, "a view has no lateness", "declare it where the table is made")
     cursor.end()
-    return DeclareView(*cursor.span, name, _schema(cursor, columns))
+    return DeclareView(*cursor.span, name, _schema(cursor, found.columns))
 
 
 def parse_drop(cursor: Cursor) -> Drop:
@@ -130,12 +134,13 @@ def _table(cursor: Cursor) -> CreateTable:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the table")
     _refuse_clause(cursor)
-    columns, key = _columns(cursor)
+    found = _columns(cursor)
+    key = found.key
     if cursor.take("COMMENT"):
         cursor.text("a comment")
     _refuse_clause(cursor)
     cursor.end()
-    schema = _schema(cursor, columns, [part.name.lower() for part in key])
+    schema = _schema(cursor, found.columns, [part.name.lower() for part in key])
     spelt = {column.name.lower(): column.name for column in schema}
     source, start, end = cursor.span
     place = source.at(start, end, "")
@@ -145,6 +150,7 @@ def _table(cursor: Cursor) -> CreateTable:
             schema,
             tuple(spelt.get(part.name.lower(), part.name) for part in key),
             is_bag=not key,
+            lateness=found.lateness,
             place=f"{place.file}:{place.line}:{place.column}",
             text=source.text[start:end],
         )
@@ -159,33 +165,60 @@ def _refuse_clause(cursor: Cursor) -> None:
             raise token_error(cursor.source, cursor.rest[0], f"CREATE TABLE … {clause} is not supported", remedy)
 
 
-def _columns(cursor: Cursor) -> tuple[list[tuple[exp.Identifier, Column]], list[exp.Identifier]]:
-    """The columns between parentheses, and those of the primary key."""
+@dataclass
+class _Columns:
+    """The columns between parentheses, those of the primary key, and how late rows may come."""
+
+    columns: list[tuple[exp.Identifier, Column]] = field(default_factory=list)
+    key: list[exp.Identifier] = field(default_factory=list)
+    lateness: Lateness | None = None
+
+
+def _columns(cursor: Cursor) -> _Columns:
+    """What stands between the parentheses."""
     if not cursor.sees("("):
         cursor.refuse("expected the columns in parentheses, as in (id INT NOT NULL, name STRING)")
-    columns: list[tuple[exp.Identifier, Column]] = []
-    key: list[exp.Identifier] = []
+    made = _Columns()
+    watermarks: list[tuple[exp.Identifier, Tokens]] = []
     for tokens in divided(cursor.group()):
         inner = Cursor(tokens, cursor.source)
         if inner.sees("WATERMARK", "FOR"):
-            raise token_error(cursor.source, tokens[0], "WATERMARK FOR is not supported: no row is too late", _LATE)
+            watermarks.append(parse_watermark(inner))
+            continue
         if inner.take("CONSTRAINT"):
             inner.name("the name of the constraint")
         if inner.take("PRIMARY", "KEY"):
             found = [Cursor(part, cursor.source).name("the name of a column") for part in divided(inner.group())]
             inner.end()
         else:
-            name, column, is_key = _column(inner)
-            columns.append((name, column))
-            found = [name] if is_key else []
-        if key and found:
+            found = _column(inner, made)
+        if made.key and found:
             raise cursor.source.error(found[0], "there are two primary keys", "write PRIMARY KEY (a, b) for one of two")
-        key += found
-    return columns, key
+        made.key += found
+    for name, written in watermarks:
+        column = _named_column(name, made.columns, cursor)
+        _set_lateness(made, lateness_of(column, written, cursor, True), written, cursor)
+    return made
 
 
-def _column(cursor: Cursor) -> tuple[exp.Identifier, Column, bool]:
-    """One column, and whether it is the key by itself."""
+def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, Column]], cursor: Cursor) -> Column:
+    """The column of that name; raises ProgramError where there is none."""
+    found = next((column for own, column in columns if own.name.lower() == name.name.lower()), None)
+    if found is None:
+        hint = did_you_mean(name.name, [own.name for own, _ in columns]) or "name a column of the table"
+        raise cursor.source.error(name, f"there is no column {name.name}", hint)
+    return found
+
+
+def _set_lateness(made: _Columns, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
+    if made.lateness is not None:
+        told = f"{made.lateness.column} says already how late rows may come"
+        raise token_error(cursor.source, tokens[0], told, "a table has one LATENESS or WATERMARK FOR")
+    made.lateness = found
+
+
+def _column(cursor: Cursor, made: _Columns) -> list[exp.Identifier]:
+    """One column, which is added; its name where it is the key by itself."""
     _refuse_constraint(cursor)
     name = cursor.name("the name of a column")
     type_ = _type(cursor, name)
@@ -197,12 +230,14 @@ def _column(cursor: Cursor) -> tuple[exp.Identifier, Column, bool]:
             is_key = True
         elif cursor.take("COMMENT"):
             cursor.text("a comment")
+        elif cursor.sees("LATENESS"):
+            tokens = parse_lateness(cursor)
+            _set_lateness(made, lateness_of(Column(name.name, type_), tokens, cursor, False), tokens, cursor)
         elif not cursor.take("NULL"):
             _refuse_constraint(cursor)
-            if cursor.sees("LATENESS"):
-                raise token_error(cursor.source, cursor.rest[0], "LATENESS is not supported: no row is too late", _LATE)
-            cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY or COMMENT")
-    return name, Column(name.name, type_, nullable), is_key
+            cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY, LATENESS or COMMENT")
+    made.columns.append((name, Column(name.name, type_, nullable)))
+    return [name] if is_key else []
 
 
 def _type(cursor: Cursor, name: exp.Identifier) -> Type:

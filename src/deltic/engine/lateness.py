@@ -1,0 +1,49 @@
+"""Rows that came too late: which they are, and what is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+from deltic.engine.conflicts import SHOWN, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What to do with rows that come too late: leave them out and tell of them, or reject the epoch.
+LatePolicy = Literal["drop", "error"]
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """The changes of one table that an epoch left out, as they were before its watermark."""
+
+    table: str
+    column: str
+    """The table's column of times."""
+    watermark: Any
+    """The least time that was not too late: a date, a datetime or an integer."""
+    rows: pa.Table
+    """All of them, with WEIGHT: those that were to come, and those that were to go."""
+
+    @property
+    def count(self) -> int:
+        """How many they are, weights apart."""
+        return int(self.rows.num_rows)
+
+    @property
+    def examples(self) -> list[tuple[Any, ...]]:
+        """The first ones by their values, at most ten."""
+        columns = [column.to_pylist() for column in self.rows.slice(0, SHOWN).columns[:-1]]
+        return list(zip(*columns, strict=True))
+
+    @property
+    def told(self) -> str:
+        """What they are, with examples."""
+        examples = [[str(v) if isinstance(v, date) else v for v in row] for row in self.examples]
+        return f"{self}: {listed(examples, self.count)}"
+
+    def __str__(self) -> str:
+        rows = f"{self.count:,} late row{'s' * (self.count != 1)}"
+        return f"{rows} of {self.table}, with {self.column} before {self.watermark}"
