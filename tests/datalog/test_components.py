@@ -117,6 +117,19 @@ PAIRS = {
         o.i.t(x) :- o.r(x), count : { o.r(_) } > 1.
         """,
     ),
+    "what an instance does not declare is of the place where it is": (
+        """
+        .decl s(x: number)
+        .comp Feeds { r(x) :- s(x). }
+        .comp Outer { .decl r(x: number) .init f = Feeds }
+        .init o = Outer
+        """,
+        """
+        .decl s(x: number)
+        .decl o.r(x: number)
+        o.r(x) :- s(x).
+        """,
+    ),
     "directives and pragmas follow": (
         '.comp A { .decl r(x: number) .output r(filename="r.csv") .pragma "hidden" "r" }\n.init a = A',
         '.decl a.r(x: number)\n.output a.r(filename="r.csv")\n.pragma "hidden" "a.r"',

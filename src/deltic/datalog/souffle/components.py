@@ -1,7 +1,8 @@
 """Components: each instance has their statements once more, about relations and types that are called after it.
 
 Of the instance `g` of a component with the relation `edge`, the relation is `g.edge`. Inside of a component, a name
-means what the component and its bases declare, then what stands around the component, and at last the whole program.
+means what the component and its bases declare, then what is declared where the instance is, and at last what the whole
+program declares.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ class _Names:
     relations: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
     instances: dict[str, Span] = field(default_factory=dict)
-    components: dict[str, tuple[Component, _Scope]] = field(default_factory=dict)
+    components: dict[str, Component] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """What names mean in the statements of one component in one instance; `outer` is what stands around it."""
+    """What names mean in the statements of one component in one instance; `outer` is where the instance is."""
 
     names: _Names
     outer: _Scope | None = None
@@ -68,8 +69,8 @@ class _Scope:
             return self.names.prefix + name
         return self.outer.type(name) if self.outer else name
 
-    def component(self, name: str) -> tuple[Component, _Scope] | None:
-        """The component that is meant, and what stands around it."""
+    def component(self, name: str) -> Component | None:
+        """The component that is meant."""
         if name in self.arguments:
             mention, scope = self.arguments[name]
             return scope.component(mention.name)
@@ -96,7 +97,7 @@ class _Instantiation:
     def program(self, items: Sequence[Item], earlier: Mapping[str, Component]) -> Iterator[Item]:
         """The statements of a program; components are among them, for later programs."""
         top = _Scope(_Names())
-        top.names.components.update({name: (component, top) for name, component in earlier.items()})
+        top.names.components.update(earlier)
         statements = [(item, top) for item in items]
         self._declare(top.names, statements)
         for item in items:
@@ -112,7 +113,7 @@ class _Instantiation:
             self._error(instance.span, f"the component of `{instance.name}` has an instance of itself, without end")
             return
         names = _Names(f"{scope.names.prefix}{instance.name}.")
-        statements = list(self._contents(instance.component, scope, names, frozenset(), depth))
+        statements = list(self._contents(instance.component, scope, _Scope(names, scope), frozenset(), depth))
         self._declare(names, statements)
         for item, inner in statements:
             if isinstance(item, Instance):
@@ -121,15 +122,17 @@ class _Instantiation:
                 yield transform(item, _renaming(inner))
 
     def _contents(
-        self, mention: ComponentName, scope: _Scope, names: _Names, overridden: frozenset[str], depth: int
+        self, mention: ComponentName, scope: _Scope, bare: _Scope, overridden: frozenset[str], depth: int
     ) -> Iterator[_Statement]:
-        """The statements of a component, after those of its bases, without the rules that are `overridden`."""
-        found = scope.component(mention.name)
-        if found is None:
+        """The statements of a component that `scope` mentions, after those of its bases, without `overridden` rules.
+
+        `bare` is the scope of the instance, to which the component adds what its parameters stand for.
+        """
+        component = scope.component(mention.name)
+        if component is None:
             hint = did_you_mean(mention.name, scope.known()) or f"write `.comp {mention.name} {{ ... }}`"
             self._error(mention.span, f"there is no component `{mention.name}`", hint)
             return
-        component, outer = found
         if len(component.parameters) != len(mention.arguments):
             has, given = len(component.parameters), len(mention.arguments)
             message = f"the component `{mention.name}` has {has} parameters, and gets {given} here"
@@ -139,11 +142,11 @@ class _Instantiation:
             self._error(mention.span, f"the component `{mention.name}` is a base of itself")
             return
         arguments = {p: (a, scope) for p, a in zip(component.parameters, mention.arguments, strict=True)}
-        inner = _Scope(names, outer, arguments)
+        inner = replace(bare, arguments=arguments)
         overrides = [item for item in component.items if isinstance(item, Override)]
         gone = overridden.union(override.relation for override in overrides)
         inherited = [
-            statement for base in component.bases for statement in self._contents(base, inner, names, gone, depth + 1)
+            statement for base in component.bases for statement in self._contents(base, inner, bare, gone, depth + 1)
         ]
         self._check_overrides(overrides, component, inherited)
         yield from inherited
@@ -169,7 +172,7 @@ class _Instantiation:
 
     def _declare(self, names: _Names, statements: Sequence[_Statement]) -> None:
         """Take in what statements declare."""
-        for item, scope in statements:
+        for item, _ in statements:
             if isinstance(item, Declaration):
                 names.relations.add(item.name)
             elif isinstance(item, Subtype | UnionType):
@@ -180,17 +183,15 @@ class _Instantiation:
                     hint = f"the other is at {first.place}"
                     self._error(item.span, f"there are two instances called `{item.name}`", hint)
             elif isinstance(item, Component):
-                self._declare_component(item, scope, [other for other, _ in statements if other is not item])
+                self._declare_component(item, names, [other for other, _ in statements])
 
-    def _declare_component(self, component: Component, scope: _Scope, others: Sequence[Item]) -> None:
-        known = scope.names.components
-        first = known[component.name][0] if component.name in known else None
-        if any(first is other for other in others):
-            assert first is not None
+    def _declare_component(self, component: Component, names: _Names, items: Sequence[Item]) -> None:
+        first = names.components.get(component.name)
+        if first is not None and any(first is item for item in items):
             hint = f"it was declared at {first.span.place}"
             self._error(component.span, f"the component `{component.name}` is declared twice", hint)
         else:
-            known[component.name] = component, scope
+            names.components[component.name] = component
 
     def _error(self, span: Span, message: str, hint: str = "") -> None:
         self._findings.append(span.error(message, hint))
