@@ -17,6 +17,7 @@ from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.shards.engine import ShardedEngine
 from tests.differential.circuits import sources_of
 
 # The reference, and the local engine under each strategy and refresh policy.
@@ -26,6 +27,7 @@ ENGINES: dict[str, Callable[[Circuit], Engine]] = {
     "local, elastic": partial(LocalEngine, strategy=Strategy.ELASTIC, refresh=Refresh(Policy.INCREMENTAL)),
     "local, full": partial(LocalEngine, strategy=Strategy.FULL, refresh=Refresh(Policy.INCREMENTAL)),
     "local, recomputed": partial(LocalEngine, refresh=Refresh(Policy.FULL)),
+    "three shards": partial(ShardedEngine, shards=3),
     "local, abandoned": partial(LocalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
 }
 

@@ -7,7 +7,7 @@ another cancel. There are none before an epoch, so that a fault whose weights ad
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from deltic.errors import EvaluationError
 
@@ -22,13 +22,16 @@ class Faults:
         """A fault in a derivation of a relation; the message tells different ones apart."""
         self._weights[relation, message] += weight
 
+    def __iter__(self) -> Iterator[tuple[str, str, int]]:
+        """The faults that there are: relation, message and weight."""
+        return ((relation, message, weight) for (relation, message), weight in self._weights.items() if weight)
+
     def clear(self) -> None:
         """Forget them: an epoch begins, or begins again."""
         self._weights.clear()
 
     def refuse(self, views_of: Callable[[str], Sequence[str]]) -> None:
         """Raise an EvaluationError for the first fault that there is, in the names of the views of its relation."""
-        for (relation, message), weight in self._weights.items():
-            if weight:
-                views = " and ".join(views_of(relation)) or relation
-                raise EvaluationError(f"{views}: {message}; the epoch was rejected")
+        for relation, message, _ in self:
+            views = " and ".join(views_of(relation)) or relation
+            raise EvaluationError(f"{views}: {message}; the epoch was rejected")

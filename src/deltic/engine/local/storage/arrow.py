@@ -48,7 +48,7 @@ def table_change(
     name: str, state: State, columns: list[Column], weights: Weights, conflicts: Conflicts, interner: Interner
 ) -> Run | None:
     """The change of a table: None when there is none; raises ChangeError for one that does not fit, see `conflicts`."""
-    words, change = _packed(state, columns, weights)
+    words, change = packed(state, columns, weights)
     if conflicts == "trust":
         moved = state.trust(words, change)
     else:
@@ -64,7 +64,7 @@ def table_change(
     return Run(words, weights=plain(moved)) if len(moved) else None
 
 
-def _packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
+def packed(state: State, columns: Sequence[Column], weights: Weights) -> tuple[Words, Weights]:
     """The rows of a batch, sorted, each once with the sum of its weights; where memory is limited, made in pieces."""
     total = Batch()
     for part in pieces(len(weights)):

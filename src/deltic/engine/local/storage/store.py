@@ -110,10 +110,9 @@ class Store:
 
     def fit(self) -> bool:
         """Pack anew what has outgrown its layout; whether layouts may have changed since the last call."""
-        self.domains.include_ids(self.interner)
-        growth = self.domains.growth() + sum(d.order.domain.growth for d in self.interner.values())
-        if not self._changed and growth == self._fitted:
+        if self.is_fitted():
             return False
+        growth = self._growth()
         try:
             for state in self.states.values():
                 state.relayout()
@@ -122,6 +121,15 @@ class Store:
             return self.fit()
         self._changed, self._fitted = False, growth
         return True
+
+    def is_fitted(self) -> bool:
+        """Whether every layout has a place for every value of its domains, all that is interned included."""
+        self.domains.include_ids(self.interner)
+        return not self._changed and self._growth() == self._fitted
+
+    def _growth(self) -> int:
+        """How often any domain has grown so far."""
+        return self.domains.growth() + sum(d.order.domain.growth for d in self.interner.values())
 
     # Everything that is kept
 

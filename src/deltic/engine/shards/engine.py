@@ -1,0 +1,324 @@
+"""The engine on shards, in one process: an exchange between two stages is a list of batches for each shard."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.changes import Changes, ViewChange, count
+from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.interrupts import postponed
+from deltic.engine.local.operators.faults import Faults
+from deltic.engine.local.recursion.refresh import AUTO, Refresh
+from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.local.storage.arrow import view_change
+from deltic.engine.local.storage.store import Store
+from deltic.engine.local.version import LocalVersion, readable
+from deltic.engine.prepared import Prepared, refuse_second
+from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
+from deltic.engine.shards.extension import difference, refuse_memory, weights_of
+from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.shards.shard import Options, Parcel, Shard, parcels
+from deltic.engine.shards.version import ShardsVersion, together
+from deltic.engine.version import Version
+from deltic.errors import IterationLimitError
+from deltic.program.definitions import Constant
+from deltic.program.extract import program_of
+
+SHARDS = 8
+"""How many shards there are where nothing else is said."""
+
+# What is sent to each shard: batches by the placed relation that they are for.
+Mail = dict[int, dict[str, list[pa.Table]]]
+
+
+class ShardedEngine(Engine):
+    """Runs a circuit on shards in this process; see `Engine` for the protocol, `LocalEngine` for the options.
+
+    Raises UnsupportedError when the circuit has no derivative or no place on shards.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        strategy: Strategy = Strategy.NESTED,
+        refresh: Refresh = AUTO,
+        iteration_limit: int = ITERATION_LIMIT,
+        strategies: Mapping[str, Strategy] | None = None,
+        shards: int = SHARDS,
+    ) -> None:
+        self.circuit = circuit
+        self._given: dict[str, Any] = {
+            "strategy": strategy,
+            "refresh": refresh,
+            "iteration_limit": iteration_limit,
+            "strategies": strategies,
+            "shards": shards,
+        }
+        self.program = program_of(circuit, strict=refresh.strict)
+        self.plan = lay_out(self.program)
+        chosen = {self.program.sinks.get(view, view): s for view, s in (strategies or {}).items()}
+        bags = (op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
+        self.options = Options(
+            shards,
+            frozenset(bags),
+            Strategies(strategy, chosen),
+            refresh,
+            iteration_limit,
+        )
+        self.section = CriticalSection()
+        """What lets one thread at a time work on the state, and interrupts wait."""
+        self.epoch, self.token = 0, ""
+        self._prepared: Prepared | None = None
+        self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
+        self.version: ShardsVersion = ShardsVersion(0, [self._frozen(shard, 0) for shard in self.shards])
+
+    # Epochs
+
+    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
+        prepared: list[Prepared] = []
+        try:
+            self._prepare(prepared, changes, conflicts, token)
+        except BaseException:
+            for epoch in prepared:  # a signal that arrived at the very end
+                epoch.abort()
+            raise
+        return prepared[0]
+
+    @exclusive
+    def _prepare(
+        self, prepared: list[Prepared], changes: Mapping[str, Changed], conflicts: Conflicts, token: str
+    ) -> None:
+        """Add the epoch to `prepared`."""
+        started = time.perf_counter()
+        refuse_second(self._prepared)
+        mail = self._mail_of(changes)
+        try:
+            self._run(mail, conflicts)
+            result = self._result(changes, started)
+        except BaseException as error:
+            self._roll_back()
+            if isinstance(error, IterationLimitError):
+                raise error.told_of(self._views_over(error.relations[0])) from None
+            raise
+        version = self._version_of(self.epoch + 1)
+        for shard in self.shards:
+            shard.forget_changes()
+
+        def commit() -> None:
+            self.epoch, self.token, self._prepared, self.version = version.epoch, token, None, version
+            for shard in self.shards:
+                shard.is_repacked = False
+
+        def abort() -> None:
+            self._prepared = None
+            self._roll_back()
+
+        self._prepared = Prepared(version, token, result, commit, abort)
+        prepared.append(self._prepared)
+
+    def _run(self, mail: Mail, conflicts: Conflicts) -> None:
+        """Take all shards through the stages of an epoch."""
+        for shard in self.shards:
+            shard.begin(conflicts)
+        for stage in range(len(self.plan.stages)):
+            sent = [parcel for shard in self.shards for parcel in shard.run(stage, mail.get(shard.number, {}))]
+            mail = _sorted(sent)
+        self._refuse_faults()
+        postponed.check()
+        for shard in self.shards:
+            shard.end()
+
+    def _roll_back(self) -> None:
+        for shard in self.shards:
+            shard.roll_back()
+
+    def _mail_of(self, changes: Mapping[str, Changed]) -> Mail:
+        """The changes of tables, and the rows of constants in the first epoch, where they belong."""
+        sent: list[Parcel] = []
+        for table, batch in changes.items():
+            name = self.program.tables[table]
+            rows = arrow_of(table, batch, self.program.relations[name].schema)
+            sent += self._spread(name, rows)
+        for name, relation in self.program.relations.items():
+            if isinstance(relation.definition, Constant) and not any(s.states[name].contents.runs for s in self.shards):
+                columns = [
+                    pa.array([row[i] for row in relation.definition.rows], c.type.arrow)
+                    for i, c in enumerate(relation.schema)
+                ]
+                weights = pa.array([1] * len(relation.definition.rows), pa.int64())
+                sent += self._spread(name, pa.table([*columns, weights], [*relation.schema.names, WEIGHT]))
+        return _sorted(sent)
+
+    def _spread(self, name: str, rows: pa.Table) -> Iterator[Parcel]:
+        return parcels(name, rows, self.plan.placed[name].key, self.options.shards)
+
+    @exclusive
+    def extend(self, circuit: Circuit) -> EpochResult:
+        started = time.perf_counter()
+        refuse_second(self._prepared)
+        other = self._like(circuit)
+        refuse_memory(self.shards, self.program, other.program)
+        stay = [t for t in other.program.tables if self._has_table(t, other)]
+        loaded = {table: weights_of(self.shards, self.program.tables[table]) for table in stay}
+        result = other.apply(loaded, "trust")
+        changes = {view: change for view in other.program.sinks if (change := self._difference(view, other))}
+        kept = tuple(other.program.tables[table] for table in stay)
+        built = tuple(name for name in other.program.relations if name not in kept)
+        gone = tuple(name for name in self.program.relations if name not in other.program.relations)
+        extension = Extension(built, kept, gone)
+        other.section = self.section
+        other.epoch, other.token, other.version.epoch = self.epoch + 1, self.token, self.epoch + 1
+        vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
+        seconds = time.perf_counter() - started
+        return replace(result, changes=Changes(changes), rows_in=0, seconds=seconds, components=(), extension=extension)
+
+    def _like(self, circuit: Circuit) -> ShardedEngine:
+        """An engine for another circuit, without rows, and with the options of this one."""
+        return ShardedEngine(circuit, **self._given)
+
+    def _has_table(self, table: str, other: ShardedEngine) -> bool:
+        """Whether this engine has a table of another one: of the same columns, and a set or a bag as there."""
+        name, theirs = self.program.tables.get(table), other.program.relations[other.program.tables[table]]
+        same = name is not None and self.program.relations[name].schema == theirs.schema
+        return same and (table in self.options.bags) == (table in other.options.bags)
+
+    def _difference(self, view: str, other: ShardedEngine) -> ViewChange | None:
+        """How the rows of a view of another engine differ from those that it has here, if it is here."""
+        schema = other.program.relations[other.program.sinks[view]].schema
+        name = self.program.sinks.get(view)
+        is_here = name is not None and self.program.relations[name].schema == schema
+        rows = difference(
+            schema, weights_of(self.shards, name) if is_here and name else None, other._weights_of_view(view)
+        )
+        if not rows.num_rows:
+            return None
+        return ViewChange(*count(rows.column(WEIGHT).to_numpy()), rows.num_rows, lambda: rows)
+
+    def _weights_of_view(self, view: str) -> pa.Table:
+        return weights_of(self.shards, self.program.sinks[view])
+
+    # Results
+
+    def _result(self, changes: Mapping[str, Changed], started: float) -> EpochResult:
+        rows_in = sum(self._changed_rows(self.program.tables[table]) for table in changes)
+        visited = sum(shard.environment.visits.rows for shard in self.shards)
+        found = {view: change for view, name in self.program.sinks.items() if (change := self._change(name))}
+        reports = tuple(self._reports())
+        return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started, reports)
+
+    def _changed_rows(self, name: str) -> int:
+        deltas = (shard.states[name].delta for shard in self.shards)
+        return sum(len(delta) for delta in deltas if delta is not None)
+
+    def _change(self, name: str) -> ViewChange | None:
+        """The change of a relation on all shards."""
+        parts = [
+            view_change(shard.states[name], delta, shard.store.interner)
+            for shard in self.shards
+            if (delta := shard.states[name].delta) is not None
+        ]
+        if not parts:
+            return None
+        inserted, deleted, rows = (sum(getattr(p, what) for p in parts) for what in ("inserted", "deleted", "rows"))
+        return ViewChange(inserted, deleted, rows, lambda: together(part.to_arrow() for part in parts))
+
+    def _reports(self) -> Iterator[ComponentReport]:
+        """What was done to each recursion, on all shards; the first one's action and reason stand for all."""
+        found: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
+        for shard in self.shards:
+            for report in shard.reports:
+                found[report.relations].append(report)
+        for reports in found.values():
+            sums: dict[str, Any] = {
+                what: sum(getattr(report, what) for report in reports)
+                for what in ("rows_in", "rows_out", "rows_visited", "seconds", "state_bytes")
+            }
+            yield replace(reports[0], **sums)
+
+    def _refuse_faults(self) -> None:
+        """Raise an EvaluationError where a row has no value: faults of different shards may cancel."""
+        total = Faults()
+        for shard in self.shards:
+            for relation, message, weight in shard.environment.faults:
+                total.add(self.plan.placed[relation].home, message, weight)
+        total.refuse(self._views_over)
+
+    def _views_over(self, relation: str) -> list[str]:
+        """The views that a relation is, or that read it."""
+        sinks = self.program.sinks
+        own = [view for view, name in sinks.items() if name == relation]
+        return own or [view for view, name in sinks.items() if relation in self.program.below(name)][:1]
+
+    # Reading
+
+    def _version_of(self, epoch: int) -> ShardsVersion:
+        """The version of an epoch, at the cost of the relations that it changes, unless they were packed anew."""
+        versions = []
+        for shard, before in zip(self.shards, self.version.shards, strict=True):
+            if shard.is_repacked:
+                versions.append(self._frozen(shard, epoch))
+            else:
+                changed = {state.relation.name: state for state in shard.store.changed()}
+                kept = before.relations
+                versions.append(before.following(epoch, {n: s.frozen() for n, s in changed.items() if n in kept}))
+        return ShardsVersion(epoch, versions)
+
+    def _frozen(self, shard: Shard, epoch: int) -> LocalVersion:
+        """The tables and views of a shard as they are."""
+        relations = {name: shard.states[name].frozen() for name in readable(self.program)}
+        return LocalVersion(epoch, self.program, relations, shard.store.interner)
+
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        return self._now().read(name, table=table, counted=counted, columns=columns)
+
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        return self._now().lookup(name, key, counted=counted)
+
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        return self._now().lookup_all(name, keys)
+
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        return self._now().has_several(name, keys)
+
+    def count(self, name: str, *, table: bool = False) -> int:
+        return self._now().count(name, table=table)
+
+    def _now(self) -> Version:
+        """What is to be read: of the prepared epoch, else of the last one."""
+        return self.version if self._prepared is None else self._prepared.version
+
+    def explain(self, name: str, full: bool = False) -> str:
+        below = self.program.below(self.program.sinks[name])
+        return self.plan.explain(below, self.options.shards)
+
+    @exclusive
+    def sizes(self) -> list[Size]:
+        found = []
+        for shard in self.shards:
+            for state in shard.states.values():
+                names = state.relation.schema.names
+                for name, arrangement in state.named():
+                    columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
+                    told = f"{name.relation} on shard {shard.number}"
+                    found.append(Size(told, str(name.role), columns, len(arrangement), arrangement.nbytes))
+        return found
+
+
+def _sorted(sent: list[Parcel]) -> Mail:
+    """What is sent, by shard and placed relation."""
+    mail: Mail = defaultdict(lambda: defaultdict(list))
+    for parcel in sent:
+        mail[parcel.shard][parcel.target].append(parcel.rows)
+    return mail

@@ -1,0 +1,325 @@
+"""From a program to its plan on shards: where relations are, and in which stage each step is taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from deltic.circuit.types import Column, Schema
+from deltic.engine.shards.cut import Piece, cut, is_copied
+from deltic.engine.shards.plan import (
+    EVERYWHERE,
+    Define,
+    Key,
+    Placed,
+    Recur,
+    Search,
+    Send,
+    ShardPlan,
+    Step,
+    Take,
+    names_of,
+)
+from deltic.engine.shards.recursion import preserved_key, reads_by_key
+from deltic.errors import UnsupportedError
+from deltic.program.definitions import Constant, Derived, Table
+from deltic.program.operators.aggregate import Grouped
+from deltic.program.operators.delay import Delayed
+from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.over import Windows
+from deltic.program.operators.top import Ranked
+from deltic.program.operators.window import Windowed
+from deltic.program.program import Program, Relation, Stratum
+from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
+
+
+def lay_out(program: Program) -> ShardPlan:
+    """The plan of a program."""
+    return _LayOut(program).run()
+
+
+def small_relations(program: Program) -> frozenset[str]:
+    """The relations that have few rows whatever happens: of no columns, constants, totals, and what comes of those."""
+    small: set[str] = set()
+    for stratum in program.strata:
+        for name in stratum.relations:
+            relation, rules = program.relations[name], program.rules_of(name)
+            definition = relation.definition
+            few = isinstance(definition, Constant) or (isinstance(definition, Grouped) and not definition.keys)
+            made = isinstance(definition, Derived) and name not in program.recursive
+            if few or not len(relation.schema) or (made and all(small.issuperset(r.relations) for r in rules)):
+                small.add(name)
+    return frozenset(small)
+
+
+@dataclass
+class _LayOut:
+    """The making of one plan."""
+
+    program: Program
+    chains: dict[Rule, list[tuple[Query, list[Piece]]]] = field(default_factory=dict)
+    homes: dict[str, Key] = field(default_factory=dict)
+    placed: dict[str, Placed] = field(default_factory=dict)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    strata: list[Stratum] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    probed: set[str] = field(default_factory=set)
+    known: dict[str, int] = field(default_factory=dict)
+    """The stage in which the change of a placed relation is known."""
+
+    def run(self) -> ShardPlan:
+        program = self.program
+        self.small = small_relations(program)
+        self.keys = {s: preserved_key(program, s.relations) for s in program.strata if s.recursive}
+        simple = [rule for rule in program.rules if rule.head not in program.recursive]
+        self.chains = {rule: [(query, cut(query, self.small)) for query in rule.queries()] for rule in simple}
+        self._choose_homes()
+        for stratum in program.strata:
+            if stratum.recursive:
+                self._recursion(stratum)
+            else:
+                self._relation(stratum.relations[0])
+        made = Program(self.relations, tuple(self.strata), tuple(self.rules), program.sinks, program.tables)
+        return ShardPlan(made, {name: self._needed(p) for name, p in self.placed.items()}, tuple(self.steps))
+
+    def _needed(self, placed: Placed) -> Placed:
+        """The placed relation; it is not kept where it is a sum of which nobody reads more than the changes."""
+        name = placed.name
+        is_sum = self.relations[name].definition == Derived(distinct=False) and name not in self.program.recursive
+        return replace(placed, kept=not is_sum or name in self.probed or name in self.program.sinks.values())
+
+    # Homes
+
+    def _choose_homes(self) -> None:
+        """The key of each home: what its definition asks for, else that by which it is probed most."""
+        forced = dict(self._forced())
+        probed: Counter[tuple[str, Key]] = Counter(self._demanded())
+        for name, relation in self.program.relations.items():
+            wanted = [(n, key) for (home, key), n in probed.items() if home == name and key is not None]
+            best = max(wanted, key=lambda pair: pair[0], default=(0, tuple(range(len(relation.schema)))))
+            self.homes[name] = forced.get(name, best[1])
+
+    def _forced(self) -> Iterator[tuple[str, Key]]:
+        """The keys that definitions ask for, of their relations and of what they read."""
+        for name, relation in self.program.relations.items():
+            if relation.definition.sources:
+                own, read = _needs(relation)
+                yield name, own
+                yield from zip(relation.definition.sources, read, strict=True)
+        for stratum, keys in self.keys.items():
+            for name in stratum.relations:
+                yield name, (keys[name],) if keys else ()
+
+    def _demanded(self) -> Iterator[tuple[str, Key]]:
+        """The keys by which atoms are probed and changes followed."""
+        for query, pieces in chain.from_iterable(self.chains.values()):
+            for piece in pieces:
+                for atom in (*piece.atoms, *piece.absent):
+                    if piece.key is not None and atom.relation not in self.small:
+                        yield atom.relation, _columns(atom, piece.key)
+            if pieces[0].key is not None:
+                yield query.delta.relation, _columns(query.delta, pieces[0].key)
+        for stratum in self.keys:
+            yield from ((atom.relation, key) for _, atom, key in self._reads(stratum))
+
+    def _reads(self, stratum: Stratum) -> Iterator[tuple[Rule, Atom, Key]]:
+        """The atoms of a recursion's rules that are not recursive, each with its key."""
+        keys = self.keys[stratum]
+        for name in stratum.relations:
+            for rule in self.program.rules_of(name):
+                if keys:
+                    yield from ((rule, atom, key) for atom, key in reads_by_key(rule, keys))
+                else:
+                    others = (*rule.body.atoms, *rule.body.absent)
+                    yield from ((rule, a, ()) for a in others if a.relation not in stratum.relations)
+
+    # Steps
+
+    def _relation(self, name: str) -> None:
+        """A relation that is not recursive: the pieces of its queries, then its change."""
+        relation = self.program.relations[name]
+        definition = relation.definition
+        if isinstance(definition, Derived):
+            self._place(relation, name, self.homes[name])
+            for rule in self.program.rules_of(name):
+                for query, pieces in self.chains[rule]:
+                    self._chain(query, pieces)
+            self._step(Take(name, self.known.get(name, 0)))
+        elif isinstance(definition, Table | Constant):
+            self._place(relation, name, self.homes[name])
+            self._step(Take(name, 0))
+        else:
+            self._place(relation, name, self.homes[name])
+            self._step(Define(name, max(self.known[source] for source in definition.sources)))
+        self.strata.append(Stratum((name,), recursive=False))
+
+    def _recursion(self, stratum: Stratum) -> None:
+        """A recursion: its rules over what is on the shard."""
+        atoms: dict[tuple[Rule, Atom], str] = {}
+        for rule, atom, key in self._reads(stratum):
+            atoms[rule, atom] = self._probe(atom, key)
+        for name in stratum.relations:
+            self._place(self.program.relations[name], name, self.homes[name])
+            for rule in self.program.rules_of(name):
+                self.rules.append(_renamed(rule, {a: n for (r, a), n in atoms.items() if r is rule}))
+        stage = max((self.known[name] for name in atoms.values()), default=0)
+        self._step(Recur(stratum, stage))
+        self.known |= dict.fromkeys(stratum.relations, stage)
+        self.strata.append(stratum)
+
+    def _step(self, step: Step) -> None:
+        self.steps.append(step)
+        if isinstance(step, Take | Define):
+            self.known[step.name] = step.stage
+
+    def _place(self, relation: Relation, home: str, key: Key) -> None:
+        told = replace(relation, fingerprint=f"{relation.fingerprint} {key}")
+        self.relations[relation.name] = told
+        self.placed[relation.name] = Placed(relation.name, home, key, kept=True)
+
+    def _at(self, name: str, key: Key) -> str:
+        """The placed relation with this key, to which the home's changes are sent; made where it is new."""
+        if key == self.homes[name]:
+            return name
+        home = self.program.relations[name]
+        told = f"{name} {_told(home, key)}"
+        if told not in self.placed:
+            self._place(replace(home, name=told, definition=Derived(distinct=False)), name, key)
+            self._step(Send(name, told, self.known[name]))
+            self._step(Take(told, self.known[name] + 1))
+            self.strata.append(Stratum((told,), recursive=False))
+        return told
+
+    def _probe(self, atom: Atom, key: Key) -> str:
+        """The placed relation with this key that an atom reads, whose rows are kept for that."""
+        name = self._at(atom.relation, key)
+        self.probed.add(name)
+        return name
+
+    def _chain(self, query: Query, pieces: list[Piece]) -> None:
+        """The pieces of a query: each follows the rows that the one before sent it."""
+        first = pieces[0]
+        key = self.homes[query.delta.relation] if first.in_place else _columns(query.delta, first.key)
+        source = replace(query.delta, relation=self._at(query.delta.relation, key))
+        for number, piece in enumerate(pieces):
+            sign = query.body.sign if number == 0 else 1
+            is_last = number + 1 == len(pieces)
+            probed = [self._probed(atom, piece, is_absent=False) for atom in piece.atoms]
+            absent = [self._probed(atom, piece, is_absent=True) for atom in piece.absent]
+            body = replace(
+                query.body,
+                sign=sign,
+                atoms=(source, *probed),
+                absent=tuple(absent),
+                conditions=tuple(piece.conditions),
+                equations=tuple(piece.equations),
+                out={},
+            )
+            read = [a.relation for a in (*probed, *absent) if a.when is When.NEW]
+            stage = max(self.known[name] for name in (source.relation, *read))
+            if is_last:
+                head, terms, stays = query.head, query.terms, self._stays(source, query.terms, query.head)
+            else:
+                atom, stays = self._on_the_way(query, source, probed, pieces[number:])
+                head, terms = atom.relation, atom.terms
+            rule = Rule(head, terms, replace(body, atoms=tuple(map(_as_read, body.atoms))))
+            self.rules.append(rule)
+            self._step(Search(Query(head, terms, body, rule), stays, stage))
+            arrives = stage if stays else stage + 1
+            self.known[head] = max(self.known.get(head, 0), arrives)
+            if not is_last:
+                self._step(Take(head, arrives))
+                self.strata.append(Stratum((head,), recursive=False))
+                source = Atom(head, When.DELTA, terms)
+
+    def _probed(self, atom: Atom, piece: Piece, *, is_absent: bool) -> Atom:
+        """The atom of the placed relation that a piece probes."""
+        if is_copied(atom, self.small, is_absent):
+            key = EVERYWHERE
+        elif piece.key is None:
+            key = self.homes[atom.relation]
+        else:
+            key = _columns(atom, piece.key)
+        return replace(atom, relation=self._probe(atom, key))
+
+    def _on_the_way(self, query: Query, source: Atom, probed: Iterable[Atom], pieces: list[Piece]) -> tuple[Atom, bool]:
+        """The rows that the first piece sends to the others: what is known and still needed; and whether they stay."""
+        piece, *later = pieces
+        bound = {v for atom in (source, *probed) for v in atom.variables()} | {v for v, _ in piece.equations}
+        needed = {v for piece in later for v in piece.reads()} | {v for t in query.terms for v in variables_of(t)}
+        terms = tuple(sorted(bound & needed))
+        names = _distinct_names(query.body.names.get(v, f"_{v}") for v in terms)
+        types = query.body.types
+        schema = Schema(tuple(Column(n, types[v].type, types[v].nullable) for n, v in zip(names, terms, strict=True)))
+        name = f"{query.head}#{len(self.relations)}"
+        key = None if later[0].key is None else tuple(terms.index(v) for v in later[0].key)
+        self._place(Relation(name, schema, Derived(distinct=False), name), query.head, key)
+        return Atom(name, When.DELTA, terms), self._stays(source, terms, name)
+
+    def _stays(self, source: Atom, terms: tuple[Term, ...], target: str) -> bool:
+        """Whether rows are where they are sent: what they are spread by they were spread by before."""
+        key, wanted = self.placed[source.relation].key, self.placed[target].key
+        if key is None or wanted is None:
+            return False
+        return [source.terms[c] for c in key] == [terms[c] for c in wanted] and all(
+            isinstance(terms[c], int) for c in wanted
+        )
+
+
+def _needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
+    """How the rows of a relation that follows others are spread, and those of what it follows."""
+    whole = tuple(range(len(relation.schema)))
+    match relation.definition:
+        case Grouped(keys=keys):
+            return tuple(range(keys)), (tuple(range(keys)),)
+        case Ranked(operator=operator):
+            key = tuple(relation.schema.index(name) for name in operator.keys)
+            return key, (key,)
+        case Windows(operator=operator):
+            key = tuple(relation.schema.index(name) for name in operator.keys)
+            return key, (key,)
+        case Expanded():
+            return whole[:-1], (whole[:-1],)
+        case Delayed():
+            return whole, (whole,)
+        case Windowed():
+            return whole, (whole, EVERYWHERE)
+    raise UnsupportedError(f'engine spark: {relation.definition} has no place on shards yet; engine="local" runs it')
+
+
+def _columns(atom: Atom, key: Iterable[int] | None) -> Key:
+    """The columns of an atom that have the variables of a key."""
+    return None if key is None else tuple(atom.terms.index(v) for v in key)
+
+
+def _told(relation: Relation, key: Key) -> str:
+    if key is None:
+        return "everywhere"
+    return f"by {names_of(relation.schema.names, key)}" if key else "together"
+
+
+def _as_read(atom: Atom) -> Atom:
+    return replace(atom, when=When.OLD) if atom.when is When.DELTA else atom
+
+
+def _renamed(rule: Rule, names: Mapping[Atom, str]) -> Rule:
+    """The rule with its atoms read from other relations."""
+
+    def placed(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(replace(a, relation=names.get(a, a.relation)) for a in atoms)
+
+    body: Body = replace(rule.body, atoms=placed(rule.body.atoms), absent=placed(rule.body.absent))
+    return Rule(rule.head, rule.terms, body)
+
+
+def _distinct_names(names: Iterable[str]) -> list[str]:
+    """The names, told apart where two are the same."""
+    found: list[str] = []
+    for name in names:
+        while name in found:
+            name += "'"
+        found.append(name)
+    return found

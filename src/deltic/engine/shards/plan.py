@@ -1,0 +1,160 @@
+"""The plan of a program on shards: where rows are, the steps that a shard takes, and the exchanges between them.
+
+A *placed* relation is a relation with the way its rows are spread over the shards: by the hash of some columns, or a
+copy to every shard. One of them, the *home*, has the relation's own name, and is where its change is found; the others
+are told of that change. Rows that are on their way between two pieces of a delta query are placed, too, and not kept.
+
+An epoch goes through *stages*. In each a shard takes the steps of the stage, in their order, with what was sent to it
+in the stages before: nothing that a step reads comes from another shard in the same stage. So one stage of a Spark job,
+or one round in a process, is one stage of the plan, and an exchange stands between two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from deltic.program.program import Program, Relation, Stratum
+from deltic.program.queries import Query
+
+# The columns by whose values rows are spread; none of them: all rows on one shard; None: all rows on every shard.
+Key = tuple[int, ...] | None
+EVERYWHERE: Key = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A relation of the plan's program, with its key; `home` is the relation that it belongs to."""
+
+    name: str
+    home: str
+    key: Key
+    kept: bool
+    """Whether the shards keep its rows."""
+
+
+@dataclass(frozen=True)
+class Take:
+    """What was sent to a placed relation becomes its change, and is added to its rows where it has any."""
+
+    name: str
+    stage: int
+
+    def __str__(self) -> str:
+        return f"take {self.name}"
+
+
+@dataclass(frozen=True)
+class Define:
+    """A relation with a definition of its own is brought up to date with the changes that this one follows."""
+
+    name: str
+    stage: int
+
+    def __str__(self) -> str:
+        return f"update {self.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Recur:
+    """A recursion is brought up to date, each shard its share."""
+
+    stratum: Stratum
+    stage: int
+
+    def __str__(self) -> str:
+        return f"recursion {', '.join(self.stratum.relations)}"
+
+
+@dataclass(frozen=True)
+class Send:
+    """The change of a home is sent to another place of the relation."""
+
+    source: str
+    target: str
+    stage: int
+
+    def __str__(self) -> str:
+        return f"send Δ{self.source} to {self.target}"
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """One piece of a delta query: what it finds is sent on, or `stays` on the shard."""
+
+    query: Query
+    stays: bool
+    stage: int
+
+    def __str__(self) -> str:
+        return f"search {self.query}"
+
+
+Step = Take | Define | Recur | Send | Search
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """The program of placed relations, and the steps in the order in which a shard takes those of one stage."""
+
+    program: Program
+    placed: Mapping[str, Placed]
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def stages(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps of each stage."""
+        count = max((step.stage for step in self.steps), default=0) + 1
+        return tuple(tuple(step for step in self.steps if step.stage == stage) for stage in range(count))
+
+    def key_text(self, name: str) -> str:
+        """How the rows of a placed relation are spread, for a reader."""
+        return spread(self.program.relations[name], self.placed[name].key)
+
+    def explain(self, relations: Collection[str], shards: int) -> str:
+        """What is kept of some relations, and the steps that keep them fresh."""
+        return "\n".join([f"{shards} shards, {len(self.stages)} stages", *self._lines(relations)])
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines({placed.home for placed in self.placed.values()}))
+
+    def _lines(self, relations: Collection[str]) -> Iterator[str]:
+        for placed in self.placed.values():
+            if placed.kept and placed.home in relations:
+                yield f"{placed.name}: {self.key_text(placed.name)}"
+        for number, steps in enumerate(self.stages):
+            if told := [step for step in steps if self._home(step) in relations]:
+                yield f"stage {number}:"
+                yield from (f"  {step}{self._exchange(step)}" for step in told)
+
+    def _home(self, step: Step) -> str:
+        """The relation that a step works for."""
+        match step:
+            case Search(query=query):
+                return self.placed[query.head].home
+            case Recur(stratum=stratum):
+                return stratum.relations[0]
+            case Send(target=target):
+                return self.placed[target].home
+            case Take(name=name) | Define(name=name):
+                return self.placed[name].home
+
+    def _exchange(self, step: Step) -> str:
+        if isinstance(step, Send):
+            return f" ⇒ {self.key_text(step.target)}"
+        if isinstance(step, Search) and not step.stays:
+            return f" ⇒ {self.key_text(step.query.head)}"
+        return ""
+
+
+def spread(relation: Relation, key: Key) -> str:
+    """A key for a reader."""
+    if key is None:
+        return "on every shard"
+    return f"by {names_of(relation.schema.names, key)}" if key else "on one shard"
+
+
+def names_of(names: Sequence[str], key: Sequence[int]) -> str:
+    """The names of columns, one after the other."""
+    return ", ".join(names[column] for column in key)

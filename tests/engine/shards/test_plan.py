@@ -1,0 +1,65 @@
+"""Plans on shards: golden texts, and what they promise about where rows are.
+
+Catches an exchange where none is needed, a relation that is kept twice, and a recursion that is gathered on one shard
+though it preserves a key.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from deltic.datalog import check, lower, parse
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.shards.plan import Search
+from deltic.program.extract import program_of
+
+EDGE = ".decl edge(x: number, y: number) .input edge\n"
+PROGRAMS = {
+    "sales": """
+        .decl line(o: number, p: number, price: number) .input line
+        .decl orders(o: number, c: number) .input orders
+        .decl customer(c: number, nation: symbol) .input customer
+        .decl revenue(nation: symbol, s: number)
+        revenue(n, s) :- customer(_, n), s = sum price : { line(o, _, price), orders(o, c), customer(c, n) }.
+    """,
+    "star": EDGE + ".decl star(x: number, y: number) star(x, y) :- edge(x, y), edge(x, z), z > y, !edge(x, x).",
+    "product": EDGE + ".decl p(x: number) .input p .decl all(x: number, y: number) all(x, y) :- p(x), edge(y, 7).",
+    "totals": EDGE + ".decl top(x: number) top(x) :- edge(x, y), n = count : { edge(_, _) }, y > n.",
+    "computed": EDGE + ".decl next(x: number, z: number) next(x, z) :- edge(x, y), edge(y + 1, z).",
+    "reach": EDGE + ".decl reach(x: number, y: number) reach(x, y) :- edge(x, y). "
+    "reach(x, z) :- reach(x, y), edge(y, z).",
+    "doubling": EDGE + ".decl reach(x: number, y: number) reach(x, y) :- edge(x, y). "
+    "reach(x, z) :- reach(x, y), reach(y, z).",
+}
+
+
+def circuit_of(name):
+    return lower(check([parse(PROGRAMS[name])]))
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_plans(name, golden):
+    golden(f"shards/{name}.txt", str(lay_out(program_of(circuit_of(name)))))
+
+
+def test_probes_by_one_key_are_one_piece():
+    searches = [s for s in lay_out(program_of(circuit_of("star"))).steps if isinstance(s, Search)]
+    of_star = [len(s.query.body.atoms) + len(s.query.body.absent) for s in searches if s.query.head == "star"]
+    assert of_star == [3, 3, 3]
+
+
+def test_a_recursion_that_preserves_a_key_is_on_all_shards_and_another_on_one():
+    edges = [(i % 97, (i * 31) % 97) for i in range(300)]
+    rows = pa.table({"x": [x for x, _ in set(edges)], "y": [y for _, y in set(edges)]})
+    batch = rows.append_column(WEIGHT, pa.array([1] * rows.num_rows))
+    held = {}
+    for name in ("reach", "doubling"):
+        engine = ShardedEngine(circuit_of(name), shards=4)
+        engine.apply({"edge": batch})
+        held[name] = [len(shard.states["reach"].contents) for shard in engine.shards]
+    assert min(held["reach"]) > 0
+    assert sorted(held["doubling"])[:3] == [0, 0, 0]
+    assert sum(held["reach"]) == sum(held["doubling"])
