@@ -70,6 +70,35 @@ def test_a_hub_counts_with_all_of_its_pairs():
     assert "o-y'(y) :- e(y, y')" in local.explain("o")
 
 
+THREE_HOPS = """
+.decl e(x: number, y: number)
+.decl mark(x: number)
+.decl o(x: number, w: number)
+.input e
+.input mark
+.output o
+o(x, w) :- mark(x), e(x, y), e(y, z), e(z, w), mark(w)."""
+
+
+def test_both_ends_of_paths_restrict_them():
+    ring = pa.table(
+        {"x": [n // 10 for n in range(20_000)], "y": [7 * n % 2000 for n in range(20_000)], WEIGHT: [1] * 20_000}
+    )
+    local, whole = engine(THREE_HOPS), engine(THREE_HOPS, eliminate=False)
+    result, before = (each.apply({"e": ring, "mark": numbers(100)}) for each in (local, whole))
+    assert [d.text for d in result.decisions] == ["o-e-mark(z, w) :- e(z, w), mark(w)"]
+    assert local.read("o").equals(whole.read("o"))
+    assert 3 * result.rows_visited < before.rows_visited
+
+
+@pytest.mark.parametrize("rule", ["o(x, y) :- mark(x), e(x, y).", "o(x, y) :- e(x, y), mark(x)."])
+def test_a_first_epoch_starts_from_few_rows(rule):
+    local = engine(THREE_HOPS.replace(THREE_HOPS.splitlines()[-1], rule))
+    arcs = pa.table({"x": range(10_000), "y": range(10_000), WEIGHT: [1] * 10_000})
+    assert local.apply({"mark": numbers(10), "e": arcs}).rows_visited < 100
+    assert local.count("o") == 10
+
+
 def test_small_tables_are_not_planned():
     result = engine(EXISTENTIAL).apply({"i": numbers(50), "n": numbers(50)})
     assert result.decisions is None

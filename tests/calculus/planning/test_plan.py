@@ -35,6 +35,9 @@ class Beliefs:
     def distinct(self, relation, columns):
         return self.known.setdefault((relation, tuple(columns)), self.rows(relation) / self.rng.choice((1, 10, 1e4)))
 
+    def joined(self, tables):
+        return self.known.setdefault(repr(tables), self.rng.choice((0.0, 1e4, 1e9)))
+
     def sampled(self, tables, kept, rows):
         return None
 

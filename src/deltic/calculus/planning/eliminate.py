@@ -143,9 +143,11 @@ class _Elimination:
     ) -> tuple[Part, float | None, float | None] | None:
         """The part that the present plan has, or that saves most, with the work before and after, where any does."""
         found: list[tuple[float, int, Part, float | None, float | None]] = []
-        for part in parts(conjunction, live):
-            joined, after = self.work.of(conjunction), self.work.split(part)
-            before = None if joined is None else joined[1]
+        possible = [part for part in parts(conjunction, live) if part.gone or not self._is_recursive(part)]
+        joined = self.work.of(conjunction) if possible else None
+        before = None if joined is None else joined[1]
+        for part in possible:
+            after = self.work.split(part)
             place = self.present.get(self._definition(part))
             if place is not None:
                 found.append((math.inf, -place, part, before, after))
@@ -156,12 +158,21 @@ class _Elimination:
                 found.append((before - after, 0, part, before, after))
         return max(found, key=lambda each: each[:2])[2:] if found else None
 
+    def _is_recursive(self, part: Part) -> bool:
+        """Whether a part follows what a recursion feeds back, so that only a set of its rows has iterations."""
+        node = self.work.sizes.builder.node
+        waiting, seen = {atom.node for atom in part.inside.atoms}, set[int]()
+        while waiting:
+            seen |= waiting
+            waiting = {source for number in waiting for source in node(number).inputs} - seen
+        return any(isinstance(node(number).operator, ops.Feedback) for number in seen)
+
     def _seems_to_pay(self, conjunction: Conjunction, part: Part, as_set: bool) -> bool:
-        """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow joins of longer ones.
+        """The rule of thumb where sizes are unknown: tests; sets of frequent values; narrow projections of long joins.
 
         Joins only where all atoms are of unknown size: what a table restricts is often larger without it.
         """
-        if not as_set or not self.is_large:
+        if not as_set or not self.is_large or not part.gone:
             return False
         if not part.kept:
             return True
@@ -176,8 +187,8 @@ class _Elimination:
 
     def _decision(self, part: Part, view: str, before: float | None, after: float | None) -> Decision:
         """The decision to make a relation of a part."""
-        gone = dict.fromkeys(v for atom in part.inside.atoms for v in atom.variables if v not in part.kept)
-        name = unused("-".join([view, *gone]), self.decisions)
+        told = part.gone or [self._label(atom.node) for atom in part.inside.atoms]
+        name = unused("-".join([view, *told]), self.decisions)
         return Decision("eliminate", name, name + self._definition(part), before, after)
 
     def _definition(self, part: Part) -> str:

@@ -1,4 +1,4 @@
-"""Parts of a conjunction that can be relations of their own: those that have a variable for themselves."""
+"""Parts of a conjunction that can be relations of their own: those that lose a variable, or rows."""
 
 from __future__ import annotations
 
@@ -17,20 +17,35 @@ class Part:
     rest: Conjunction
     kept: tuple[str, ...]
 
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The variables that only the part has; none, where it is an atom that others restrict."""
+        variables = dict.fromkeys(v for atom in self.inside.atoms for v in atom.variables)
+        return tuple(v for v in variables if v not in self.kept)
+
 
 def parts(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
     """The parts that have a variable for themselves that is not live: for each variable the least such part.
 
-    So do all atoms together that share nothing with the live variables.
+    So do all atoms together that share nothing with the live variables. And each atom with those that restrict it.
     """
     variables = dict.fromkeys(v for atom in conjunction.atoms for v in atom.variables if v not in live)
+    starts = [start for variable in variables for start in ({variable}, _connected(conjunction, variable))]
+    found = [*(_part(conjunction, start, live) for start in starts), *restrictions(conjunction, live)]
     seen: set[tuple[Atom, ...]] = set()
-    for variable in variables:
-        for start in ({variable}, _connected(conjunction, variable)):
-            part = _part(conjunction, start, live)
-            if part is not None and part.inside.atoms not in seen:
-                seen.add(part.inside.atoms)
-                yield part
+    for part in found:
+        if part is not None and part.inside.atoms not in seen:
+            seen.add(part.inside.atoms)
+            yield part
+
+
+def restrictions(conjunction: Conjunction, live: set[str]) -> Iterator[Part]:
+    """Each atom with the others that have variables of it alone, and what is left when something is."""
+    for atom in conjunction.atoms:
+        own = set(atom.variables)
+        atoms = tuple(other for other in conjunction.atoms if other.variables and set(other.variables) <= own)
+        if 1 < len(atoms) < len(conjunction.atoms):
+            yield _apart(conjunction, atoms, live)
 
 
 def _connected(conjunction: Conjunction, variable: str) -> set[str]:
@@ -56,15 +71,19 @@ def _part(conjunction: Conjunction, gone: set[str], live: set[str]) -> Part | No
         inside.add(next(atom for atom in conjunction.atoms if missing & set(atom.variables)))
     inside |= {atom for atom in conjunction.atoms if atom.variables and set(atom.variables) <= bound}
     atoms = tuple(atom for atom in conjunction.atoms if atom in inside)
-    if len(atoms) == len(conjunction.atoms):
-        return None
-    own, rest = _split(conjunction, atoms, bound)
+    return None if len(atoms) == len(conjunction.atoms) else _apart(conjunction, atoms, live)
+
+
+def _apart(conjunction: Conjunction, atoms: tuple[Atom, ...], live: set[str]) -> Part:
+    """Some atoms with the conditions on their variables, and what of them everything else needs."""
+    own, rest = _split(conjunction, atoms)
     needed = live.union(*rest.parts())
     return Part(own, rest, tuple(dict.fromkeys(v for atom in atoms for v in atom.variables if v in needed)))
 
 
-def _split(conjunction: Conjunction, atoms: tuple[Atom, ...], bound: set[str]) -> tuple[Conjunction, Conjunction]:
+def _split(conjunction: Conjunction, atoms: tuple[Atom, ...]) -> tuple[Conjunction, Conjunction]:
     """Some atoms with the conditions on their variables, and everything else."""
+    bound = {v for atom in atoms for v in atom.variables}
     others = tuple(atom for atom in conjunction.atoms if atom not in atoms)
     filters = tuple(f for f in conjunction.filters if set(columns_of(f)) <= bound and not is_checked(f))
     absent = tuple(atom for atom in conjunction.absent if set(atom.variables) <= bound)

@@ -1,8 +1,8 @@
 """What is known of tables and views, and what follows from it for the nodes of a circuit: how many rows they have.
 
-Estimates take the values of two columns to be independent, and each value to be as frequent as any other, but for the
-rows of a join on one column of two relations: there the frequencies themselves count, Σ_y deg_a(y) · deg_b(y), because
-one hub may have more of them than all other values.
+Estimates take the values of two columns to be independent, and each value to be as frequent as any other, but for joins
+of whole relations, because one hub may have more rows than all other values: of two that share one column the
+frequencies themselves count, Σ_y deg_a(y) · deg_b(y), and of more the rows of a sample.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ class Statistics(Protocol):
     def meeting(self, one: Origin, other: Origin) -> float:
         """How many pairs of rows have equal values in these columns."""
 
+    def joined(self, tables: Sequence[Table]) -> float:
+        """How many rows the join of tables has, joined in this order, by a sample."""
+
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
         """How many different rows of these variables the join of tables has, by a sample of about `rows` expected ones.
 
@@ -54,11 +57,15 @@ class Statistics(Protocol):
 
 @dataclass(frozen=True)
 class Size:
-    """How many rows a node has, and how many values each of its columns; where these come from, if unchanged."""
+    """How many rows a node has, and how many values each of its columns; where these come from, if unchanged.
+
+    `tables` are those whose join it is, all rows of it, each with some of its columns.
+    """
 
     rows: float
     distinct: Mapping[str, float]
     origins: Mapping[str, Origin]
+    tables: tuple[Table, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> Size:
         """The same under new names, of the columns that have one."""
@@ -66,11 +73,32 @@ class Size:
             self.rows,
             {new: self.distinct[old] for old, new in names.items()},
             {new: self.origins[old] for old, new in names.items() if old in self.origins},
+            _renamed(self.tables, names),
         )
 
     def of_rows(self, rows: float) -> Size:
         """As many rows, drawn from these or repeating them."""
-        return replace(self, rows=rows, distinct={name: min(d, rows) for name, d in self.distinct.items()})
+        distinct = {name: min(d, rows) for name, d in self.distinct.items()}
+        return replace(self, rows=rows, distinct=distinct, tables=())
+
+
+def _renamed(tables: tuple[Table, ...], names: Mapping[str, str]) -> tuple[Table, ...]:
+    """The tables with other names for their variables; none where one is lost that several of them have."""
+    shared = [v for _, columns in tables for v in columns if v not in names]
+    if len(set(shared)) < len(shared):
+        return ()
+    return tuple((name, {names[v]: column for v, column in columns.items() if v in names}) for name, columns in tables)
+
+
+def _in_turn(joined: tuple[Table, ...], others: Sequence[Table]) -> tuple[Table, ...]:
+    """The tables with others, as far as possible each after one with which it shares a variable."""
+    pending = list(others)
+    while pending:
+        known = {v for _, columns in joined for v in columns}
+        near = next((table for table in pending if known & table[1].keys()), pending[0])
+        pending.remove(near)
+        joined = (*joined, near)
+    return joined
 
 
 class Sizes:
@@ -108,7 +136,9 @@ class Sizes:
             return None
         names = self.builder.type_of(number).schema.names
         distinct = {column: self.statistics.distinct(name, (i,)) for i, column in enumerate(names)}
-        return Size(rows, distinct, {column: (name, i) for i, column in enumerate(names)})
+        columns = {column: i for i, column in enumerate(names)}
+        origins = {column: (name, i) for column, i in columns.items()}
+        return Size(rows, distinct, origins, ((name, columns),) if columns else ())
 
     def _plain(self, number: int, rows: float) -> Size:
         return Size(rows, dict.fromkeys(self.builder.type_of(number).schema.names, rows), {})
@@ -116,8 +146,11 @@ class Sizes:
     def joined(self, a: Size, b: Size) -> Size:
         """The size of a join."""
         shared = [name for name in a.distinct if name in b.distinct]
+        tables = _in_turn(a.tables, b.tables) if a.tables and b.tables else ()
         rows = a.rows * b.rows
-        if len(shared) == 1 and shared[0] in a.origins and shared[0] in b.origins:
+        if len(tables) > 2 and shared:
+            rows = self.statistics.joined(tables)
+        elif len(shared) == 1 and shared[0] in a.origins and shared[0] in b.origins:
             one, other = a.origins[shared[0]], b.origins[shared[0]]
             pairs = (self.statistics.rows(one[0]) or 0) * (self.statistics.rows(other[0]) or 0)
             rows *= self.statistics.meeting(one, other) / pairs if pairs else 0
@@ -125,7 +158,7 @@ class Sizes:
             for name in shared:
                 rows /= max(a.distinct[name], b.distinct[name], 1)
         distinct = {**a.distinct, **b.distinct, **{n: min(a.distinct[n], b.distinct[n]) for n in shared}}
-        return Size(rows, distinct, {**b.origins, **a.origins}).of_rows(rows)
+        return replace(Size(rows, distinct, {**b.origins, **a.origins}).of_rows(rows), tables=tables)
 
     def projected(self, size: Size, columns: Sequence[str]) -> Size:
         """The size of the set of these columns, whose values are no longer as frequent as they were."""
@@ -165,7 +198,10 @@ def _map(sizes: Sizes, op: ops.Map, inputs: list[Size]) -> Size:
     pairs = [(c.name, e) for c, e in zip(op.columns, op.expressions, strict=True)]
     copied = {name: e.name for name, e in pairs if isinstance(e, exp.Column)}
     distinct = {name: size.distinct[copied[name]] if name in copied else _values(e, size) for name, e in pairs}
-    return Size(size.rows, distinct, {n: size.origins[o] for n, o in copied.items() if o in size.origins})
+    origins = {name: size.origins[old] for name, old in copied.items() if old in size.origins}
+    names = {old: name for name, old in copied.items()}
+    tables = _renamed(size.tables, names) if len(names) == len(copied) else ()
+    return Size(size.rows, distinct, origins, tables)
 
 
 def _values(expression: exp.Expression, size: Size) -> float:

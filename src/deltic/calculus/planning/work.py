@@ -9,7 +9,7 @@ from sqlglot import exp
 from deltic.calculus.planning.conjunction import Atom, Conjunction
 from deltic.calculus.planning.decision import Costs
 from deltic.calculus.planning.parts import Part
-from deltic.calculus.planning.statistics import Size, Sizes, Table, filtered
+from deltic.calculus.planning.statistics import Size, Sizes, filtered
 from deltic.circuit.expressions import columns_of
 from deltic.circuit.graph import Circuit
 
@@ -56,29 +56,19 @@ class Work:
         if joined is None:
             return None
         size, inside = joined
-        kept = self.set_of(part.inside, size, part.kept)
+        kept = self.set_of(size, part.kept)
         rest = self.of(part.rest, kept)
         return None if rest is None else inside + self.costs.stored * kept.rows + rest[1]
 
-    def set_of(self, conjunction: Conjunction, size: Size, kept: Sequence[str]) -> Size:
+    def set_of(self, size: Size, kept: Sequence[str]) -> Size:
         """The size of the set of some variables of a conjunction that has this size."""
+        if len(kept) == len(size.distinct):
+            return size
         estimate = self.sizes.projected(size, kept)
-        tables = [found for atom in conjunction.atoms if (found := self._table(atom)) is not None]
-        whole = len(tables) == len(conjunction.atoms) > 1 and not conjunction.filters
-        if not whole or not kept or size.rows < self.costs.least:
+        if len(size.tables) < 2 or not kept or size.rows < self.costs.least:
             return estimate
-        rows = self.sizes.statistics.sampled(tables, kept, size.rows)
+        rows = self.sizes.statistics.sampled(size.tables, kept, size.rows)
         return estimate if rows is None else estimate.of_rows(min(size.rows, rows))
-
-    def _table(self, atom: Atom) -> Table | None:
-        """The table that an atom reads whole."""
-        size = self.size(atom)
-        if size is None or len(size.origins) < len(atom.variables):
-            return None
-        relation = next((relation for relation, _ in size.origins.values()), "")
-        columns = {v: column for v, (name, column) in size.origins.items() if name == relation}
-        whole = len(columns) == len(atom.variables) and size.rows == self.sizes.statistics.rows(relation)
-        return (relation, columns) if whole else None
 
 
 def _concerns(predicate: exp.Expression, size: Size) -> bool:

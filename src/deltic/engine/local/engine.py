@@ -26,10 +26,12 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local import parallel
 from deltic.engine.local.evolution import difference, kept_relations, passed_to_new
 from deltic.engine.local.explain import explain, summary
+from deltic.engine.local.frequencies import Values
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.local.measured import plain_values
 from deltic.engine.local.operators.query import Alarm, Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
-from deltic.engine.local.plans import PLAN, Plans, Values, plain_values
+from deltic.engine.local.plans import PLAN, Plans
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage import spilling

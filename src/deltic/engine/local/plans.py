@@ -1,39 +1,21 @@
-"""Plans by what relations hold: the numbers that planning asks for, and when it is worth while to plan anew."""
+"""Plans by what relations hold, and when it is worth while to plan anew."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, planned
-from deltic.calculus.planning.statistics import Origin, Table
 from deltic.circuit.graph import Circuit
 from deltic.circuit.reading.parser import parse_circuit
 from deltic.engine.image import Json, as_tuples
+from deltic.engine.local.measured import Columns, Measured, Question
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.storage.state import State
 
-Values = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.int64]
-# The columns of a relation by what statistics call it, NULL as some value.
-Columns = Callable[[str], Sequence[Values]]
-
-# Rows of a sampled join, and how many times as many it may have at most.
-_SAMPLE, _MOST = 1 << 17, 16
 _NOTHING = Circuit(())
 PLAN = "hidden relations that the plan keeps, as tables are large (off: rewrites without `eliminate` or `share`)"
-
-
-class Question(NamedTuple):
-    """What was asked about some relations."""
-
-    relations: frozenset[str]
-    asked: object
 
 
 @dataclass(frozen=True)
@@ -162,130 +144,3 @@ class Plans:
 def _digest(circuit: Circuit) -> str:
     """What tells circuits apart."""
     return sha256(str(circuit).encode()).hexdigest()
-
-
-class Measured:
-    """The statistics of relations, found out when they are asked for; `numbers` are those that were.
-
-    `unknown` are the relations whose number of rows was asked for in vain.
-    """
-
-    def __init__(self, sizes: Mapping[str, int], columns: Columns, numbers: dict[Question, float]) -> None:
-        self.sizes, self.numbers, self.unknown = sizes, numbers, set[str]()
-        self._columns = columns
-        self._held: dict[str, Sequence[Values]] = {}
-        self._degrees: dict[Origin, tuple[Values, Counts]] = {}
-
-    def rows(self, relation: str) -> float | None:
-        """How many rows it has; None for what is neither a table nor a recursive relation that has rows."""
-        if relation not in self.sizes:
-            self.unknown.add(relation)
-        return self.sizes.get(relation)
-
-    def distinct(self, relation: str, columns: Sequence[int]) -> float:
-        """How many different rows these columns have."""
-        key = Question(frozenset({relation}), tuple(columns))
-        if key not in self.numbers:
-            self.numbers[key] = self._distinct(relation, columns)
-        return self.numbers[key]
-
-    def meeting(self, one: Origin, other: Origin) -> float:
-        """How many pairs of rows have equal values in these columns."""
-        key = Question(frozenset({one[0], other[0]}), (one, other))
-        if key not in self.numbers:
-            (values, counts), (others, other_counts) = self._degree(one), self._degree(other)
-            _shared, at, other_at = np.intersect1d(values, others, assume_unique=True, return_indices=True)
-            self.numbers[key] = float(counts[at].astype(np.float64) @ other_counts[other_at].astype(np.float64))
-        return self.numbers[key]
-
-    def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
-        """How many different rows of these variables the join of tables has; None where the sample grows too large."""
-        joined = tuple((name, *sorted(columns.items())) for name, columns in tables)
-        key = Question(frozenset(name for name, _ in tables), (joined, tuple(kept)))
-        if key not in self.numbers:
-            self.numbers[key] = self._sampled(list(tables), kept, max(1, int(rows) // _SAMPLE))
-        return None if self.numbers[key] < 0 else self.numbers[key]
-
-    def _sampled(self, tables: list[Table], kept: Sequence[str], part: int) -> float:
-        """The join of the rows with every so-manieth value of the first variable that is kept; -1 for none."""
-        start = next(table for table in tables if kept[0] in table[1])
-        found = {v: self._table(start[0])[column] for v, column in start[1].items()}
-        chosen = _mixed([found[kept[0]]]) % np.uint64(part) == 0
-        found = {v: values[chosen] for v, values in found.items()}
-        tables.remove(start)
-        while tables:
-            near = next((table for table in tables if found.keys() & table[1].keys()), None)
-            joined = None if near is None else _joined(found, {v: self._table(near[0])[c] for v, c in near[1].items()})
-            if near is None or joined is None:
-                return -1.0
-            found = joined
-            tables.remove(near)
-        return float(part * _different(_mixed([found[v] for v in kept])))
-
-    def _distinct(self, relation: str, columns: Sequence[int]) -> float:
-        if not columns:
-            return float(min(1, self.sizes[relation]))
-        if len(columns) == 1:
-            return float(len(self._degree((relation, columns[0]))[0]))
-        return float(_different(_mixed([self._table(relation)[index] for index in columns])))
-
-    def _degree(self, origin: Origin) -> tuple[Values, Counts]:
-        """The values of a column in ascending order, and how often each is there."""
-        if origin not in self._degrees:
-            self._degrees[origin] = _counted(self._table(origin[0])[origin[1]])
-        return self._degrees[origin]
-
-    def _table(self, relation: str) -> Sequence[Values]:
-        if relation not in self._held:
-            self._held[relation] = self._columns(relation)
-        return self._held[relation]
-
-
-def _joined(a: Mapping[str, Values], b: Mapping[str, Values]) -> dict[str, Values] | None:
-    """The rows of a join; None where they are many more than a sample."""
-    first, *others = [name for name in b if name in a]
-    order = np.argsort(b[first], kind="stable")
-    values = b[first][order]
-    starts, ends = (np.searchsorted(values, a[first], side) for side in ("left", "right"))
-    counts = ends - starts
-    if counts.sum() > _MOST * _SAMPLE:
-        return None
-    rows = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    matches = order[starts[rows] + within]
-    equal = np.ones(len(rows), np.bool_)
-    for name in others:
-        equal &= a[name][rows] == b[name][matches]
-    rows, matches = rows[equal], matches[equal]
-    return {**{v: column[matches] for v, column in b.items()}, **{v: column[rows] for v, column in a.items()}}
-
-
-def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
-    """A hash of each row."""
-    mixed = np.zeros(len(columns[0]), np.uint64)
-    for values in columns:
-        mixed = (mixed ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
-def _different(hashes: npt.NDArray[np.uint64]) -> int:
-    """How many different ones there are; sorts them."""
-    hashes.sort()
-    return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + min(1, len(hashes))
-
-
-def plain_values(values: Values, nulls: npt.NDArray[np.bool_] | None) -> Values:
-    """The values of a column with the least of all for NULL."""
-    return values if nulls is None else np.where(nulls, np.iinfo(np.int64).min, values)
-
-
-def _counted(values: Values) -> tuple[Values, Counts]:
-    """The values in ascending order, each once, and how often each is there."""
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    if high - low < 4 * values.size:
-        counts = np.bincount(values - low)
-        there = np.flatnonzero(counts)
-        return there + low, counts[there]
-    found, counts = np.unique(values, return_counts=True)
-    return found, counts

@@ -26,6 +26,9 @@ from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Program
 from deltic.program.queries import Rule
 
+# How many times as many rows as another an atom has from which a rule begins with the other: few orders are built.
+_FAR_LESS = 4
+
 
 class Strata:
     """Brings all derived relations up to date with the `delta` of tables and constants."""
@@ -122,31 +125,44 @@ class _Derived:
     def __init__(self, name: str, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> None:
         self.relations = (name,)
         self.states = states
-        self.evaluations = evaluations
+        self.by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
+        for evaluation in evaluations:
+            self.by_rule[evaluation.query.rule].append(evaluation)
         self.follows = frozenset(e.query.delta.relation for e in evaluations)
 
     def run(self) -> None:
-        """The change of the set or bag from the changes below it."""
+        """The change of the set or bag from the changes below it; a rule whose atoms were all empty begins."""
         batch = Batch()
-        for evaluation in self.evaluations:
-            delta = self.states[evaluation.query.delta.relation].delta
-            if delta is not None:
-                for derived in evaluation.run(delta):
-                    batch.add(derived.words, derived.weights)
+        for rule, evaluations in self.by_rule.items():
+            if len(rule.body.atoms) > 1 and all(self.states[atom.relation].was_empty() for atom in rule.body.atoms):
+                self._begin(rule, batch)
+            else:
+                for evaluation in evaluations:
+                    self._follow(evaluation, batch)
         self._add(batch)
 
     def begin(self) -> None:
-        """All rows: each rule once, from all rows of its smallest atom."""
+        """All rows: each rule once."""
         batch = Batch()
-        by_rule: dict[Rule, list[Evaluation]] = defaultdict(list)
-        for evaluation in self.evaluations:
-            if len(evaluation.query.body.absent) == len(evaluation.query.rule.body.absent):
-                by_rule[evaluation.query.rule].append(evaluation)
-        for evaluations in by_rule.values():
-            first = min(evaluations, key=lambda e: len(self.states[e.query.delta.relation].contents))
-            for derived in first.run(self.states[first.query.delta.relation].whole(), version=_present):
-                batch.add(derived.words, derived.weights)
+        for rule in self.by_rule:
+            self._begin(rule, batch)
         self._add(batch)
+
+    def _begin(self, rule: Rule, batch: Batch) -> None:
+        """Add all derivations of a rule, from all rows of its last atom, or of the smallest where that is far less."""
+        evaluations = [e for e in self.by_rule[rule] if len(e.query.body.absent) == len(rule.body.absent)]
+        sizes = [len(self.states[e.query.delta.relation].contents) for e in evaluations]
+        start = sizes.index(min(sizes)) if _FAR_LESS * min(sizes) < sizes[-1] else -1
+        whole = self.states[evaluations[start].query.delta.relation].whole()
+        for derived in evaluations[start].run(whole, version=_present):
+            batch.add(derived.words, derived.weights)
+
+    def _follow(self, evaluation: Evaluation, batch: Batch) -> None:
+        """Add the derivations from the change of an atom."""
+        delta = self.states[evaluation.query.delta.relation].delta
+        if delta is not None:
+            for derived in evaluation.run(delta):
+                batch.add(derived.words, derived.weights)
 
     def _add(self, batch: Batch) -> None:
         """Add derivations to the counts."""

@@ -1,0 +1,234 @@
+"""The numbers that planning asks for, counted in columns of relations, or in samples of their joins.
+
+A join of several tables is sampled by one table after the other: of the pairs of sampled rows and rows of the next
+table that agree in a column, some are drawn at random, every pair as likely as any other, so that hubs count with all
+that they have. What the sample stands for is known at each step, since a column's values are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deltic.calculus.planning.statistics import Origin, Table
+from deltic.engine.local.frequencies import Counts, Frequencies, Values
+
+# The columns of a relation by what statistics call it, NULL as some value.
+Columns = Callable[[str], Sequence[Values]]
+# The values of variables in some rows.
+Rows = dict[str, Values]
+
+# Rows that are drawn of a join.
+_DRAWN = 1 << 14
+# Rows of a join that is sampled by values of a column: as expected, and at most; and the values, at least.
+_SAMPLE, _MOST, _VALUES = 1 << 13, 1 << 18, 8
+
+
+class Question(NamedTuple):
+    """What was asked about some relations."""
+
+    relations: frozenset[str]
+    asked: object
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Rows drawn from a join, each of which stands for so many."""
+
+    rows: Rows
+    weight: float
+
+    def __len__(self) -> int:
+        return len(next(iter(self.rows.values())))
+
+
+@dataclass(frozen=True)
+class _Matches:
+    """For each of some rows a range of rows of a table that agree with it in a column, by their places in `order`."""
+
+    starts: Counts
+    counts: Counts
+    order: Counts
+
+    def all(self) -> tuple[Counts, Counts]:
+        """All pairs: the places of the rows, and those of the table's."""
+        rows = np.repeat(np.arange(len(self.counts)), self.counts)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
+        return rows, self.order[self.starts[rows] + within]
+
+    def drawn(self, count: int, seed: int) -> tuple[Counts, Counts]:
+        """So many pairs, drawn at random: the same each time, others for other seeds."""
+        ends = np.cumsum(self.counts)
+        picks = np.sort(np.random.default_rng(seed).integers(0, ends[-1], count))
+        rows = np.searchsorted(ends, picks, side="right")
+        return rows, self.order[self.starts[rows] + picks - (ends - self.counts)[rows]]
+
+
+class Measured:
+    """The statistics of relations, found out when they are asked for; `numbers` are those that were.
+
+    `unknown` are the relations whose number of rows was asked for in vain.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], columns: Columns, numbers: dict[Question, float]) -> None:
+        self.sizes, self.numbers, self.unknown = sizes, numbers, set[str]()
+        self._columns = columns
+        self._held: dict[str, Sequence[Values]] = {}
+        self._found: dict[Origin, Frequencies] = {}
+        self._samples: dict[object, _Sample] = {}
+
+    def rows(self, relation: str) -> float | None:
+        """How many rows it has; None for what is neither a table nor a recursive relation that has rows."""
+        if relation not in self.sizes:
+            self.unknown.add(relation)
+        return self.sizes.get(relation)
+
+    def distinct(self, relation: str, columns: Sequence[int]) -> float:
+        """How many different rows these columns have."""
+        key = Question(frozenset({relation}), tuple(columns))
+        if key not in self.numbers:
+            self.numbers[key] = self._distinct(relation, columns)
+        return self.numbers[key]
+
+    def meeting(self, one: Origin, other: Origin) -> float:
+        """How many pairs of rows have equal values in these columns."""
+        key = Question(frozenset({one[0], other[0]}), (one, other))
+        if key not in self.numbers:
+            self.numbers[key] = self._frequencies(one).meeting(self._frequencies(other))
+        return self.numbers[key]
+
+    def joined(self, tables: Sequence[Table]) -> float:
+        """How many rows the join of tables has, joined in this order, by a sample."""
+        key = Question(frozenset(name for name, _ in tables), ("joined", _plain(tables)))
+        if key not in self.numbers:
+            sample = self._sample(tables)
+            self.numbers[key] = sample.weight * len(sample)
+        return self.numbers[key]
+
+    def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
+        """How many different rows of these variables the join of tables has; None where the sample grows too large."""
+        joined = tuple((name, *sorted(columns.items())) for name, columns in tables)
+        key = Question(frozenset(name for name, _ in tables), (joined, tuple(kept)))
+        if key not in self.numbers:
+            self.numbers[key] = self._sampled(list(tables), kept, max(1, int(rows) // _SAMPLE))
+        return None if self.numbers[key] < 0 else self.numbers[key]
+
+    def _sampled(self, tables: list[Table], kept: Sequence[str], part: int) -> float:
+        """By the join of the rows with some values of the first variable that is kept; -1 where it grows too large."""
+        start = next(table for table in tables if kept[0] in table[1])
+        frequencies = self._frequencies((start[0], start[1][kept[0]]))
+        values = frequencies.values[frequencies.counts > 0]
+        count = min(len(values), max(_VALUES, len(values) // part))
+        _, chosen = _Matches(*frequencies.of(values[np.argsort(_mixed([values]))[:count]]), frequencies.order).all()
+        found = {v: values[chosen] for v, values in self._whole(start).items()}
+        tables.remove(start)
+        while tables:
+            near = next((table for table in tables if found.keys() & table[1].keys()), None)
+            matches = None if near is None else self._matches(found, near)
+            if near is None or matches is None or matches.counts.sum() > _MOST:
+                return -1.0
+            found = self._pairs(found, near, *matches.all())
+            tables.remove(near)
+        return len(values) / max(1, count) * _different(_mixed([found[v] for v in kept]))
+
+    def _sample(self, tables: Sequence[Table]) -> _Sample:
+        """Rows of the join of tables."""
+        key = tuple((name, tuple(columns.items())) for name, columns in tables)
+        if key not in self._samples:
+            *others, last = tables
+            seed = len(others)
+            self._samples[key] = self._extended(self._sample(others), last, seed) if others else self._first(last)
+        return self._samples[key]
+
+    def _first(self, table: Table) -> _Sample:
+        rows = self._whole(table)
+        count = len(next(iter(rows.values())))
+        if count <= _DRAWN:
+            return _Sample(rows, 1.0)
+        drawn = np.random.default_rng(0).integers(0, count, _DRAWN)
+        return _Sample({v: values[drawn] for v, values in rows.items()}, count / _DRAWN)
+
+    def _extended(self, sample: _Sample, table: Table, seed: int) -> _Sample:
+        """The sample joined with one table more; draws of different seeds are independent of one another."""
+        matches = self._matches(sample.rows, table)
+        pairs = int(matches.counts.sum())
+        if pairs <= _DRAWN:
+            return _Sample(self._pairs(sample.rows, table, *matches.all()), sample.weight)
+        rows = self._pairs(sample.rows, table, *matches.drawn(_DRAWN, seed))
+        return _Sample(rows, sample.weight * pairs / _DRAWN)
+
+    def _matches(self, rows: Rows, table: Table) -> _Matches:
+        """The rows of a table that agree with these in the first column that they share; all, where they share none."""
+        relation, columns = table
+        variable = next((v for v in columns if v in rows), None)
+        count = len(next(iter(rows.values())))
+        if variable is None:
+            others = len(self._table(relation)[0])
+            return _Matches(np.zeros(count, np.int64), np.full(count, others), np.arange(others))
+        frequencies = self._frequencies((relation, columns[variable]))
+        return _Matches(*frequencies.of(rows[variable]), frequencies.order)
+
+    def _pairs(self, rows: Rows, table: Table, at: Counts, matches: Counts) -> Rows:
+        """The rows at these places beside the table's, where they agree in all variables that they share."""
+        relation, columns = table
+        held = self._table(relation)
+        beside = {v: held[column][matches] for v, column in columns.items()}
+        own = {v: values[at] for v, values in rows.items()}
+        equal = np.ones(len(at), np.bool_)
+        for variable in own.keys() & beside.keys():
+            equal &= own[variable] == beside[variable]
+        return {v: values[equal] for v, values in (beside | own).items()}
+
+    def _distinct(self, relation: str, columns: Sequence[int]) -> float:
+        if not columns:
+            return float(min(1, self.sizes[relation]))
+        if len(columns) == 1:
+            return float(self._frequencies((relation, columns[0])).distinct)
+        return float(_different(_mixed([self._table(relation)[index] for index in columns])))
+
+    def _frequencies(self, origin: Origin) -> Frequencies:
+        if origin not in self._found:
+            self._found[origin] = Frequencies(self._table(origin[0])[origin[1]])
+        return self._found[origin]
+
+    def _whole(self, table: Table) -> Rows:
+        relation, columns = table
+        return {v: self._table(relation)[column] for v, column in columns.items()}
+
+    def _table(self, relation: str) -> Sequence[Values]:
+        if relation not in self._held:
+            self._held[relation] = self._columns(relation)
+        return self._held[relation]
+
+
+def _plain(tables: Sequence[Table]) -> tuple[object, ...]:
+    """The tables with their variables numbered as they appear, so that equal joins are told alike."""
+    numbers: dict[str, int] = {}
+    return tuple(
+        (name, tuple((column, numbers.setdefault(v, len(numbers))) for v, column in columns.items()))
+        for name, columns in tables
+    )
+
+
+def _mixed(columns: Sequence[Values]) -> npt.NDArray[np.uint64]:
+    """A hash of each row."""
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for values in columns:
+        mixed = (mixed ^ values.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _different(hashes: npt.NDArray[np.uint64]) -> int:
+    """How many different ones there are; sorts them."""
+    hashes.sort()
+    return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + min(1, len(hashes))
+
+
+def plain_values(values: Values, nulls: npt.NDArray[np.bool_] | None) -> Values:
+    """The values of a column with the least of all for NULL."""
+    return values if nulls is None else np.where(nulls, np.iinfo(np.int64).min, values)

@@ -1,0 +1,82 @@
+"""What planning is told of relations equals what their rows are, or comes close where a sample tells.
+
+What these tests catch: a sample that leaves out hubs or counts them twice, whose draws are not independent of one
+another from table to table, or that is lost between tables that share nothing; columns of far, negative and no values.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from deltic.engine.local.frequencies import Frequencies
+from deltic.engine.local.measured import Measured
+
+COLUMNS = {
+    "close": [3, 1, 2, 3, 3, 1],
+    "far": [1 << 40, -5, 1 << 40, 7],
+    "farthest": [-(1 << 63), (1 << 63) - 1, 0, 0],
+    "empty": [],
+}
+
+
+def measured(**tables):
+    columns = {name: [np.asarray(c, np.int64) for c in table] for name, table in tables.items()}
+    return Measured({name: len(table[0]) for name, table in columns.items()}, columns.__getitem__, {})
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_frequencies(name):
+    column = COLUMNS[name]
+    found, keys = Frequencies(np.asarray(column, np.int64)), sorted({*column, 0, 2, 5, 1 << 50})
+    starts, counts = found.of(np.asarray(keys, np.int64))
+    assert found.distinct == len(set(column))
+    assert counts.tolist() == [column.count(key) for key in keys]
+    for key, start, count in zip(keys, starts, counts, strict=True):
+        assert all(column[place] == key for place in found.order[start : start + count])
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(COLUMNS, repeat=2)))
+def test_meeting(one, other):
+    expected = sum(a == b for a in COLUMNS[one] for b in COLUMNS[other])
+    assert measured(a=[COLUMNS[one]], b=[COLUMNS[other]]).meeting(("a", 0), ("b", 0)) == expected
+
+
+def graph(rng, nodes, count, hubs):
+    """Random arcs, and some nodes with a thousand arcs to them and from them."""
+    ends = np.repeat(rng.integers(0, nodes, hubs), 1000)
+    x, y, ins, outs = (rng.integers(0, nodes, n) for n in (count, count, len(ends), len(ends)))
+    return np.unique(np.stack([np.concatenate([x, ins, ends]), np.concatenate([y, ends, outs])], axis=1), axis=0).T
+
+
+def paths(arcs, marks, nodes):
+    """How many paths of three arcs there are from mark to mark, and how many pairs of their ends."""
+    matrix = np.zeros((nodes, nodes))
+    matrix[arcs[0], arcs[1]] = 1
+    found = np.linalg.matrix_power(matrix, 3)[np.ix_(marks, marks)]
+    return found.sum(), np.count_nonzero(found)
+
+
+PATHS = [("mark", {"x": 0}), ("arc", {"x": 0, "y": 1}), ("arc", {"y": 0, "z": 1}), ("arc", {"z": 0, "w": 1})]
+
+
+@pytest.mark.parametrize("hubs", [0, 3])
+@pytest.mark.parametrize("count", [500, 20_000])
+def test_joins_are_about_as_large_as_a_sample_tells(count, hubs):
+    rng, nodes = np.random.default_rng(5), 2_000
+    arcs, marks = graph(rng, nodes, count, hubs), np.sort(rng.choice(nodes, 200, replace=False))
+    told = measured(arc=arcs, mark=[marks])
+    rows, pairs = paths(arcs, marks, nodes)
+    tables = [*PATHS, ("mark", {"w": 0})]
+    assert told.joined(tables) == pytest.approx(rows, rel=0.25, abs=60)
+    assert told.sampled(tables, ("x", "w"), rows) == pytest.approx(pairs, rel=0.25, abs=60)
+
+
+def test_small_joins_are_counted():
+    told = measured(arc=[[1, 1, 2, 3], [2, 3, 3, 1]], mark=[[1, 3]], none=[[]])
+    assert told.joined(PATHS) == 5
+    assert told.joined([("arc", {"x": 0, "y": 1}), ("arc", {"y": 0, "x": 1})]) == 2
+    assert told.joined([("mark", {"x": 0}), ("mark", {"y": 0}), ("arc", {"x": 0, "y": 1})]) == 2
+    assert told.joined([("mark", {"x": 0}), ("none", {"x": 0}), ("arc", {"x": 0, "y": 1})]) == 0
