@@ -20,6 +20,7 @@ from deltic.errors import (
 if TYPE_CHECKING:
     from deltic.pipeline.files import File
     from deltic.pipeline.functions import function
+    from deltic.pipeline.outside import External
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.views import Between as between
 
@@ -30,6 +31,7 @@ __all__ = [
     "CircuitError",
     "DataError",
     "DelticError",
+    "External",
     "File",
     "IterationLimitError",
     "Pipeline",
@@ -50,6 +52,10 @@ def __getattr__(name: str) -> Any:
         from deltic.pipeline.session import Pipeline
 
         return Pipeline
+    if name == "External":
+        from deltic.pipeline.outside import External
+
+        return External
     if name == "File":
         from deltic.pipeline.files import File
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
@@ -26,7 +27,8 @@ class Table:
     `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
     rows of one key. `lateness` says how late its rows may come, where it is bounded.
     `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared. A hidden one
-    is there for views alone, and the pipeline itself changes it. Raises CatalogError for a name, a column or a key that
+    is there for views alone, and the pipeline itself changes it; one with a `source` is changed by refreshes alone.
+    Raises CatalogError for a name, a column or a key that
     no table can have.
     """
 
@@ -38,6 +40,7 @@ class Table:
     lateness: Lateness | None = None
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
+    source: External | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)

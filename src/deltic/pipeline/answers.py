@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+from sqlglot import exp
 
-from deltic.catalog import Catalog
+from deltic.catalog import Catalog, External
 from deltic.circuit.types import Schema
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.rows import Rows
@@ -103,7 +104,13 @@ def statement_of(catalog: Catalog, name: str) -> str:
         is_time = not late.shown(table.schema).isdecimal()
         length = f"{'INTERVAL ' * is_time}{late.shown(table.schema).upper()}"
         columns[table.schema.index(late.column)] += f" LATENESS {length}"
-    return f"CREATE TABLE {name} ({', '.join([*columns, *([f'PRIMARY KEY ({key})'] * bool(key))])})"
+    made = f"CREATE TABLE {name} ({', '.join([*columns, *([f'PRIMARY KEY ({key})'] * bool(key))])})"
+    return made if table.source is None else f"{made} {_using(table.source)}"
+
+
+def _using(source: External) -> str:
+    options = ", ".join(f"{name} {exp.Literal.string(value).sql('spark')}" for name, value in source.options)
+    return f"USING {source.kind}{f' OPTIONS ({options})' if options else ''}"
 
 
 def _lateness(catalog: Catalog, name: str) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltic.catalog import Catalog, Definition, Part, Table, View
+from deltic.catalog import Catalog, Definition, External, Part, Table, View
 from deltic.catalog.clock import CLOCK
 from deltic.catalog.definitions import check_columns, check_name
 from deltic.catalog.lateness import Lateness
@@ -21,6 +20,7 @@ from deltic.circuit.types import ZSetType
 from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
 from deltic.datalog.edits import components, defined, replacing, without
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
+from deltic.pipeline.outside.declared import Outside, Publication, of_json, to_json
 from deltic.sql.names import find_name, spelt
 from deltic.sql.statements.program import SqlProgram
 from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Defining, Drop, Statement
@@ -49,6 +49,7 @@ class Definitions:
     sql: SqlProgram = field(default_factory=SqlProgram)
     history: tuple[Edit, ...] = field(default=(), compare=False)
     functions: Functions = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
 
     def replayed(self, edits: Iterable[Edit]) -> Definitions:
         """With changes that other definitions have in their history; raises what these changes raise."""
@@ -65,7 +66,7 @@ class Definitions:
     def _again(self, edit: dict[str, Any]) -> Definitions:
         match edit.pop("do"):
             case "program":
-                return program_definitions(**edit, functions=self.functions)
+                return program_definitions(**edit, before=self)
             case "datalog":
                 return self.adding(**edit)
             case "replace":
@@ -79,6 +80,12 @@ class Definitions:
                 return self.with_view(definition, edit["replaces"])
             case "drop":
                 return self.dropping(edit["names"])
+            case "attach":
+                return self.attaching(edit["name"], of_json(edit["source"]))
+            case "publish":
+                return self.publishing(Publication(edit["view"], of_json(edit["to"]), edit["id"]))
+            case "unpublish":
+                return self.unpublishing(edit["view"], None if edit["to"] is None else of_json(edit["to"]))
             case "function":  # whoever replays has given it
                 return self._after(self, "function", **edit)
             case other:
@@ -141,7 +148,7 @@ class Definitions:
         program = parse(text, file, components(self.programs))
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
-        made = Definitions(programs, _part_without(self.python, gone), self.sql.without(gone), functions=self.functions)
+        made = replace(self, programs=programs, python=_part_without(self.python, gone), sql=self.sql.without(gone))
         return made._after(self, "replace", text=program.source.text, file=program.source.file)
 
     def defining(self, statement: Statement) -> Definitions:
@@ -208,7 +215,34 @@ class Definitions:
         made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
         written = str(Circuit((_source(table),)))
         late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
-        return made._after(self, "table", text=written, key=table.key, bag=table.is_bag, **late)
+        source = {} if table.source is None else {"source": to_json(table.source)}
+        return made._after(self, "table", text=written, key=table.key, bag=table.is_bag, **late, **source)
+
+    @cached_property
+    def sources(self) -> Mapping[str, External]:
+        """Where the rows of tables come from that are refreshed."""
+        declared = {name: table.source for name, table in self.catalog.shown_tables.items() if table.source}
+        return {**declared, **self.outside.attached}
+
+    def attaching(self, name: str, source: External) -> Definitions:
+        """With a source for a table, in place of the one that it had."""
+        if self.outside.attached.get(name) == source:
+            return self
+        made = replace(self, outside=self.outside.attaching(name, source))
+        return made._after(self, "attach", name=name, source=to_json(source))
+
+    def publishing(self, publication: Publication) -> Definitions:
+        """With a publication, if there is none of that view to that place."""
+        if self.outside.of(publication.view, publication.to):
+            return self
+        made = replace(self, outside=self.outside.publishing(publication))
+        to = to_json(publication.to)
+        return made._after(self, "publish", view=publication.view, to=to, id=publication.id)
+
+    def unpublishing(self, view: str, to: External | None) -> Definitions:
+        """Without the publications of a view, or the one to a place."""
+        made = replace(self, outside=self.outside.unpublishing(view, to))
+        return made._after(self, "unpublish", view=view, to=None if to is None else to_json(to))
 
     def with_view(self, definition: Definition, replaces: bool) -> Definitions:
         """With a view, which takes the place of one of the same name when it `replaces` it."""
@@ -228,8 +262,12 @@ class Definitions:
 
     def _without(self, names: Collection[str]) -> Definitions:
         programs = tuple(without(self.programs, names))
-        return Definitions(
-            programs, _part_without(self.python, names), self.sql.without(names), functions=self.functions
+        return replace(
+            self,
+            programs=programs,
+            python=_part_without(self.python, names),
+            sql=self.sql.without(names),
+            outside=self.outside.without(names),
         )
 
 
@@ -255,15 +293,16 @@ def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definit
     return Definition((View(name, type_, is_hidden, str(part)),), part)
 
 
-def program_of(given: str | Path, functions: Functions = MappingProxyType({})) -> Definitions:
+def program_of(given: str | Path, before: Definitions) -> Definitions:
     """What a program defines, in a file or as text, in SQL or Datalog: a file's name tells which by its end (.sql).
 
     Datalog's texts have a directive such as `.decl`. Raises DataError for a file that is not text, ProgramError.
+    Functions, and what is attached and published, stay as `before`.
     """
     is_text = isinstance(given, str) and ("\n" in given or not Path(given).suffix)
     if is_text:
         language = "datalog" if _DIRECTIVE.search(str(given)) else "sql"
-        return program_definitions(str(given), f"<{language}>", language, functions)
+        return program_definitions(str(given), f"<{language}>", language, before)
     path = Path(given)
     try:
         text = path.read_text(encoding="utf-8")
@@ -271,24 +310,40 @@ def program_of(given: str | Path, functions: Functions = MappingProxyType({})) -
         raise DataError([Diagnostic("the program is not UTF-8 text", str(path))]) from error
     except OSError as error:
         raise DelticError(f"program {path}: {error.strerror or error}") from None
-    return program_definitions(text, str(path), "sql" if path.suffix.lower() == ".sql" else "datalog", functions)
+    return program_definitions(text, str(path), "sql" if path.suffix.lower() == ".sql" else "datalog", before)
 
 
-def program_definitions(
-    text: str, file: str, language: str, functions: Functions = MappingProxyType({})
-) -> Definitions:
+def program_definitions(text: str, file: str, language: str, before: Definitions) -> Definitions:
     """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
+    made = Definitions(functions=before.functions)
     if language == "datalog":
-        made = Definitions(functions=functions).adding(text, file)
+        made = made.adding(text, file)
     else:
-        made = Definitions(functions=functions)
-        for statement in parse_statements(text, file):
+        text, statements = completed(text, file, before)
+        for statement in statements:
             if not isinstance(statement, Defining):
                 remedy = "rows come from files; `deltic sql FILE` runs all kinds of statements"
                 raise statement.error("a program has definitions alone", remedy)
             made = made.defining(statement)
     made.check()
-    return made._after(Definitions(), "program", text=text, file=file, language=language)
+    made = made._after(Definitions(), "program", text=text, file=file, language=language)
+    stays = before.outside.without(before.catalog.relations.keys() - made.catalog.relations.keys())
+    return made.replayed(stays.edits())
+
+
+def completed(text: str, file: str, before: Definitions) -> tuple[str, Sequence[Statement]]:
+    """A text of SQL with the columns of tables that have those of their sources, and its statements.
+
+    A table that is there with that source keeps its columns; otherwise the source is asked. Raises ProgramError.
+    """
+    statements = parse_statements(text, file)
+    lacking = [s for s in statements if isinstance(s, CreateTable) and s.lacks_columns]
+    if not lacking:
+        return text, statements
+    from deltic.pipeline.outside.inference import with_columns
+
+    text = with_columns(text, lacking, before.catalog.tables)
+    return text, parse_statements(text, file)
 
 
 def parse_statements(text: str, file: str) -> tuple[Statement, ...]:
@@ -303,13 +358,20 @@ def _source(table: Table) -> Node:
     return Node(ops.Source(table.name, table.schema, not table.is_bag), (), table.type)
 
 
-def _read_table(text: str, key: Sequence[str], bag: bool, lateness: tuple[str, int] | None = None) -> Table:
+def _read_table(
+    text: str,
+    key: Sequence[str],
+    bag: bool,
+    lateness: tuple[str, int] | None = None,
+    source: Mapping[str, Any] | None = None,
+) -> Table:
     from deltic.circuit.reading.parser import parse_circuit
 
-    (source,) = parse_circuit(text, "<table>").operators
-    assert isinstance(source, ops.Source)
+    (found,) = parse_circuit(text, "<table>").operators
+    assert isinstance(found, ops.Source)
     late = None if lateness is None else Lateness(*lateness)
-    return Table(source.name, source.schema, tuple(key), bag, lateness=late)
+    outside = None if source is None else of_json(source)
+    return Table(found.name, found.schema, tuple(key), bag, lateness=late, source=outside)
 
 
 def _named(circuit: Circuit, name: str) -> Circuit:

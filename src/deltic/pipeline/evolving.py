@@ -53,7 +53,7 @@ class Evolving:
     def redefine(self, program: str | Path) -> Evolution:
         """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
         now = self.epochs.last
-        wanted = program_of(program, now.definitions.functions)
+        wanted = program_of(program, now.definitions)
         difference = Difference.between(now.definitions.catalog, wanted.catalog)
         if wanted.history == now.definitions.history:
             return self._told(difference, EpochResult())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
-from deltic.catalog import Table, schema_of
+from deltic.catalog import External, Table, schema_of
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.circuit.python import Nulls, PythonFunction
+    from deltic.pipeline.outside.refreshing import Refreshing, RefreshReport
 
 
 class Pipeline(Reading):
@@ -231,10 +232,11 @@ class Pipeline(Reading):
     def table(
         self,
         name: str,
-        columns: Any,
+        columns: Any = None,
         key: str | Sequence[str] = (),
-        bag: bool = False,
+        bag: bool | None = None,
         lateness: Mapping[str, timedelta | int] | None = None,
+        source: External | DataFrame | str | Path | None = None,
     ) -> Evolution:
         """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
 
@@ -244,12 +246,60 @@ class Pipeline(Reading):
         the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
         rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that
         comes or goes is late where its `ts` is more than that behind the greatest of the transactions before;
-        docs/sql.md tells what becomes of it. Raises CatalogError.
+        docs/sql.md tells what becomes of it.
+
+        With a `source` the table has the rows of that: an External, a Spark DataFrame, or the path of a folder of
+        files or of a Delta table; docs/refresh.md has all kinds. `refresh` lets it follow them. Its columns are then
+        those of the source, if they are not given, and without a key it is a bag. Raises CatalogError.
         """
         keys = (key,) if isinstance(key, str) else tuple(key)
-        schema = schema_of(name, columns)
-        table = Table(name, schema, keys, bag, lateness=Lateness.of(name, schema, lateness))
-        return self._evolving.evolve(lambda now: now.with_table(table))
+        place, frame = (None, None) if source is None else self._refreshing.place_of(source)
+        if columns is None and place is not None:
+            schema = self._refreshing.columns(place, frame, keys)
+        else:
+            schema = schema_of(name, columns)
+        is_bag = bool(place and not keys) if bag is None else bag
+        late = Lateness.of(name, schema, lateness)
+        table = Table(name, schema, keys, is_bag, lateness=late, source=place)
+        evolution = self._evolving.evolve(lambda now: now.with_table(table))
+        if frame is not None:
+            self._refreshing.give(name, frame)
+        return evolution
+
+    def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
+        """Let a table have the rows of another source from the next refresh on: what differs comes and goes.
+
+        A DataFrame is to be attached in each process anew. Raises CatalogError.
+        """
+        find(name, "table", self.tables)
+        place, frame = self._refreshing.place_of(source)
+        self._evolving.evolve(lambda now: now.attaching(name, place))
+        self._refreshing.give(name, frame)
+
+    @property
+    def sources(self) -> Mapping[str, External]:
+        """Where the rows of tables come from that are refreshed, by the names of the tables."""
+        return self._definitions.sources
+
+    def refresh(self, full: bool = False) -> RefreshReport:
+        """Let all tables with a source have the rows that these have now, in one epoch, or none of them.
+
+        What is read is what is new since the last refresh, as far as a source can tell; with `full` all of it is read
+        and compared. The positions of the sources are part of the epoch, so that a refresh after a crash goes on behind
+        it. Raises DataError where rows do not fit their table, ChangeError where they do not go together, and what
+        a source raises; then all tables are as before.
+        """
+        return self._refreshing.refresh(full)
+
+    def pending(self) -> dict[str, str]:
+        """What the next `refresh` would read of each source; nothing of it is read."""
+        return self._refreshing.pending()
+
+    @cached_property
+    def _refreshing(self) -> Refreshing:
+        from deltic.pipeline.outside.refreshing import Refreshing
+
+        return Refreshing(self, lambda: self._keeping.files)
 
     def view(self, name: str, circuit: Circuit | str, hidden: bool = False, replace: bool = False) -> Evolution:
         """Add a view that a circuit computes, or its text; the circuit's sources are tables and views by name.

@@ -12,7 +12,7 @@ from deltic.catalog import Catalog, Definition, View
 from deltic.circuit.types import ZSetType
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.answers import Told, columns_table, details_table, relations_table, statement_of
-from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.definitions import Definitions, completed
 from deltic.pipeline.rows import Rows
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
@@ -67,7 +67,7 @@ def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
     Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
     """
     begun = definitions
-    for statement in parse(text, file):
+    for statement in completed(text, file, definitions)[1]:
         if isinstance(statement, Defining):
             if _begins_anew(statement, begun, definitions):
                 definitions.check()

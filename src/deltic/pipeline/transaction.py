@@ -127,7 +127,10 @@ class Transaction:
         from deltic.pipeline.sql import effects
 
         self._require(_Phase.OPEN)
-        self._operations += effects(text, file, self._epochs.last.definitions)
+        found = effects(text, file, self._epochs.last.definitions)
+        for effect in found:
+            self._refuse_refreshed(effect.table)
+        self._operations += found
 
     def append(self, table: str, batch: pa.Table) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
@@ -141,6 +144,7 @@ class Transaction:
     def add(self, effect: Effect) -> None:
         """What a statement of SQL does to a table."""
         self._require(_Phase.OPEN)
+        self._refuse_refreshed(effect.table)
         self._operations.append(effect)
 
     def preview(self) -> Preview:
@@ -286,7 +290,14 @@ class Transaction:
         self._require(_Phase.OPEN)
         catalog = self._definitions.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
-        return find(name, "table", catalog.shown_tables, derived)
+        found = find(name, "table", catalog.shown_tables, derived)
+        self._refuse_refreshed(name)
+        return found
+
+    def _refuse_refreshed(self, name: str) -> None:
+        """Raises DelticError for a table whose rows are those of a source."""
+        if (source := self._definitions.sources.get(name)) is not None:
+            raise DelticError(f"table {name} has the rows of {source}: change these, and call `refresh`")
 
     def _keyed(self, name: str) -> Table:
         """A table with a key; raises DelticError for one without."""

@@ -9,6 +9,7 @@ from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError
 from deltic.pipeline.definitions import Edit
 from deltic.pipeline.durable.checkpoint import Moment
+from deltic.pipeline.durable.files import Files
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import State
 from deltic.pipeline.epochs import Epochs, Logged
@@ -24,6 +25,11 @@ class Keeping:
         self.options = options
         self.state: State | None = None
         self._is_closed = False
+
+    @property
+    def files(self) -> Files | None:
+        """The files of the state; None where nothing is kept."""
+        return None if self.state is None else self.state.files
 
     @property
     def place(self) -> str | None:

@@ -133,6 +133,8 @@ def _weight_column(values: Any, name: str, layout: Layout) -> Any:
         whole_ones = values if is_whole else pa.nulls(len(values))
         weights = typed(whole_ones, _WEIGHTS).cast(pa.int64())
         return pc.if_else(pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST)), weights, _NO_WEIGHT)
+    if pa.types.is_string_view(values.type):
+        values = values.cast(pa.string())
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return pa.nulls(len(values), pa.int64())
     known = words(name, layout)

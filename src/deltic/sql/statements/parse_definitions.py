@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
-from deltic.catalog import Table
+from deltic.catalog import External, Table
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CatalogError, did_you_mean
@@ -18,15 +19,12 @@ from deltic.sql.statements.statements import CreateTable, CreateView, DeclareVie
 from deltic.sql.types import type_of
 
 _TABLE_CLAUSES = {
-    "USING": "Deltic keeps the rows itself: leave it out",
     "AS": "create the table with its columns, then INSERT INTO it; or CREATE VIEW, which stays fresh",
     "LIKE": "write the columns",
     "PARTITIONED": "Deltic keeps the rows itself: leave it out",
     "CLUSTERED": "Deltic keeps the rows itself: leave it out",
     "STORED": "Deltic keeps the rows itself: leave it out",
     "ROW": "Deltic keeps the rows itself: leave it out",
-    "LOCATION": "Deltic keeps the rows itself: leave it out",
-    "OPTIONS": "leave it out",
     "TBLPROPERTIES": "leave it out",
 }
 _CONSTRAINTS = ("DEFAULT", "CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
@@ -134,13 +132,11 @@ def _table(cursor: Cursor) -> CreateTable:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the table")
     _refuse_clause(cursor)
-    found = _columns(cursor)
+    is_inferred = cursor.sees("USING")
+    found = _Columns() if is_inferred else _columns(cursor)
     key = found.key
-    if cursor.take("COMMENT"):
-        cursor.text("a comment")
-    _refuse_clause(cursor)
-    cursor.end()
-    schema = _schema(cursor, found.columns, [part.name.lower() for part in key])
+    outside = _clauses(cursor)
+    schema = Schema(()) if is_inferred else _schema(cursor, found.columns, [part.name.lower() for part in key])
     spelt = {column.name.lower(): column.name for column in schema}
     source, start, end = cursor.span
     place = source.at(start, end, "")
@@ -153,10 +149,58 @@ def _table(cursor: Cursor) -> CreateTable:
             lateness=found.lateness,
             place=f"{place.file}:{place.line}:{place.column}",
             text=source.text[start:end],
+            source=outside,
         )
     except CatalogError as error:
         raise source.error(name, str(error)) from None
     return CreateTable(source, start, end, name, table, unless_there)
+
+
+def _clauses(cursor: Cursor) -> External | None:
+    """Go behind what follows the columns: comments, and where the rows come from."""
+    kind, options, places = "", dict[str, str](), list[Token]()
+    while not cursor.at_end:
+        _refuse_clause(cursor)
+        first = cursor.rest[0]
+        if cursor.take("COMMENT"):
+            cursor.text("a comment")
+        elif cursor.take("USING"):
+            kind = cursor.name("the kind of a source, such as parquet").name.lower()
+        elif cursor.take("LOCATION"):
+            options["path"] = cursor.text("a path")
+        elif cursor.take("OPTIONS"):
+            options |= _options(cursor)
+        else:
+            cursor.refuse("the statement should end here")
+        places.append(first)
+    if not kind:
+        if options:
+            remedy = "write USING and a kind, such as parquet, in front of it"
+            raise token_error(cursor.source, places[0], "LOCATION and OPTIONS are those of a source", remedy)
+        return None
+    try:
+        found = External(kind, **options)
+        found.check("source")
+        return found
+    except CatalogError as error:
+        raise token_error(cursor.source, places[0], str(error)) from None
+
+
+def _options(cursor: Cursor) -> dict[str, str]:
+    """Options in parentheses: names, each with a value."""
+    found: dict[str, str] = {}
+    if not cursor.sees("("):
+        cursor.refuse("expected options in parentheses, as in (path '/data/orders')")
+    for tokens in divided(cursor.group()):
+        inner = Cursor(tokens, cursor.source)
+        name = inner.name("the name of an option").name.lower()
+        inner.take("=")
+        if inner.at_end:
+            inner.refuse(f"expected the value of {name}")
+        found[name] = inner.rest[0].text
+        inner.position += 1
+        inner.end()
+    return found
 
 
 def _refuse_clause(cursor: Cursor) -> None:

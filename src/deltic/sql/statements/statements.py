@@ -50,12 +50,17 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class CreateTable(Statement):
-    """CREATE TABLE."""
+    """CREATE TABLE; a table whose columns are to be those of its source has none yet."""
 
     name: exp.Identifier
     table: Table
     unless_there: bool
     kind: Literal["table"] = "table"
+
+    @property
+    def lacks_columns(self) -> bool:
+        """Whether its columns are to be found out."""
+        return self.table.source is not None and not self.table.schema
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,113 @@
+"""What stands outside: where the rows of a table come from, and where those of a view go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from deltic.errors import CatalogError, did_you_mean
+
+Role = Literal["source", "target"]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """The options that a kind needs, and those that it takes as a source and as a target; None where it is none."""
+
+    needed: tuple[str, ...]
+    source: tuple[str, ...] | None = ()
+    target: tuple[str, ...] | None = None
+
+    def options(self, role: Role) -> tuple[str, ...] | None:
+        """All options of a role."""
+        own = self.source if role == "source" else self.target
+        return None if own is None else (*self.needed, *own)
+
+
+KINDS: Mapping[str, _Kind] = {
+    "parquet": _Kind(("path",), target=("by", "rows")),
+    "csv": _Kind(("path",), source=("delimiter", "headers", "rfc4180")),
+    "json": _Kind(("path",)),
+    "arrow": _Kind(("path",)),
+    "delta": _Kind(("path",), target=("by", "rows")),
+    "database": _Kind(("url", "table"), source=("changed", "driver"), target=("key",)),
+    "spark": _Kind(("table",), source=("changed",), target=()),
+    "dataframe": _Kind((), source=("changed",)),
+}
+
+
+@dataclass(frozen=True, init=False)
+class External:
+    """Rows outside, by their kind and options: `External("parquet", path="/data/orders")`.
+
+    docs/refresh.md has the kinds and their options. An option is kept as a text, as definitions are; lists are texts
+    with commas. Raises CatalogError for a kind or an option that there is not, and for an option that is missing.
+    """
+
+    kind: str
+    options: tuple[tuple[str, str], ...]
+
+    def __init__(self, kind: str, /, **options: Any) -> None:
+        if kind not in KINDS:
+            hint = did_you_mean(kind, KINDS) or f"the kinds are {', '.join(KINDS)}"
+            raise CatalogError(f"there is no kind {kind!r} of rows outside; {hint}")
+        known = KINDS[kind]
+        names = list(dict.fromkeys([*known.needed, *(known.source or ()), *(known.target or ())]))
+        for name in options:
+            if name not in names:
+                hint = did_you_mean(name, names) or f"the options are {', '.join(names) or 'none'}"
+                raise CatalogError(f"{kind}: there is no option {name!r}; {hint}")
+        for name in known.needed:
+            if name not in options:
+                raise CatalogError(f"{kind}: the option {name} is missing")
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "options", tuple((name, _text(options[name])) for name in names if name in options))
+
+    def __getitem__(self, option: str) -> str:
+        return dict(self.options)[option]
+
+    def get(self, option: str, otherwise: str = "") -> str:
+        """The value of an option, or another one where it was not given."""
+        return dict(self.options).get(option, otherwise)
+
+    def is_on(self, option: str) -> bool:
+        """Whether an option is true; raises CatalogError for what is neither true nor false."""
+        value = self.get(option, "false").lower()
+        if value not in ("true", "false"):
+            raise CatalogError(f"{self.kind}: the option {option} is true or false, found {value!r}")
+        return value == "true"
+
+    def listed(self, option: str) -> tuple[str, ...]:
+        """The names that an option lists, with commas between them."""
+        return tuple(part.strip() for part in self.get(option).split(",") if part.strip())
+
+    def number(self, option: str, otherwise: int) -> int:
+        """The value of an option that is a number from 1 on; raises CatalogError for others."""
+        value = self.get(option, str(otherwise))
+        if not (value.isascii() and value.isdigit() and int(value)):
+            raise CatalogError(f"{self.kind}: the option {option} is a number from 1 on, found {value!r}")
+        return int(value)
+
+    def check(self, role: Role) -> None:
+        """Raises CatalogError where a kind, or an option, is none of sources or targets."""
+        known = KINDS[self.kind].options(role)
+        if known is None:
+            kinds = ", ".join(kind for kind, found in KINDS.items() if found.options(role) is not None)
+            raise CatalogError(f"{self.kind} is no {role}; the kinds of {role}s are {kinds}")
+        for name, _ in self.options:
+            if name not in known:
+                raise CatalogError(f"{self.kind}: {name} is no option of a {role}; they are {', '.join(known)}")
+
+    def __repr__(self) -> str:
+        options = [repr(self.kind), *(f"{name}={value!r}" for name, value in self.options)]
+        return f"External({', '.join(options)})"
+
+    def __str__(self) -> str:
+        return f"{self.kind} {' '.join(value for _, value in self.options)}".rstrip()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

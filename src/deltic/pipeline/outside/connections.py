@@ -1,0 +1,104 @@
+"""Databases by their addresses, through Python's interface for databases (PEP 249)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deltic.errors import CatalogError, DelticError, did_you_mean
+from deltic.pipeline.outside.source import filled
+
+_SCHEMES = ("sqlite", "duckdb", "postgresql")
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database with an open connection, in which a transaction is begun with the first statement."""
+
+    scheme: str
+    connection: Any
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """A cursor with the answer of a statement, in which `?` stands for a value."""
+        cursor = self.connection.cursor()
+        cursor.execute(self._marked(statement), values)
+        return cursor
+
+    def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """A statement for each of these rows of values."""
+        if rows:
+            self.connection.cursor().executemany(self._marked(statement), rows)
+
+    def _marked(self, statement: str) -> str:
+        return statement.replace("?", "%s") if self.scheme == "postgresql" else statement
+
+
+@contextmanager
+def connected(url: str, writes: bool = False) -> Iterator[Database]:
+    """A connection for the block: its end commits, an exception rolls back. The database's errors are a DelticError."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in _SCHEMES:
+        hint = did_you_mean(scheme, _SCHEMES) or "it begins with sqlite:///, duckdb:///, postgresql:// or jdbc:"
+        raise CatalogError(f"{url}: there is no such kind of database; {hint}")
+    connect, failure = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}[scheme]()
+    address = filled(url) if scheme == "postgresql" else _file(url, filled(rest).removeprefix("/"), writes)
+    try:
+        with closing(connect(address, writes)) as connection:
+            try:
+                yield Database(scheme, connection)
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+    except failure as error:
+        raise DelticError(f"{url}: {str(error).strip().splitlines()[0]}") from error
+
+
+def _file(url: str, path: str, writes: bool) -> str:
+    """The file of a database; one that is only read has to be there."""
+    if not (Path(path).parent.is_dir() if writes else Path(path).is_file()):
+        what = "folder" if writes else "file"
+        raise DelticError(f"{url}: there is no such {what}; with four slashes, sqlite:////a/b.db, it is /a/b.db")
+    return path
+
+
+Connect = Callable[[str, bool], Any]
+
+
+def _sqlite() -> tuple[Connect, type[Exception]]:
+    import sqlite3
+
+    def connect(path: str, writes: bool) -> Any:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        return connection
+
+    return connect, sqlite3.Error
+
+
+def _duckdb() -> tuple[Connect, type[Exception]]:
+    import duckdb
+
+    def connect(path: str, writes: bool) -> Any:
+        connection = duckdb.connect(path, read_only=not writes)
+        connection.begin()
+        return connection
+
+    return connect, duckdb.Error
+
+
+def _postgresql() -> tuple[Connect, type[Exception]]:
+    try:
+        psycopg = importlib.import_module("psycopg")
+    except ImportError:
+        raise DelticError("PostgreSQL needs the package psycopg: pip install 'deltic[postgresql]'") from None
+    return lambda address, _: psycopg.connect(address), psycopg.Error
+
+
+def quoted(name: str) -> str:
+    """A name in SQL; the parts of one with points are names of their own."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))

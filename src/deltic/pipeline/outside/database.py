@@ -1,0 +1,77 @@
+"""Tables of databases as sources: by JDBC through Spark, or by Python's interface for databases."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from deltic.catalog import External, Table
+from deltic.circuit.types import Kind, Schema
+from deltic.engine.image import Json
+from deltic.errors import CatalogError
+from deltic.pipeline.coerce import to_table
+from deltic.pipeline.io.json_values import of_json
+from deltic.pipeline.outside.advancing import check_change_column, found, since
+from deltic.pipeline.outside.connections import connected, quoted
+from deltic.pipeline.outside.frames import FrameSource
+from deltic.pipeline.outside.source import Found, Held, Source, filled
+from deltic.pipeline.spark import active_session, spark_errors
+
+
+def database_source(place: External, spark: Any) -> Source:
+    """The source of a table: `jdbc:` addresses are Spark's."""
+    return FrameSource(place, lambda: _jdbc(place, spark)) if place["url"].startswith("jdbc:") else Query(place)
+
+
+def _jdbc(place: External, spark: Any) -> Any:
+    options = {"url": filled(place["url"]), "dbtable": place["table"]}
+    if place.get("driver"):
+        options["driver"] = place["driver"]
+    with spark_errors(lambda reason: CatalogError(f"{place['table']}: {reason}")):
+        return active_session(spark).read.format("jdbc").options(**options).load()
+
+
+class Query:
+    """A table that is read by a query. With a change column a position is the largest value, as the database has it."""
+
+    def __init__(self, place: External) -> None:
+        self._place = place
+
+    def columns(self) -> Schema:
+        if not self._place["url"].startswith("duckdb:"):
+            raise CatalogError(f"{self._place}: the columns of such a table are to be declared")
+        with connected(self._place["url"]) as database:
+            rows = database.connection.execute(f"SELECT * FROM {quoted(self._place['table'])} LIMIT 0")
+            return Schema.of_arrow(rows.to_arrow_table().schema)
+
+    def pending(self, position: Json) -> str:
+        column = self._place.get("changed")
+        return f"rows with {column} from {since(position)} on" if since(position) is not None else "all rows"
+
+    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+        check_change_column(self._place, table)
+        column, last = self._place.get("changed"), None if wants_all else since(position)
+        names = ", ".join(map(quoted, table.schema.names))
+        text, values = f"SELECT {names} FROM {quoted(self._place['table'])}", []
+        if last is not None:
+            text, values = f"{text} WHERE {quoted(column)} >= ? OR {quoted(column)} IS NULL", [last]
+        with connected(self._place["url"]) as database:
+            listed = database.run(text, values).fetchall()
+        types = [c.type for c in table.schema]
+        rows = to_table(table.name, table.schema, [tuple(map(_value, row, types)) for row in listed])
+        largest, value = None, None
+        if column:
+            at = table.schema.names.index(column)
+            largest = max((row[at] for row in listed if row[at] is not None), default=None)
+            value = None if last is None else _value(last, types[at])
+        kept = largest if largest is None or isinstance(largest, int | float | str) else str(largest)
+        return found(table, self._place, rows, position, value, kept, held)
+
+
+def _value(value: Any, type_: Any) -> Any:
+    """A value of a database as one of the column; what is none stays what it is, and is refused by its place."""
+    with suppress(ValueError):
+        if type_.kind is Kind.BINARY:
+            return bytes(value) if isinstance(value, memoryview) else value
+        return of_json(value, type_)
+    return value

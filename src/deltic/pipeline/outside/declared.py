@@ -1,0 +1,69 @@
+"""Which tables are refreshed from other places than their definitions say, and which views are published where."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from deltic.catalog import External
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A view, and where it is published; the `id` is written there, so that the place tells whose it is."""
+
+    view: str
+    to: External
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.view} to {self.to}"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Sources that were attached to tables, by their names, and publications. A change makes another value."""
+
+    attached: Mapping[str, External] = field(default_factory=lambda: MappingProxyType({}))
+    publications: tuple[Publication, ...] = ()
+
+    def of(self, view: str, to: External | None) -> tuple[Publication, ...]:
+        """The publications of a view, or the one to a place."""
+        return tuple(p for p in self.publications if p.view == view and to in (None, p.to))
+
+    def attaching(self, table: str, source: External) -> Outside:
+        """With a source for a table."""
+        return Outside(MappingProxyType({**self.attached, table: source}), self.publications)
+
+    def publishing(self, publication: Publication) -> Outside:
+        """With one more publication."""
+        return Outside(self.attached, (*self.publications, publication))
+
+    def unpublishing(self, view: str, to: External | None) -> Outside:
+        """Without the publications of a view, or the one to a place."""
+        gone = self.of(view, to)
+        return Outside(self.attached, tuple(p for p in self.publications if p not in gone))
+
+    def without(self, names: Collection[str]) -> Outside:
+        """Without what is about some tables and views."""
+        attached = {name: source for name, source in self.attached.items() if name not in names}
+        return Outside(MappingProxyType(attached), tuple(p for p in self.publications if p.view not in names))
+
+    def edits(self) -> Iterator[dict[str, Any]]:
+        """The changes that make it, as `Definitions.history` has them."""
+        for name, source in self.attached.items():
+            yield {"do": "attach", "name": name, "source": to_json(source)}
+        for made in self.publications:
+            yield {"do": "publish", "view": made.view, "to": to_json(made.to), "id": made.id}
+
+
+def to_json(place: External) -> dict[str, Any]:
+    """A place as definitions are kept."""
+    return {"kind": place.kind, "options": dict(place.options)}
+
+
+def of_json(kept: Mapping[str, Any]) -> External:
+    """The place that was kept so."""
+    return External(kept["kind"], **kept["options"])

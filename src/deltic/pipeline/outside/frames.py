@@ -1,0 +1,71 @@
+"""Spark's tables and DataFrames as sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.catalog import External, Table
+from deltic.circuit.types import Schema
+from deltic.engine.image import Json
+from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.pipeline.coerce import to_table
+from deltic.pipeline.outside.advancing import check_change_column, found, since
+from deltic.pipeline.outside.source import Found, Held
+from deltic.pipeline.spark import active_session, arrow_schema_of, quoted, spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class FrameSource:
+    """A DataFrame, or what gives one. With a change column a position is the largest value of it."""
+
+    def __init__(self, place: External, frame: Callable[[], DataFrame]) -> None:
+        self._place, self._frame = place, frame
+
+    def columns(self) -> Schema:
+        return Schema.of_arrow(arrow_schema_of(self._frame()))
+
+    def pending(self, position: Json) -> str:
+        column = self._place.get("changed")
+        return f"rows with {column} from {since(position)} on" if since(position) is not None else "all rows"
+
+    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+        from pyspark.sql.functions import col, lit
+
+        check_change_column(self._place, table)
+        column, text = self._place.get("changed"), None if wants_all else since(position)
+        frame, value = self._frame(), None
+        if text is not None:
+            value = pa.scalar(text).cast(table.schema.types[column].arrow).as_py()
+            frame = frame.where((col(quoted(column)) >= lit(value)) | col(quoted(column)).isNull())
+        with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
+            rows = to_table(table.name, table.schema, frame.select(*map(quoted, table.schema.names)))
+        largest = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
+        return found(table, self._place, rows, position, value, largest, held)
+
+
+def frame_source(place: External, given: Any, spark: Any) -> FrameSource:
+    """The source of a Spark table by its name, or of the DataFrame that was given in this process."""
+    if place.kind == "spark":
+        return FrameSource(place, lambda: _table(place, spark))
+    return FrameSource(place, lambda: _given(given))
+
+
+def _table(place: External, spark: Any) -> DataFrame:
+    with spark_errors(lambda reason: CatalogError(f"{place}: {reason}")):
+        return active_session(spark).table(place["table"])
+
+
+def _given(frame: Any) -> DataFrame:
+    if frame is None:
+        raise CatalogError(
+            "the source is a DataFrame of another process, which no state can hold: attach it in this one, as in "
+            'pipeline.attach("orders", frame); a Spark table is kept: External("spark", table="orders")'
+        )
+    found: DataFrame = frame
+    return found

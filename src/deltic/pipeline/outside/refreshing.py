@@ -1,0 +1,179 @@
+"""Refreshes: what is new in the sources of all tables is one epoch, and then views are published."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.catalog import External
+from deltic.circuit.types import Schema
+from deltic.errors import DelticError
+from deltic.pipeline.durable.files import Files, LocalFiles
+from deltic.pipeline.names import find
+from deltic.pipeline.outside.copies import FOLDER, Copies
+from deltic.pipeline.outside.source import Found, Source, keyed, of_path, source_of
+from deltic.pipeline.report import EpochReport
+from deltic.pipeline.spark import is_dataframe
+
+if TYPE_CHECKING:
+    from deltic.pipeline.session import Pipeline
+
+POSITION = "source {}"
+"""The name of the position of a table's source."""
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """What was new in a source."""
+
+    how: str
+    """What was read: "3 files read, 1 taken back", "compared" and the like."""
+    rows_read: int
+    files_read: int
+    bytes_read: int
+    inserted: int
+    """How many rows came, of those that came and went."""
+    deleted: int
+    seconds: float
+
+    def __str__(self) -> str:
+        files = f" of {self.files_read:,} files, {self.bytes_read:,} bytes" if self.files_read else ""
+        return f"{self.how}: {self.rows_read:,} rows{files}, +{self.inserted:,} −{self.deleted:,}"
+
+
+@dataclass(frozen=True)
+class RefreshReport:
+    """What a refresh has read, what this changed, and what it has published."""
+
+    epoch: int
+    """The epoch that tables and views are at."""
+    sources: Mapping[str, SourceReport] = field(default_factory=dict)
+    report: EpochReport | None = None
+    """The epoch in numbers; None where nothing was new."""
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {told}" for name, told in self.sources.items()]
+        lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
+        return "\n".join(lines)
+
+
+class Refreshing:
+    """Refreshes the tables of one pipeline; one refresh at a time."""
+
+    def __init__(self, pipeline: Pipeline, kept: Callable[[], Files | None]) -> None:
+        self._pipeline, self._kept = pipeline, kept
+        self._lock = threading.Lock()
+        self._given: dict[str, Any] = {}
+        self._scratch: TemporaryDirectory[str] | None = None
+
+    def place_of(self, source: Any) -> tuple[External, Any]:
+        """A source as a user says it, and the DataFrame where it is one; raises CatalogError."""
+        if is_dataframe(source):
+            return External("dataframe"), source
+        place = source if isinstance(source, External) else of_path(Path(source))
+        place.check("source")
+        return place, None
+
+    def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:
+        """The columns of a source, for a table with a key, which is never NULL."""
+        return keyed(source_of(place, frame, self._pipeline.spark, None).columns(), key)
+
+    def give(self, table: str, frame: Any) -> None:
+        """Let a table have the rows of a DataFrame."""
+        self._given[table] = frame
+
+    def pending(self) -> dict[str, str]:
+        """What the next refresh would read of each source."""
+        return {name: self._source(name).pending(self._position(name)) for name in self._sources}
+
+    def refresh(self, full: bool) -> RefreshReport:
+        """Read what is new, as one epoch."""
+        with self._alone():
+            started = dict[str, SourceReport]()
+            news = dict[str, Found]()
+            for name in self._sources:
+                news[name], started[name] = self._read(name, full)
+            report = self._apply(news)
+            for found in news.values():
+                found.done()
+            self._forget_dropped()
+            return RefreshReport(self._pipeline.epoch, started, report)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._lock.acquire(blocking=False):
+            raise DelticError("another thread refreshes this pipeline: wait for it, and refresh again")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @property
+    def _sources(self) -> Mapping[str, Any]:
+        return self._pipeline.sources
+
+    def _source(self, name: str) -> Source:
+        place = find(name, "table with a source", self._sources)
+        return source_of(place, self._given.get(name), self._pipeline.spark, lambda: Copies(self._files, name))
+
+    def _position(self, name: str) -> Any:
+        """How far a source was read; None where that was another source, or an earlier table of that name."""
+        found = self._pipeline.positions.get(POSITION.format(name))
+        is_same = found is not None and found["source"] == str(self._sources[name])
+        return found["at"] if found is not None and is_same and (found["empty"] or self._count(name)) else None
+
+    def _count(self, name: str) -> int:
+        return self._pipeline.snapshot().version.count(name, table=True)
+
+    def _read(self, name: str, full: bool) -> tuple[Found, SourceReport]:
+        pipeline, began = self._pipeline, time.perf_counter()
+        table = pipeline.catalog.tables[name]
+        version = pipeline.snapshot().version
+
+        def held(key: Mapping[str, object]) -> pa.Table:
+            return version.lookup(name, key) if key else version.read(name, table=True)
+
+        found = self._source(name).new(table, self._position(name), held, full)
+        counts = found.read, found.files, found.bytes, found.inserted, found.deleted
+        return found, SourceReport(found.how, *counts, time.perf_counter() - began)
+
+    def _apply(self, news: Mapping[str, Found]) -> EpochReport | None:
+        """Make one epoch of what is new; None where that is nothing."""
+        positions = {
+            POSITION.format(name): {
+                "source": str(self._sources[name]),
+                "at": found.position,
+                "empty": self._count(name) + found.inserted - found.deleted <= 0,
+            }
+            for name, found in news.items()
+        }
+        positions = {name: told for name, told in positions.items() if self._pipeline.positions.get(name) != told}
+        if not positions and not any(len(found.changes) for found in news.values()):
+            return None
+        with self._pipeline.transaction(positions=positions) as change:
+            for name, found in news.items():
+                change.append(name, found.changes)
+        return change.report
+
+    @property
+    def _files(self) -> Files:
+        """Where copies are kept: beside the state, or as long as the process."""
+        if (kept := self._kept()) is not None:
+            return kept
+        if self._scratch is None:
+            self._scratch = TemporaryDirectory(prefix="deltic-sources-")
+        return LocalFiles(Path(self._scratch.name))
+
+    def _forget_dropped(self) -> None:
+        """Remove the copies of tables that are no more."""
+        for name in self._files.names(FOLDER):
+            if name.removeprefix(f"{FOLDER}/")[:-33] not in self._sources:
+                self._files.remove(name)

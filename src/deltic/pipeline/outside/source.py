@@ -1,0 +1,152 @@
+"""What a source is: it tells how the rows of a table differ from what was read of it before."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.catalog import External, Table
+from deltic.circuit.types import Schema
+from deltic.engine.image import Json
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import CatalogError
+from deltic.pipeline.io.locate import extension, is_hidden
+from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.io.signs import MOST
+from deltic.pipeline.numbering import Numbers, row_numbers
+from deltic.pipeline.operations import with_weights
+
+_ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+Held = Callable[[Mapping[str, object]], pa.Table]
+"""Gives the rows of a table with these values, or ranges of them, in some of its columns."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is new in a source."""
+
+    changes: pa.Table
+    """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`)."""
+    position: Json
+    """How far the source is read with these."""
+    how: str
+    """What was done: "changed files", "change feed", "compared" and the like."""
+    read: int = 0
+    """How many rows were read."""
+    files: int = 0
+    bytes: int = 0
+    """What was read of files."""
+    done: Callable[[], None] = field(default=lambda: None, compare=False)
+    """Is called once the changes are committed."""
+
+    @property
+    def inserted(self) -> int:
+        """How many rows come."""
+        return int(self._weights.clip(min=0).sum())
+
+    @property
+    def deleted(self) -> int:
+        """How many rows go."""
+        return -int(self._weights.clip(max=0).sum())
+
+    @cached_property
+    def _weights(self) -> Numbers:
+        """The weights; 1 and -1 for rows that come and go by their keys."""
+        weights = np.asarray(self.changes.column(WEIGHT))
+        return np.where(np.abs(weights) > MOST, np.sign(weights), weights)
+
+
+class Source(Protocol):
+    """Rows outside that are those of one table."""
+
+    def columns(self) -> Schema:
+        """The columns, where the source knows them; raises CatalogError where it does not."""
+
+    def pending(self, position: Json) -> str:
+        """What `new` would read, for people; nothing of it is read."""
+
+    def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
+        """What is new since a position, None before the first one; `held` gives the rows of the table.
+
+        With `wants_all` everything is read and compared, whatever the position. Raises DataError where rows are
+        not those of the table.
+        """
+
+
+def difference(rows: pa.Table, held: pa.Table) -> pa.Table:
+    """What has to come and go, so that these rows are held in place of others: each row once, with its weight."""
+    if not len(held):
+        return with_weights(rows, 1)
+    changes = pa.concat_tables([with_weights(rows, 1), with_weights(held.select(rows.column_names), -1)])
+    first, where = np.unique(row_numbers(changes, rows.column_names), return_index=True, return_inverse=True)[1:]
+    sums = np.zeros(len(first), np.int64)
+    np.add.at(sums, where.reshape(-1), np.asarray(changes.column(WEIGHT)))
+    kept = first[sums != 0]
+    return with_weights(changes.take(pa.array(kept)).drop_columns([WEIGHT]), sums[sums != 0])
+
+
+def keyed(schema: Schema, key: Collection[str]) -> Schema:
+    """The columns of a source, where those of a key are never NULL."""
+    return Schema(tuple(replace(c, nullable=c.nullable and c.name not in key) for c in schema))
+
+
+def nothing(schema: Schema) -> pa.Table:
+    """No changes."""
+    return arrow_schema(schema, signed=True).empty_table()
+
+
+def filled(value: str) -> str:
+    """An option with the variables of the environment that it names, as in ${PASSWORD}; raises CatalogError."""
+
+    def of(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if found is None:
+            raise CatalogError(f"{value!r}: the environment has no variable {match[1]}")
+        return found
+
+    return _VARIABLE.sub(of, value)
+
+
+def of_path(path: Path) -> External:
+    """The files or the Delta table at a path, by the names there; raises CatalogError where they do not tell."""
+    if (path / "_delta_log").is_dir():
+        return External("delta", path=path)
+    found = [path] if not path.is_dir() else (p for p in path.rglob("*") if p.is_file() and not is_hidden(p))
+    kind = next((kind for p in found if (kind := _ENDINGS.get(extension(p)))), None)
+    if kind is None:
+        raise CatalogError(
+            f"{path}: nothing there tells of what kind it is; say it, as in External('parquet', path={str(path)!r})"
+        )
+    return External(kind, path=path)
+
+
+def source_of(place: External, given: Any, spark: Any, pieces: Any) -> Source:
+    """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept."""
+    match place.kind:
+        case "delta":
+            from deltic.pipeline.outside.delta import DeltaSource
+
+            return DeltaSource(filled(place["path"]))
+        case "database":
+            from deltic.pipeline.outside.database import database_source
+
+            return database_source(place, spark)
+        case "spark" | "dataframe":
+            from deltic.pipeline.outside.frames import frame_source
+
+            return frame_source(place, given, spark)
+        case _:
+            from deltic.pipeline.outside.folder import FolderSource
+
+            return FolderSource(place, pieces)
