@@ -123,3 +123,18 @@ select t.a, l.r from t cross join lateral (select rank() over (order by x) as r 
 select a, first_value(b) over (partition by a order by b) as f, last_value(b) over (partition by a order by b rows between unbounded preceding and unbounded following) as l, ntile(2) over (order by a, b) as nt, percent_rank() over (order by a) as pr from (select distinct a, b from t) d;
 select avg(b) over (partition by c order by b range between 1 preceding and 1 following) as m, b from t;
 select a, b, c from (select distinct * from t) d qualify row_number() over (partition by a order by b desc nulls last, c) < 3;
+select a from t where c not like any ('a%', '%b');
+select a from t where c not like all ('a%', '%b');
+select a, percentile_cont(0.5) within group (order by b) as p, percentile_disc(0.5) within group (order by b) as d from t group by a;
+select a, count(*) as b from t group by a order by b desc, a limit 2;
+select a, -b as b from t order by b nulls last, a limit 3;
+select a, max(b) as b from t group by a order by sum(b) nulls first, b, a limit 2;
+select a, b from t order by b nulls first, a, c fetch first 2 rows only;
+select a, count(*) as n from t group by a order by a limit all;
+select a, (select sum(x) from (select x from u where u.k = t.a) q) as s from t;
+select a, (select count(*) from v left join (select x from u where u.k = t.a) q on v.y = q.x) as n from t;
+select a, (select max(x) from (select x + t.b as x from u where u.k = t.a union all select t.b) q where x > t.a) as m from t;
+select t.a, u.x from t left join u on t.a = u.k and u.x = (select max(x) from u w where w.k = t.a);
+select t.a, u.x from t left join u on t.a = u.k and u.x in (select y from v);
+select t.a, u.x from t full join u on t.a = u.k and u.x > (select min(y) from v);
+select t.a, u.x from t join u on t.a = u.k and exists (select 1 from v where v.k = t.a and v.y <> u.x);

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from deltic.circuit.types import Column
+from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.froms import lower_from
 from deltic.sql.queries.generators import exploded, is_generator
@@ -88,7 +89,7 @@ class _Block:
         self._where()
         items = self._items()
         having, qualify = (self._clause(key, items) for key in ("having", "qualify"))
-        order = tuple(self._named(key, items) for key in self._order)
+        order = tuple(self._ordered(key, items) for key in self._order)
         first_of = tuple(self._named(node, items) for node in self._distinct_on)
         clauses = Clauses(tuple(items), having, qualify, order, first_of).map(self._written_out)
         clauses = self._grouped(*self._in_time(clauses))
@@ -202,6 +203,25 @@ class _Block:
             return exp.Dot(this=whole, expression=part.this.copy()) if part.text("table") else whole
 
         return replaced(self._values.dotted(node), is_alias, meant)
+
+    def _ordered(self, key: exp.Expression, items: Sequence[Item]) -> exp.Expression:
+        """A key of the order, in which names of selected expressions stand for these even where columns have them.
+
+        In aggregates and window functions columns come first, as they do in all other clauses.
+        """
+        names = [item.name.lower() for item in items]
+        by_name = {item.name.lower(): item.node for item in items if names.count(item.name.lower()) == 1}
+
+        def is_selected(part: exp.Expression) -> bool:
+            return isinstance(part, exp.Column) and not part.table and part.name.lower() in by_name
+
+        def meant(part: exp.Expression) -> exp.Expression:
+            return exp.Paren(this=by_name[part.name.lower()].copy()) if is_selected(part) else part.copy()
+
+        def is_whole(part: exp.Expression) -> bool:
+            return is_selected(part) or isinstance(part, exp.Window) or is_aggregate(part)
+
+        return self._named(replaced(key, is_whole, meant), items)
 
     def _in_time(self, clauses: Clauses) -> tuple[Clauses, exp.Group | None]:
         """The clauses and GROUP BY with the start and end of the window of time that they name, if they do."""

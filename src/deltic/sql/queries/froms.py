@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from deltic.errors import ProgramError
 from deltic.sql.names import NO_DATABASE
 from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
@@ -20,8 +21,9 @@ from deltic.sql.queries.nodes import conjunction
 from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
-from deltic.sql.queries.subqueries import bind
+from deltic.sql.queries.subqueries import bind, is_subquery, prepared, value_of
 from deltic.sql.queries.time_windows import table_function_of, windowed
+from deltic.sql.queries.trees import outermost, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced, common_type
 
@@ -80,12 +82,22 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
     if isinstance(node, exp.Subquery) and _is_group(node.this):
         return _group(node.this, scope)
     if isinstance(node, exp.Subquery):
-        return scope.own(scope.lower_alone(node if _has_modifiers(node) else node.this))
+        return scope.own(_derived(node if _has_modifiers(node) else node.this, scope))
     if isinstance(node, exp.Values):
         return scope.lower_alone(as_selects(node)) if reads_clock(node) else values_rows(node, scope)
     if (call := table_function_of(node)) is not None:
         return windowed(call, scope)
     return generated(node, left, scope)
+
+
+def _derived(query: exp.Expression, scope: Scope) -> Rows:
+    """The rows of a query in FROM; those of one that needs the rows around a correlated subquery have its bindings."""
+    try:
+        return scope.lower_alone(query)
+    except ProgramError:
+        if scope.bindings is None:
+            raise
+    return scope.lower(query, scope)
 
 
 def _is_group(node: exp.Expression) -> bool:
@@ -123,9 +135,42 @@ def _joined(rows: Rows, join: exp.Join, scope: Scope) -> Rows:
 
 
 def _join(left: Rows, right: Rows, how: str, on: exp.Expression | None, scope: Scope) -> Rows:
-    both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    placed: dict[str, Typed] = {}
+    if on is not None and any(True for _ in outermost(on, is_subquery)):
+        if how == "INNER":
+            return _filtered(left, right, on, scope)
+        on, left, right = _asked(on, left, right, placed, scope)
+    both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope, placed)
     predicate = None if on is None else both.predicate(both.dotted(on), "ON")
     return _combined(left, right, how, predicate, scope)
+
+
+def _filtered(left: Rows, right: Rows, on: exp.Expression, scope: Scope) -> Rows:
+    """The pairs of rows for which a condition with subqueries is true."""
+    both = Values(Rows(scope.nodes.join(left.node, right.node), left.attributes + right.attributes), scope)
+    both.filter(both.predicate(prepared(both.dotted(on), both), "ON"))
+    return both.rows
+
+
+def _asked(
+    on: exp.Expression, left: Rows, right: Rows, placed: dict[str, Typed], scope: Scope
+) -> tuple[exp.Expression, Rows, Rows]:
+    """The condition with placeholders for its subqueries, each a column of the side whose rows it needs."""
+    sides = [Values(rows, scope, placed) for rows in (right, left)]
+
+    def value(part: exp.Expression) -> exp.Expression:
+        for side in sides:
+            trial = side.over(side.rows)
+            try:
+                found = value_of(part, trial)
+            except ProgramError:
+                continue
+            side.go_on(trial.rows.node)
+            return found
+        told = "this subquery, which needs the rows of both sides of the join,"
+        raise scope.refuse(part, told, "write it in WHERE, or its condition in a subquery of FROM")
+
+    return replaced(on, is_subquery, value), sides[1].rows, sides[0].rows
 
 
 def _asof(left: Rows, right: Rows, how: str, join: exp.Join, scope: Scope) -> Rows:

@@ -99,7 +99,7 @@ class Groups:
             assert isinstance(reference, exp.Column)
             return self.values.resolve(reference).expression.copy()
 
-        return replaced(node, lambda n: isinstance(n, exp.Column), column_of).sql(dialect="spark")
+        return replaced(node, lambda n: isinstance(n, exp.Column), column_of).sql()
 
     # What stands for aggregates and keys
 

@@ -26,7 +26,7 @@ def limited(
     `values` are those of the block, in which the order may be by what is not selected, and `keys` what ORDER BY is over
     them.
     """
-    limit, offset = query.args.get("limit"), query.args.get("offset")
+    limit, offset = limit_of(query), query.args.get("offset")
     order_by = query.args.get("order")
     ordered = keys if keys is not None else order_by.expressions if order_by else ()
     found = values or Values(rows, scope)
@@ -38,6 +38,13 @@ def limited(
     top = ops.Top(scope.bound_names, tuple(order), number, skipped)
     node = scope.nodes.builder.add(top, found.rows.node)
     return rows.over(scope.nodes.keep(node, [*scope.bound_names, *rows.names]))
+
+
+def limit_of(query: exp.Expression) -> exp.Expression | None:
+    """LIMIT, or FETCH FIRST; LIMIT ALL is none."""
+    limit: exp.Expression | None = query.args.get("limit")
+    is_all = isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Var) and limit.expression.name == "ALL"
+    return None if is_all else limit
 
 
 def first_of_each(parts: Sequence[exp.Expression], rows: Rows, values: Values, order: Sequence[exp.Expression]) -> int:
@@ -68,9 +75,10 @@ def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
 
 
 def _count(node: exp.Expression, scope: Scope) -> int:
-    """The number of LIMIT or OFFSET."""
-    number = node.expression
+    """The number of LIMIT, FETCH or OFFSET."""
+    number = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
     if not isinstance(number, exp.Literal) or not number.is_int:
         what = type(node).__name__.upper()
-        raise scope.source.error(number, f"{what} takes a number that is not negative", "write the number itself")
+        told = f"{what} takes a number that is not negative"
+        raise scope.source.error(number or node, told, "write the number itself")
     return int(number.name)

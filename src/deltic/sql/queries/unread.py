@@ -37,6 +37,8 @@ _WORDS = {
     "cycle": "CYCLE",
 }
 
+_REMEDIES = {"symmetric": "write x BETWEEN least(a, b) AND greatest(a, b)", "totals": "write GROUPING SETS"}
+
 
 def refuse_unread(query: exp.Expression, source: SourceText) -> None:
     """Raise ProgramError for the first part of a query that would be passed over."""
@@ -45,4 +47,5 @@ def refuse_unread(query: exp.Expression, source: SourceText) -> None:
             for argument in arguments if isinstance(node, kind) else ():
                 if node.args.get(argument):
                     word = _WORDS.get(argument, argument.replace("_", " ").upper())
-                    raise source.error(node, f"{word} is not supported in a maintained view")
+                    hint = _REMEDIES.get(argument, "")
+                    raise source.error(node, f"{word} is not supported in a maintained view", hint)

@@ -151,7 +151,7 @@ class _Translation:
         return functions.called("array", self.all(node.expressions))
 
     def _struct(self, node: exp.Expression) -> Typed:
-        """A struct whose fields have names, are columns, or are called col1, col2, …."""
+        """A struct whose fields have names, are columns, or are called col1, col2, …; so are values in parentheses."""
         if node.name.lower() == "named_struct":
             return functions.called("named_struct", self.all(node.expressions))
         values = self.all([part.this if isinstance(part, exp.Alias) else part for part in node.expressions])
@@ -186,16 +186,14 @@ class _Translation:
         if isinstance(node, exp.Escape):
             inner, escape = node.this, node.expression.name
         name = "ilike" if isinstance(inner, exp.ILike) else "like"
-        text = self.of(inner.this)
-        patterns = inner.expression
-        if isinstance(patterns, exp.Any | exp.All):
-            listed = self.all(patterns.this.expressions or [patterns.this])
-            found = [functions.texts.like(name, text, pattern, escape) for pattern in listed]
-            combine = exp.Or if isinstance(patterns, exp.Any) else exp.And
-            whole = reduce(lambda a, b: operators.logic(combine, [a, b]), found)
-        else:
-            whole = functions.texts.like(name, text, self.of(patterns), escape)
-        return operators.logic(exp.Not, [whole]) if inner.args.get("negate") else whole
+        text, patterns = self.of(inner.this), inner.expression
+        is_listed = isinstance(patterns, exp.Any | exp.All)
+        listed = self.all((patterns.this.expressions or [patterns.this]) if is_listed else [patterns])
+        found = [functions.texts.like(name, text, pattern, escape) for pattern in listed]
+        if inner.args.get("negate"):  # of each pattern: NOT LIKE ANY asks for one that the text is not like
+            found = [operators.logic(exp.Not, [one]) for one in found]
+        combine = exp.Or if isinstance(patterns, exp.Any) else exp.And
+        return reduce(lambda a, b: operators.logic(combine, [a, b]), found)
 
     def item(self, node: exp.Expression) -> Typed:
         values = self.of(node.this)
@@ -236,17 +234,30 @@ class _Translation:
 
     def comparison(self, node: exp.Expression) -> Typed:
         sides = node.this, node.expression
-        if isinstance(node, exp.EQ | exp.NEQ) and all(isinstance(side, exp.Tuple) for side in sides):
-            same = self._same_rows(*sides)
-            return operators.logic(exp.Not, [same]) if isinstance(node, exp.NEQ) else same
+        if all(isinstance(side, exp.Tuple) for side in sides):
+            return self._compared_rows(node, *sides)
         return operators.comparison(type(node), self.of(node.this), self.of(node.expression))
 
-    def _same_rows(self, left: exp.Expression, right: exp.Expression) -> Typed:
-        """Whether rows in parentheses agree in all values; NULL is the same as NULL in them."""
+    def _compared_rows(self, node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Typed:
+        """Rows in parentheses, compared as structs are, whose fields need no names for it."""
+        if isinstance(node, exp.EQ | exp.NEQ):
+            same = self._same_rows(left, right)
+            return operators.logic(exp.Not, [same]) if isinstance(node, exp.NEQ) else same
+        names = [f"col{i}" for i in range(1, len(left.expressions) + 1)]
+        rows = [functions.collections.struct(names, self.all(self._as_long(left, side))) for side in (left, right)]
+        return operators.comparison(type(node), *rows)
+
+    def _as_long(self, left: exp.Expression, right: exp.Expression) -> list[exp.Expression]:
+        """The values of a row, which are as many as those of the other."""
         if len(left.expressions) != len(right.expressions):
             counts = f"{len(left.expressions)} values are compared with {len(right.expressions)}"
             raise self.source.error(left, counts)
-        pairs = zip(self.all(left.expressions), self.all(right.expressions), strict=True)
+        values: list[exp.Expression] = right.expressions
+        return values
+
+    def _same_rows(self, left: exp.Expression, right: exp.Expression) -> Typed:
+        """Whether rows in parentheses agree in all values; NULL is the same as NULL in them."""
+        pairs = zip(self.all(left.expressions), self.all(self._as_long(left, right)), strict=True)
         same = [operators.comparison(exp.NullSafeEQ, a, b) for a, b in pairs]
         return reduce(lambda a, b: operators.logic(exp.And, [a, b]), same)
 
@@ -365,6 +376,7 @@ _RULES: dict[type[exp.Expression], Callable[[_Translation, exp.Expression], Type
     exp.Is: _Translation.is_,
     exp.Anonymous: _Translation.called,
     exp.Array: _Translation.array,
+    exp.Tuple: _Translation._struct,
     exp.Trim: _Translation.trim,
     exp.Extract: _Translation.extract,
     exp.Bracket: _Translation.item,
