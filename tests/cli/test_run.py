@@ -104,6 +104,20 @@ def test_a_fact_that_stands_twice_is_one_and_a_change_that_does_is_refused(works
         assert workshop.run("--changes", "changes", "--conflicts", policy).status == 0
 
 
+def test_macros_and_components(workshop):
+    """A program of several files with instances; what -D defines is known to them all."""
+    workshop.write("reach.dl", '#include "lib.dl"\n.init near = Steps\n.input near.edge\n.output near.walk')
+    workshop.write(
+        "lib.dl",
+        ".comp Steps { .decl edge, walk(x: number, y: number) walk(x, y) :- edge(x, y)."
+        " walk(x, z) :- walk(x, y), edge(y, z), z - x < NEAR. }",
+    )
+    workshop.write("facts/near.edge.facts", "1\t2\n2\t3\n3\t9\n")
+    assert "near.walk" in workshop.run("-D", "NEAR=5").out
+    assert workshop.read("out/near.walk.csv") == ["1\t2", "1\t3", "2\t3", "3\t9"]
+    assert "`NEAR` has no value" in workshop.run().err
+
+
 def test_the_row_of_a_relation_without_columns_may_be_an_empty_line(workshop):
     """As in Soufflé, where any line of such a file is its row."""
     workshop.write("reach.dl", ".decl on()\n.input on\n.decl off()\n.input off\n.decl both()\n.input both\n"

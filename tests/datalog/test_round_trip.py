@@ -12,6 +12,7 @@ from deltic.errors import ProgramError
 from tests.datalog.trees import programs
 
 FILLERS = ["", ".", ",", "(", ")", '"', "/*", "!", "x", "1", ":-", "{", "}", "$", "min", "count", ".decl", "\n", "["]
+FILLERS += ["#", "\n#if", "\n#define p", "#define p(x", ".include", ".comp C {", ".init c = C<", ".override"]
 
 
 @given(programs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from deltic.calculus import incrementalize
@@ -10,7 +11,7 @@ from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
-from deltic.cli.options import ExplainFormat
+from deltic.cli.options import ExplainFormat, macros_of
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.pipeline.job import load_facts, load_program
@@ -26,6 +27,7 @@ def explain_command(
     full: bool,
     facts: Path | None,
     functions: Path | None = None,
+    macros: Sequence[str] = (),
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
 
@@ -35,7 +37,7 @@ def explain_command(
     """
     try:
         pipeline = Pipeline(functions=functions or ())
-        load_program(program, pipeline)
+        load_program(program, pipeline, macros_of(macros))
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 

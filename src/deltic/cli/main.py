@@ -78,6 +78,16 @@ _Functions = Annotated[
     Path | None,
     typer.Option(help="A module of Python with functions for SQL, made by deltic.function.", show_default="none"),
 ]
+_Macros = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--define",
+        "-D",
+        metavar="NAME[=TEXT]",
+        help="As if a Datalog program began with #define NAME TEXT. May be repeated.",
+        show_default="none",
+    ),
+]
 _Place = Annotated[str, typer.Argument(metavar="DIR", help="A directory of state, or its address.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
@@ -156,6 +166,7 @@ def run(
         ),
     ] = None,
     functions: _Functions = None,
+    define: _Macros = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
@@ -220,6 +231,7 @@ def run(
         iteration_limit,
         now,
         functions,
+        tuple(define or ()),
         threads,
         spill,
         memory,
@@ -253,11 +265,12 @@ def explain(
         ),
     ] = None,
     functions: _Functions = None,
+    define: _Macros = None,
 ) -> None:
     """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions))
+    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions, define or ()))
 
 
 @app.command()

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+
+def macros_of(given: Sequence[str]) -> dict[str, str]:
+    """The macros that options `--define NAME` and `--define NAME=TEXT` define; as in C, 1 where nothing is said."""
+    split = (text.partition("=") for text in given)
+    return {name: text if sign else "1" for name, sign, text in split}
 
 
 class EngineChoice(StrEnum):
@@ -100,6 +107,7 @@ class RunOptions:
     iteration_limit: int
     now: str | None
     functions: Path | None
+    macros: tuple[str, ...]
     threads: int | None
     spill: Path | None
     memory: str | None

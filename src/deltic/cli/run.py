@@ -12,7 +12,7 @@ from typing import get_args
 import typer
 
 from deltic.calculus.planning import ALL
-from deltic.cli.options import EngineChoice, LogFormat, OnError, RunOptions
+from deltic.cli.options import EngineChoice, LogFormat, OnError, RunOptions, macros_of
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome
 from deltic.errors import DelticError
@@ -138,6 +138,7 @@ def _settings(options: RunOptions) -> Settings:
         options.format.value if options.format else None,
         options.on_error is OnError.skip,
         options.conflicts.value,
+        macros_of(options.macros),
     )
 
 

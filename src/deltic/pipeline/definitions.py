@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltic.catalog import Catalog, Definition, External, Part, Table, View
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from deltic.circuit.python import PythonFunction
 
 Functions: TypeAlias = "Mapping[str, PythonFunction]"
+Macros: TypeAlias = Mapping[str, str]
 PYTHON = "Python"
-_DIRECTIVE = re.compile(r"^\s*\.(decl|input|output|type)\b", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)", re.MULTILINE)
 
 
 Edit = Mapping[str, Any]
@@ -137,15 +139,15 @@ class Definitions:
             raise CatalogError(f"there is a function {name} in SQL: choose another name")
         return replace(self, functions={**self.functions, name: function})._after(self, "function", name=name)
 
-    def adding(self, text: str, file: str) -> Definitions:
+    def adding(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
         """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError."""
-        program = parse(text, file, components(self.programs))
+        program = parse(text, file, components(self.programs), macros)
         made = replace(self, programs=(*self.programs, program))
         return made._after(self, "datalog", text=program.source.text, file=program.source.file)
 
-    def replacing(self, text: str, file: str) -> Definitions:
+    def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
         """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
-        program = parse(text, file, components(self.programs))
+        program = parse(text, file, components(self.programs), macros)
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
         made = replace(self, programs=programs, python=_part_without(self.python, gone), sql=self.sql.without(gone))
@@ -293,7 +295,7 @@ def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definit
     return Definition((View(name, type_, is_hidden, str(part)),), part)
 
 
-def program_of(given: str | Path, before: Definitions) -> Definitions:
+def program_of(given: str | Path, before: Definitions, macros: Macros = MappingProxyType({})) -> Definitions:
     """What a program defines, in a file or as text, in SQL or Datalog: a file's name tells which by its end (.sql).
 
     Datalog's texts have a directive such as `.decl`. Raises DataError for a file that is not text, ProgramError.
@@ -302,7 +304,7 @@ def program_of(given: str | Path, before: Definitions) -> Definitions:
     is_text = isinstance(given, str) and ("\n" in given or not Path(given).suffix)
     if is_text:
         language = "datalog" if _DIRECTIVE.search(str(given)) else "sql"
-        return program_definitions(str(given), f"<{language}>", language, before)
+        return program_definitions(str(given), f"<{language}>", language, before, macros)
     path = Path(given)
     try:
         text = path.read_text(encoding="utf-8")
@@ -310,14 +312,20 @@ def program_of(given: str | Path, before: Definitions) -> Definitions:
         raise DataError([Diagnostic("the program is not UTF-8 text", str(path))]) from error
     except OSError as error:
         raise DelticError(f"program {path}: {error.strerror or error}") from None
-    return program_definitions(text, str(path), "sql" if path.suffix.lower() == ".sql" else "datalog", before)
+    language = "sql" if path.suffix.lower() == ".sql" else "datalog"
+    return program_definitions(text, str(path), language, before, macros)
 
 
-def program_definitions(text: str, file: str, language: str, before: Definitions) -> Definitions:
+def program_definitions(
+    text: str, file: str, language: str, before: Definitions, macros: Macros = MappingProxyType({})
+) -> Definitions:
     """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
     made = Definitions(functions=before.functions)
     if language == "datalog":
-        made = made.adding(text, file)
+        made = made.adding(text, file, macros)
+        text = made.programs[0].source.text
+    elif macros:
+        raise CatalogError("SQL has no macros: they are for programs in Datalog")
     else:
         text, statements = completed(text, file, before)
         for statement in statements:

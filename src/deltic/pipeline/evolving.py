@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltic.calculus.planning.magic import Pushed
@@ -15,7 +16,7 @@ from deltic.engine.image import Saved
 from deltic.engine.protocol import EpochResult
 from deltic.errors import CatalogError
 from deltic.pipeline.clock import both
-from deltic.pipeline.definitions import Definitions, program_of
+from deltic.pipeline.definitions import Definitions, Macros, program_of
 from deltic.pipeline.durable.keeping import Keeping
 from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs import Epochs, Logged
@@ -50,10 +51,10 @@ class Evolving:
                 result = replace(result, changes=both(result.changes, told.changes))
             return self._told(difference, result)
 
-    def redefine(self, program: str | Path) -> Evolution:
+    def redefine(self, program: str | Path, macros: Macros = MappingProxyType({})) -> Evolution:
         """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
         now = self.epochs.last
-        wanted = program_of(program, now.definitions)
+        wanted = program_of(program, now.definitions, macros)
         difference = Difference.between(now.definitions.catalog, wanted.catalog)
         if wanted.history == now.definitions.history:
             return self._told(difference, EpochResult())

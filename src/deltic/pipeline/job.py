@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,6 +38,7 @@ class Settings:
     format: Format | None = None
     skip_malformed: bool = False
     conflicts: Conflicts = "error"
+    macros: Mapping[str, str] = field(default_factory=dict)
 
 
 def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
@@ -47,7 +48,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     then nothing is written.
     """
     with watch.step(f"compiling {settings.program}"):
-        evolution = load_program(settings.program, pipeline)
+        evolution = load_program(settings.program, pipeline, settings.macros)
         files = _interface(settings.program, pipeline)
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
@@ -70,13 +71,13 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     return job.outcome
 
 
-def load_program(program: Path, pipeline: Pipeline) -> str:
+def load_program(program: Path, pipeline: Pipeline, macros: Mapping[str, str]) -> str:
     """Let a pipeline have the definitions of the program in a file, and say what this changed of earlier ones.
 
-    Raises ProgramError when the program is wrong, DataError when it is not text.
+    `macros` are defined before it. Raises ProgramError when the program is wrong, DataError when it is not text.
     """
     is_new = not len(pipeline)
-    evolution = pipeline.redefine(program)
+    evolution = pipeline.redefine(program, macros)
     differs = evolution.added or evolution.replaced or evolution.dropped
     return str(evolution) if differs and not is_new else ""
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import cached_property, partial, reduce
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 from deltic.calculus.planning import ALL, Rewrites
@@ -180,14 +181,17 @@ class Pipeline(Reading):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def datalog(self, text: str, file: str = "<datalog>") -> Evolution:
+    def datalog(
+        self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
+    ) -> Evolution:
         """Add a Datalog program: its declarations, rules and facts join those that are there.
 
-        `file` is what messages call the text. Rules may read every table and view of the pipeline. Raises ProgramError
-        with all findings, and the pipeline stays as it was. Where tables hold rows already, what is new is computed
-        from them, and nothing else is: the evolution that is returned says what that was.
+        `file` is what messages call the text; the files that it includes are sought beside it. `macros` are as if each
+        was defined by a line `#define NAME text`. Rules may read every table and view of the pipeline. Raises
+        ProgramError with all findings, and the pipeline stays as it was. Where tables hold rows already, what is new is
+        computed from them, and nothing else is: the evolution that is returned says what that was.
         """
-        return self._evolving.evolve(lambda now: now.adding(text, file))
+        return self._evolving.evolve(lambda now: now.adding(text, file, macros))
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.
@@ -214,20 +218,22 @@ class Pipeline(Reading):
         doors = self.transaction, self.snapshot, self.explain, self._engine_of
         return Steps(self._evolving, self._opened, *doors).done(steps, definitions)
 
-    def replace(self, text: str, file: str = "<datalog>") -> Evolution:
+    def replace(
+        self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
+    ) -> Evolution:
         """As `datalog`, but the text takes the place of what there is about the relations that it derives.
 
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
-        return self._evolving.evolve(lambda now: now.replacing(text, file))
+        return self._evolving.evolve(lambda now: now.replacing(text, file, macros))
 
-    def redefine(self, program: str | Path) -> Evolution:
-        """Have just the definitions of a program, in a file or as text, in SQL or Datalog.
+    def redefine(self, program: str | Path, macros: Mapping[str, str] = MappingProxyType({})) -> Evolution:
+        """Have just the definitions of a program, in a file or as text, in SQL or Datalog (with `macros`).
 
         What it has in common with the present ones stays, what it has not goes. Raises ProgramError, DataError for a
         file that is not text, and CatalogError where a table that holds rows would go.
         """
-        return self._evolving.redefine(program)
+        return self._evolving.redefine(program, macros)
 
     def table(
         self,

@@ -47,8 +47,8 @@ def build_type_name(context: Context, parsed: Parsed) -> TypeName:
 def string_value(context: Context, token: Token) -> str:
     """The value of a quoted string; escapes that mean nothing are reported."""
     for offset, escape in unknown_escapes(token):
-        start = context.span(token)
-        place = Span(start.source, start.line, start.column + offset, start.line, start.column + offset + 2)
+        begin = (token.start_pos or 0) + offset
+        place = context.source.place(begin, begin + 2)
         hint = "the escapes are \\n \\t \\r \\0 \\\" \\' and \\\\; for a backslash write `\\\\`"
         context.findings.append(place.error(f"`{escape}` is not an escape", hint))
     return unquote(token)

@@ -24,11 +24,8 @@ class Context:
 
     def span(self, part: Part) -> Span:
         """Where a part of lark's tree stands."""
-        if isinstance(part, Token):
-            place = (part.line, part.column, part.end_line, part.end_column)
-        else:
-            place = (part.meta.line, part.meta.column, part.meta.end_line, part.meta.end_column)
-        return Span(self.source, *(number or 0 for number in place))
+        place = part if isinstance(part, Token) else part.meta
+        return self.source.place(place.start_pos or 0, place.end_pos or 0)
 
     def report(self, part: Part, message: str, hint: str = "") -> None:
         """Add a finding about a part."""

@@ -10,7 +10,7 @@ from lark.exceptions import UnexpectedToken
 
 from deltic.datalog.souffle.expected import describe
 from deltic.datalog.souffle.slips import find_slip, unknown_directive, unknown_qualifier
-from deltic.datalog.syntax.source import Source, Span
+from deltic.datalog.syntax.source import Source
 from deltic.errors import Diagnostic
 
 
@@ -48,10 +48,7 @@ class _Failure:
 
     def finding(self, begin: int, end: int, message: str, hint: str = "") -> SyntaxFinding:
         """A finding about the text from `begin` to `end`."""
-        text = self.source.text
-        line, column = text.count("\n", 0, begin) + 1, begin - text.rfind("\n", 0, begin)
-        place = Span(self.source, line, column, line, column + max(1, end - begin))
-        return SyntaxFinding(place.error(message, hint), begin)
+        return SyntaxFinding(self.source.place(begin, max(begin + 1, end)).error(message, hint), begin)
 
     def here(self, message: str, hint: str = "") -> SyntaxFinding:
         """A finding about what was found."""

@@ -17,6 +17,7 @@ from deltic.datalog.souffle.components import instantiate
 from deltic.datalog.souffle.context import Context, Parsed
 from deltic.datalog.souffle.depth import DEEPEST, too_deep
 from deltic.datalog.souffle.explain import explain
+from deltic.datalog.souffle.preprocessor.preprocess import preprocess
 from deltic.datalog.souffle.recovery import without_statement
 from deltic.datalog.syntax.program import Component, Program
 from deltic.datalog.syntax.source import Source, in_order
@@ -27,13 +28,24 @@ MOST_SYNTAX_ERRORS = 20
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def parse(text: str, file: str = "<datalog>", earlier: Mapping[str, Component] | None = None) -> Program:
+def parse(
+    text: str,
+    file: str = "<datalog>",
+    earlier: Mapping[str, Component] | None = None,
+    macros: Mapping[str, str] | None = None,
+) -> Program:
     """The syntax tree of a program in Soufflé's syntax; it may have instances of `earlier` components too.
+
+    `macros` are as if each was defined by a line `#define NAME text`. The files that a program includes are sought
+    beside the one that includes them.
 
     Raises ProgramError with a finding for each statement that cannot be read (the first twenty), or
     else for each construct that is not supported, in the order of their places.
     """
-    source = Source(file, text.removeprefix(_BYTE_ORDER_MARK))
+    findings: list[Diagnostic] = []
+    source = preprocess(Source(file, text.removeprefix(_BYTE_ORDER_MARK)), macros or {}, findings)
+    if findings:
+        raise ProgramError(in_order(findings))
     context = Context(source)
     parsed = _parse_whole(source)
     if deep := too_deep(parsed):

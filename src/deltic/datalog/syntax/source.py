@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 from deltic.errors import Diagnostic
 
@@ -24,16 +27,64 @@ class Source:
     def _lines(self) -> list[str]:
         return [line.rstrip("\r") for line in self.text.split("\n")]
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def place(self, start: int, end: int) -> Span:
+        """The stretch between two offsets of the text."""
+        line, end_line = bisect_right(self._starts, start), bisect_right(self._starts, end)
+        return Span(self, line, start - self._starts[line - 1] + 1, end_line, end - self._starts[end_line - 1] + 1)
+
+    def assembled(self, pieces: Sequence[tuple[str, Piece]]) -> Source:
+        """A text of pieces, whose places are where they come from."""
+        starts = list(accumulate((len(text) for text, _ in pieces), initial=0))
+        return _Assembled(self.file, "".join(text for text, _ in pieces), starts, [piece for _, piece in pieces])
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Where a piece of text comes from: as it is from `start` to `end` of a source, or made from what is there."""
+
+    source: Source
+    start: int
+    end: int
+    is_made: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Assembled(Source):
+    starts: Sequence[int]
+    pieces: Sequence[Piece]
+
+    def place(self, start: int, end: int) -> Span:
+        if not self.pieces:
+            return super().place(start, end)
+        first, last = self._piece(start), self._piece(max(start, end - 1))
+        piece, other = self.pieces[first], self.pieces[last]
+        begin = piece.start if piece.is_made else piece.start + start - self.starts[first]
+        until = other.end if other.is_made else other.start + end - self.starts[last]
+        until = until if other.source is piece.source and until >= begin else piece.end
+        return replace(piece.source.place(begin, until), inside=(start, end))
+
+    def _piece(self, offset: int) -> int:
+        return min(bisect_right(self.starts, offset), len(self.pieces)) - 1
+
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a source. Lines and columns count from 1; the end is just behind the last character."""
+    """A stretch of a source. Lines and columns count from 1; the end is just behind the last character.
+
+    What a macro made is where the macro is called, and tells itself apart by where it is `inside` of the whole text.
+    """
 
     source: Source
     line: int
     column: int
     end_line: int
     end_column: int
+    inside: tuple[int, int] | None = None
 
     @property
     def file(self) -> str:

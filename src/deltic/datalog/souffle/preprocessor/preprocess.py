@@ -1,0 +1,156 @@
+"""From a file to the text that is parsed: the files that it includes, and what it says in their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from deltic.datalog.souffle.preprocessor.directives import Directives
+from deltic.datalog.souffle.preprocessor.macros import Macro, MacroError, Token, expand, tokens_of
+from deltic.datalog.syntax.source import Piece, Source
+from deltic.errors import Diagnostic, did_you_mean
+
+DEEPEST = 100
+
+# What only the preprocessor reads. A text without any of it is what it says.
+_USED = re.compile(r"^\s*#|\.include\b|\.once\b|\b__(?:FILE|LINE)__\b", re.MULTILINE)
+
+
+def preprocess(source: Source, macros: Mapping[str, str], findings: list[Diagnostic]) -> Source:
+    """The text that a source stands for, its places those of the user's files; `macros` are defined before."""
+    if not macros and not _USED.search(source.text):
+        return source
+    reader = _Reader({name: Macro(tuple(tokens_of(text))) for name, text in macros.items()}, findings)
+    reader.read(source)
+    return source.assembled(reader.pieces)
+
+
+class _Reader:
+    """What has been read so far: the pieces of text, the macros that are defined, and the files to read only once."""
+
+    def __init__(self, macros: dict[str, Macro], findings: list[Diagnostic]) -> None:
+        self.pieces: list[tuple[str, Piece]] = []
+        self._macros, self._findings = macros, findings
+        self._depth = 0
+        self._once: set[Path] = set()
+
+    def read(self, source: Source) -> None:
+        """Read a file, and those that it includes."""
+        self._depth += 1
+        directives = Directives(self._macros)
+        waiting: list[Token] = []
+        for line in _lines(source.text):
+            words = [token for token in line if not token.is_blank]
+            if words and words[0].text == "#":
+                self._text(source, waiting)
+                waiting = []
+                try:
+                    self._done(source, directives.do(words[0], line[line.index(words[0]) + 1 :]))
+                except MacroError as error:
+                    self._report(source, error)
+            elif directives.is_read:
+                waiting += line
+        self._text(source, waiting)
+        for missing in directives.unfinished():
+            self._report(source, missing)
+        self._depth -= 1
+
+    def _done(self, source: Source, name: Token | None) -> None:
+        """Do what a directive asks for: that a file is included, or the present one read no second time."""
+        if name is not None and name.kind == "string":
+            self._include(source, name)
+        elif name is not None:
+            self._once.add(Path(source.file).resolve())
+
+    def _include(self, source: Source, name: Token) -> None:
+        """Read the file that is named, in quotes or angle brackets, beside the source. Raises MacroError."""
+        path = Path(source.file).parent / name.text[1:-1]
+        if path.resolve() in self._once:
+            return
+        if self._depth >= DEEPEST:
+            raise MacroError(name, "files include each other without end", "`.once` in a file has it read once")
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise MacroError(name, f"the file {path} is not UTF-8 text") from None
+        except OSError as error:
+            beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+            hint = did_you_mean(path.name, beside) or f"it is sought in {path.parent}"
+            raise MacroError(name, f"the file {path} cannot be read: {error.strerror}", hint) from None
+        self.read(Source(str(path), text))
+
+    def _report(self, source: Source, error: MacroError) -> None:
+        place = source.place(error.token.start, error.token.end)
+        self._findings.append(place.error(error.message, error.hint))
+
+    def _text(self, source: Source, tokens: Sequence[Token]) -> None:
+        """Take in text without directives, with its macros replaced, and what `.include` and `.once` ask for."""
+        begin = 0
+        for position in range(1, len(tokens)):
+            word = tokens[position]
+            if word.text in ("include", "once") and _is_directive(tokens, position):
+                self._emit(source, tokens[begin : position - 1])
+                begin = position + 1
+                if word.text == "include":
+                    begin = next((i for i in range(begin, len(tokens)) if not tokens[i].is_blank), len(tokens)) + 1
+                try:
+                    self._done(source, _asked(word, tokens[begin - 1 : begin]))
+                except MacroError as error:
+                    self._report(source, error)
+        self._emit(source, tokens[begin:])
+
+    def _emit(self, source: Source, tokens: Sequence[Token]) -> None:
+        """Add text with its macros replaced, and where each part of it comes from."""
+        known = [_where(token, source) if token.text in ("__FILE__", "__LINE__") else token for token in tokens]
+        for token in self._expanded(source, known):
+            last, piece = self.pieces[-1] if self.pieces else ("", None)
+            here = Piece(source, token.start, token.end, token.is_made)
+            if piece and piece.source is source and not (piece.is_made or here.is_made) and piece.end == here.start:
+                self.pieces[-1] = last + token.text, replace(piece, end=here.end)
+                continue
+            if last[-1:].isalnum() and token.text[:1].isalnum():
+                self.pieces.append((" ", replace(here, is_made=True)))
+            self.pieces.append((token.text, here))
+
+    def _expanded(self, source: Source, tokens: Sequence[Token]) -> list[Token]:
+        try:
+            return list(expand(tokens, self._macros))
+        except MacroError as error:
+            self._report(source, error)
+            return []
+
+
+def _lines(text: str) -> list[list[Token]]:
+    """The tokens of each line; a comment of several lines belongs to the line in which it begins."""
+    lines: list[list[Token]] = [[]]
+    for token in tokens_of(text):
+        lines[-1].append(token)
+        if token.kind == "newline":
+            lines.append([])
+    return lines
+
+
+def _is_directive(tokens: Sequence[Token], position: int) -> bool:
+    """Whether a dot stands right before a word, and no name before the dot, as in `instance.include`."""
+    word, dot = tokens[position], tokens[position - 1]
+    before = tokens[position - 2] if position > 1 else None
+    is_name = before is not None and before.kind == "word" and before.end == dot.start
+    return dot.text == "." and dot.end == word.start and not is_name
+
+
+def _asked(word: Token, behind: Sequence[Token]) -> Token:
+    """What `.once` or `.include` asks for: itself, or the file whose name is behind it. Raises MacroError."""
+    if word.text == "once":
+        return word
+    if not behind or behind[0].kind != "string":
+        raise MacroError(word, "`.include` names a file in quotes", 'as in `.include "rules.dl"`')
+    return behind[0]
+
+
+def _where(token: Token, source: Source) -> Token:
+    """`__FILE__` or `__LINE__` as what it stands for."""
+    if token.text == "__FILE__":
+        return replace(token, kind="string", text=f'"{source.file}"', is_made=True)
+    return replace(token, kind="number", text=str(source.place(token.start, token.end).line), is_made=True)
