@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.functions import function
     from deltic.pipeline.outside import External
     from deltic.pipeline.session import Pipeline
+    from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
     from deltic.pipeline.views import Between as between
 
 __all__ = [
@@ -40,7 +41,10 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "between",
+    "changes_stream",
     "function",
+    "kafka_rows",
+    "register",
 ]
 
 __version__ = "0.1.0"
@@ -68,4 +72,8 @@ def __getattr__(name: str) -> Any:
         from deltic.pipeline.views import Between
 
         return Between
+    if name in ("changes_stream", "kafka_rows", "register"):
+        from deltic.pipeline.streaming import changes
+
+        return getattr(changes, name)
     raise AttributeError(f"module 'deltic' has no attribute {name!r}")

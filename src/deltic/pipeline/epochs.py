@@ -165,11 +165,12 @@ class Epochs:
             with self.prepare({}, "error") as epoch:
                 self.commit(epoch, Logged({}, "error"))
 
-    def replay(self, batches: Batches, conflicts: Conflicts, token: str) -> None:
+    def replay(self, batches: Batches, conflicts: Conflicts, token: str) -> EpochResult:
         """Do once more an epoch that was logged."""
-        self.engine.prepare(batches, conflicts, token).commit()
+        result = self.engine.prepare(batches, conflicts, token).commit()
         self._publish(self._last.definitions)
         self.history.forget(self._last.version.epoch)
+        return result
 
     def extend(self, circuit: Circuit, definitions: Definitions, log: Callable[[int], None]) -> EpochResult:
         """Go on with other definitions, as an epoch in which no table changes.

@@ -40,6 +40,11 @@ class Reading(ABC):
     spark: SparkSession | None
 
     @property
+    def _place(self) -> str | None:
+        """Where the state is kept; None for memory."""
+        return None
+
+    @property
     @abstractmethod
     def _definitions(self) -> Definitions:
         """What is defined."""
@@ -50,7 +55,7 @@ class Reading(ABC):
 
     def __getitem__(self, name: str) -> View:
         """A view or table by name; raises DelticError with the nearest name when there is none."""
-        return View(name, self._readable(name), lambda: self._version_with(name), self.spark)
+        return View(name, self._readable(name), lambda: self._version_with(name), self.spark, self._place)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a table or view of that name that can be read."""

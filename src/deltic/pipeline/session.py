@@ -442,7 +442,7 @@ class Pipeline(Reading):
         from deltic.pipeline.streaming.into import stream
 
         self._keeping.refuse_change()
-        return stream(self, df, into, name, order, conflicts, self._keeping.place, self._streams)
+        return stream(self, df, into, name, order, conflicts, self._place, self._streams)
 
     def explain(self, name: str, full: bool = False) -> str:
         """How a view is kept fresh: what its parts cost and keep, and its delta queries.
@@ -524,6 +524,10 @@ class Pipeline(Reading):
     @property
     def _definitions(self) -> Definitions:
         return self._epochs.last.definitions
+
+    @property
+    def _place(self) -> str | None:
+        return self._keeping.place
 
     def _version(self) -> Version:
         """The rows as they are now; what facts alone give is derived before the first transaction."""

@@ -37,7 +37,7 @@ def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = 
     months = [c.name for c in schema if c.type is Type.YEAR_MONTH_INTERVAL]
     travelling = [Type.INT32 if c.name in months else c.type for c in schema]
     fields = [StructField(c.name, type_.spark, c.nullable) for c, type_ in zip(schema, travelling, strict=True)]
-    rows, types = _for_spark(table), StructType(fields)
+    rows, types = for_spark(table), StructType(fields)
     if directory is not None and rows.nbytes > small:
         frame = through_file(spark, rows, types, directory)
     else:
@@ -74,7 +74,7 @@ def arrow_schema_of(frame: DataFrame) -> pa.Schema:
     return pa.schema([pa.field(f.name, Type.of_spark(f.dataType).arrow, f.nullable) for f in frame.schema])
 
 
-def _for_spark(table: pa.Table) -> pa.Table:
+def for_spark(table: pa.Table) -> pa.Table:
     """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
     import pyarrow as pa
 

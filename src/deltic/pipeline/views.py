@@ -29,18 +29,27 @@ class View:
     Any thread may call, while others commit transactions: what one call gives is of one epoch.
     """
 
-    def __init__(self, name: str, schema: Schema, version: Callable[[], Version], spark: SparkSession | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        schema: Schema,
+        version: Callable[[], Version],
+        spark: SparkSession | None,
+        place: str | None = None,
+    ) -> None:
         self.name = name
         self.schema = schema
+        self.place = place
+        """Where the state is kept that has it; None for memory."""
         self._version = version
-        self._spark = spark
+        self.spark = spark
 
     def rows(self, counted: bool = False) -> Rows:
         """All rows, in no particular order: those of a bag as often as they weigh.
 
         With `counted` each row stands once, and its weight in a column `__weight__` behind the others.
         """
-        return Rows(TableBatch(self._version().read(self.name, counted=counted)), self._spark)
+        return Rows(TableBatch(self._version().read(self.name, counted=counted)), self.spark)
 
     def lookup(self, **key: Any) -> Rows:
         """The rows with these values in these columns, as `rows` gives them.
@@ -59,7 +68,7 @@ class View:
                 reason = problem(each, column)
                 if reason is not None:
                     raise DelticError(f"{self.name}, column {name}: {reason}")
-        return Rows(TableBatch(self._version().lookup(self.name, key)), self._spark)
+        return Rows(TableBatch(self._version().lookup(self.name, key)), self.spark)
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""

@@ -243,3 +243,18 @@ def test_jobs_of_a_batch_are_described(spark, tmp_path):
     jobs = store.jobsList(None)
     told = [jobs.apply(i).description().getOrElse(None) for i in range(min(jobs.size(), 5))]
     assert "epoch 1: batch 0 of stream follows" in told
+
+
+@pytest.mark.slow
+def test_late_rows_are_told(spark, tmp_path, caplog):
+    folder = Folder(tmp_path, "page string, ts timestamp")
+    folder.put({"page": "a", "ts": "2026-03-01T12:00:00Z"})
+    folder.put({"page": "b", "ts": "2026-03-01T10:00:00Z"}, {"page": "c", "ts": "2026-03-01T12:30:00Z"})
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE visits (page STRING, ts TIMESTAMP LATENESS INTERVAL 1 HOUR)")
+    folder.drain(pipeline.stream(folder.frame(spark), into="visits"))
+    assert sorted(page for page, _ in pipeline["visits"]) == ["a", "c"]
+    warned = [record.getMessage() for record in caplog.records if record.name == "deltic.stream"]
+    assert len(warned) == 1
+    assert "batch 1 of stream visits: epoch 2" in warned[0]
+    assert "left out" in warned[0]

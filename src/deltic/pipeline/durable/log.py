@@ -104,7 +104,10 @@ class Tail:
 
 
 class Reader:
-    """Reads records from one number on; `tail` is that of the last file, when all are read."""
+    """Reads records from one number on; `tail` is that of the last file, when all are read.
+
+    Asked again, it goes on behind those that it has read.
+    """
 
     def __init__(self, files: Files, after: int) -> None:
         self.files, self.after = files, after
@@ -119,7 +122,7 @@ class Reader:
         starts = segments(self.files)
         for i, (first, name) in enumerate(starts):
             is_last = i + 1 == len(starts)
-            if not is_last and starts[i + 1][0] <= self.after + 1:
+            if not is_last and starts[i + 1][0] <= self.last + 1:
                 continue
             if first > self.last + 1:
                 raise self._damaged(name, f"the records from {self.last + 1:,} to {first - 1:,} are missing before it")
@@ -127,7 +130,9 @@ class Reader:
 
     def _records(self, name: str, number: int, is_last: bool) -> Iterator[Record]:
         data, at = self.files.read(name), 0
-        self.name, self.end = name, 0
+        if name == self.name:
+            at, number = self.end, self.last + 1
+        self.name, self.end = name, at
         while at < len(data):
             body = self._body(name, data, at, is_last)
             if body is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from deltic.engine.protocol import EpochResult
 from deltic.errors import ProgramError, StateError, UnsupportedError
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import Checkpoints, State, check_options
 from deltic.pipeline.epochs import Epochs
 from deltic.pipeline.evolution import Evolution
@@ -49,17 +51,28 @@ def restore(state: State, evolving: Evolving, tables_alone: bool = False) -> Non
 
     With `tables_alone` views are computed from the tables of the checkpoint.
     """
-    epochs = evolving.epochs
-    if state.manifest is not None:
-        evolving.restore(_definitions(state, epochs), state.saved(), tables_alone)
+    begin_with_checkpoint(state, evolving, tables_alone)
     for record in state.records():
-        if record.tables is None:
-            with epochs.writing():
-                evolving.go_on(partial(Definitions.replayed, edits=record.edits))
-        else:
-            epochs.replay(record.batches, record.conflicts, record.token)
-        state.check_epoch(record, epochs.last.version.epoch)
-    epochs.positions = dict(state.positions)
+        replay(record, state, evolving)
+    evolving.epochs.positions = dict(state.positions)
+
+
+def begin_with_checkpoint(state: State, evolving: Evolving, tables_alone: bool = False) -> None:
+    """Be as what the state's manifest has, where it has one."""
+    if state.manifest is not None:
+        evolving.restore(_definitions(state, evolving.epochs), state.saved(), tables_alone)
+
+
+def replay(record: Record, state: State, evolving: Evolving) -> EpochResult:
+    """Do once more what a record of the log says; raises StateError where it becomes another epoch than it was."""
+    epochs = evolving.epochs
+    if record.tables is None:
+        with epochs.writing():
+            _, result = evolving.go_on(partial(Definitions.replayed, edits=record.edits))
+    else:
+        result = epochs.replay(record.batches, record.conflicts, record.token)
+    state.check_epoch(record, epochs.last.version.epoch)
+    return result
 
 
 def _definitions(state: State, epochs: Epochs) -> Definitions:

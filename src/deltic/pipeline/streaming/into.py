@@ -88,7 +88,9 @@ class Into:
             positions = applied.position(self.name)
             with self.pipeline.transaction(self.conflicts, positions=positions) as change:
                 change.append(self.table, changes)
-        _LOG.info("batch %d of stream %s: epoch %d: %s", applied.batch, self.name, change.report.epoch, change.report)
+        report = change.report
+        level = logging.WARNING if report.late else logging.INFO
+        _LOG.log(level, "batch %d of stream %s: epoch %d: %s", applied.batch, self.name, report.epoch, report)
 
     def _last(self) -> Applied | None:
         return Applied.of(self.name, self.pipeline.positions)

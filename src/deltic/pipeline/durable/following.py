@@ -1,0 +1,150 @@
+"""A state that another process writes: read as of an epoch, and followed from there to later ones.
+
+The checkpoint before the epoch is restored, and the log is done again up to it, and further when that is asked for. So
+epochs can be had from the oldest checkpoint on that is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+
+from deltic.engine.changes import Changes
+from deltic.engine.local.version import LocalVersion
+from deltic.errors import StateError
+from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.files import Files
+from deltic.pipeline.durable.log import Reader, Record, segments
+from deltic.pipeline.durable.manifest import Manifest
+from deltic.pipeline.durable.restoring import begin_with_checkpoint, replay
+from deltic.pipeline.durable.state import Checkpoints, State
+
+if TYPE_CHECKING:
+    from deltic.circuit.python import PythonFunction
+    from deltic.pipeline.session import Pipeline
+
+# How often opening begins once more, when the writer has removed what was being read.
+_TRIES = 5
+
+
+class Followed:
+    """A state as of `epoch`, the last one if not told; `pipeline` has it, in memory, and is for reading alone.
+
+    Raises StateError for an epoch that cannot be had: it is no longer retained, or has not been.
+    """
+
+    def __init__(
+        self, place: str | Path, epoch: int | None = None, functions: Iterable[PythonFunction] | str | Path = ()
+    ) -> None:
+        self._functions = functions
+        self._waiting: Record | None = None
+        self._open(place, epoch)
+        self.begin = self.epoch
+        self.changes: dict[int, Changes] = {}
+        """How the epochs after `begin` have changed views, up to the one that was reached."""
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that was reached."""
+        return self.pipeline.epoch
+
+    def go_on(self, epoch: int | None = None, rows: int | None = None) -> None:
+        """Go on to an epoch, or the last one that there is; with `rows`, no further than these many changes of tables.
+
+        Raises StateError where what comes next is no longer there.
+        """
+        done = 0
+        for record in self._records():
+            if (epoch is not None and record.epoch > epoch) or (rows is not None and done >= rows):
+                self._waiting = record
+                return
+            done += sum(map(len, (record.tables or {}).values()))
+            before = self.epoch
+            result = replay(record, self._state, self.pipeline._evolving)
+            if self.epoch > before:
+                self.changes[self.epoch] = result.changes
+
+    def forget(self, epoch: int) -> None:
+        """Forget how epochs up to this one changed views."""
+        self.begin = max(self.begin, epoch)
+        self.changes = {number: changes for number, changes in self.changes.items() if number > epoch}
+
+    def part(self, name: str, number: int, parts: int, counted: bool) -> pa.Table:
+        """One of several equal parts of the rows of a table or view; where `counted`, with weights."""
+        return cast(LocalVersion, self.pipeline.snapshot().version).part(name, number, parts, counted=counted)
+
+    def _open(self, place: str | Path, epoch: int | None) -> None:
+        """Open the state, again where its writer has removed a file meanwhile."""
+        for left in reversed(range(_TRIES)):
+            self._state = State.open(place, Checkpoints(), readonly=True, is_whole=False)
+            try:
+                self._restore(epoch)
+                return
+            except (StateError, FileNotFoundError):
+                if not (left and self._state.is_outdated):
+                    raise
+
+    def _restore(self, epoch: int | None) -> None:
+        from deltic.pipeline.session import Pipeline
+
+        self._state.go_on_from(manifest_for(self._state.files, epoch))
+        made = self._state.manifest
+        self.pipeline: Pipeline = Pipeline(**(made.options if made else {}), functions=self._functions)
+        begin_with_checkpoint(self._state, self.pipeline._evolving)
+        self._reader, self._waiting = Reader(self._state.files, self._state.sequence), None
+        self.changes = {}
+        self.go_on(epoch)
+        if epoch is not None and self.epoch != epoch:
+            raise StateError(
+                f"state {self._state.files.place}: there is no epoch {epoch}: the last one is {self.epoch}"
+            )
+
+    def _records(self) -> Iterator[Record]:
+        """What comes next in the log."""
+        if self._waiting is not None:
+            record, self._waiting = self._waiting, None
+            yield record
+        starts = segments(self._state.files)
+        if starts and starts[0][0] > self._reader.last + 1:
+            raise StateError(
+                f"state {self._state.files.place}: what came after epoch {self.epoch} is no longer retained; read it "
+                "as it is now, and follow it from there. More is retained with Pipeline(checkpoint=Checkpoints(keep=N))"
+            )
+        yield from self._reader.records()
+
+
+def definitions_of(place: str | Path, functions: Iterable[PythonFunction] | str | Path = ()) -> Definitions:
+    """What a state defines now; no row is read. Raises StateError."""
+    from deltic.pipeline.session import Pipeline
+
+    state = State.open(place, Checkpoints(), readonly=True)
+    found = Pipeline(functions=functions)._definitions
+    if state.manifest is not None:
+        found = found.replayed(state.manifest.definitions)
+    for record in state.records():
+        found = found.replayed(record.edits)
+    return found
+
+
+def manifest_for(files: Files, epoch: int | None) -> Manifest | None:
+    """The newest checkpoint that is not after an epoch; None for the state before the first record.
+
+    Raises StateError where the epoch is no longer retained.
+    """
+    oldest = None
+    for number in manifest.numbers(files):
+        found = manifest.read(files, number)
+        if epoch is None or found.epoch <= epoch:
+            return found
+        oldest = found
+    starts = segments(files)
+    if oldest is not None and (not starts or starts[0][0] > 1):
+        raise StateError(
+            f"state {files.place}: epoch {epoch} is no longer retained; those from epoch {oldest.epoch} on are. More "
+            "are retained with Pipeline(checkpoint=Checkpoints(keep=N))"
+        )
+    return None

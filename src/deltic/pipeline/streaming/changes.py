@@ -1,0 +1,90 @@
+"""Views as streams of Spark, and their changes as records of Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import StreamError
+from deltic.pipeline.names import find
+from deltic.pipeline.spark import active_session, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from deltic.pipeline.views import View
+
+_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def register(spark: SparkSession) -> None:
+    """Let a session know the data source "deltic"."""
+    from deltic.pipeline.streaming.source import DelticSource
+
+    spark.dataSource.register(DelticSource)
+
+
+def changes_stream(
+    view: View,
+    since: int | None = None,
+    form: Literal["weight", "feed"] = "weight",
+    max_rows: int | None = None,
+    functions: str | Path | None = None,
+    spark: SparkSession | None = None,
+) -> DataFrame:
+    """A view of a pipeline with `state=` as a streaming DataFrame: its rows, and then how each epoch changes it.
+
+    With `since`, the changes alone, of the epochs after that one. The column `__weight__` says how often a row comes,
+    or goes where it is negative; with the form "feed" there are `_change_type` (insert, delete) and `_commit_version`,
+    the epoch, instead, as in Delta's change data feed. A batch has as many epochs as change `max_rows` rows of tables,
+    or all that there are. `functions` is the file of those that definitions call. The changes are read from the
+    directory, by Spark's own processes; the pipeline may be of another one.
+
+    Raises StreamError for a pipeline in memory, or a table, and the query does for epochs that are no longer retained.
+    """
+    session = active_session(spark or view.spark)
+    if view.place is None:
+        raise StreamError(
+            f"view {view.name}: Spark's processes read its changes from a directory, and this pipeline is in memory "
+            "(or closed, or it is the view of a snapshot): take that of a pipeline with state=DIRECTORY"
+        )
+    register(session)
+    place = view.place if "://" in view.place else str(Path(view.place).absolute())
+    given = {"view": view.name, "form": form, "since": since, "maxRowsPerTrigger": max_rows, "functions": functions}
+    reader = session.readStream.format("deltic")
+    for name, value in given.items():
+        if value is not None:
+            reader = reader.option(name, str(value))
+    return reader.load(place)
+
+
+def kafka_rows(changes: DataFrame, key: str | Sequence[str]) -> DataFrame:
+    """Changes with weights as records for Spark's Kafka sink: columns `key` and `value`, both JSON.
+
+    The value is an envelope as Debezium writes it: a row that comes is `after` with the op c, one that goes is
+    `before` with d. The key has the columns `key`, so that what concerns one of them is in one partition of a topic.
+    """
+    from pyspark.sql import functions as F
+
+    columns = {name: F.col(quoted(name)) for name in changes.columns if name != WEIGHT}
+    if WEIGHT not in changes.columns:
+        raise StreamError(f"expected changes with a column {WEIGHT}, found {', '.join(changes.columns)}")
+    keys = [find(name, "column", columns) for name in ([key] if isinstance(key, str) else key)]
+    comes, row = F.col(WEIGHT) > 0, F.struct(*columns.values())
+    envelope = F.struct(
+        F.when(~comes, row).alias("before"),
+        F.when(comes, row).alias("after"),
+        F.when(comes, "c").otherwise("d").alias("op"),
+    )
+    records = changes.select(
+        F.to_json(F.struct(*keys), _JSON).alias("key"),
+        F.to_json(envelope, _JSON).alias("value"),
+        F.explode(F.array_repeat(F.lit(0), F.abs(WEIGHT).cast("int"))).alias("_"),
+    )
+    return records.drop("_")

@@ -1,0 +1,249 @@
+"""The data source "deltic" of Spark: views of a state in a directory, as they are, or how they change as a stream.
+
+Spark calls it in processes of its own: one that plans, and on executors. Each opens the state by itself, to read, as of
+the epoch that was planned. An offset of a stream is the epoch that was reached. The process that plans a stream follows
+the state: it has the changes of an epoch by doing its record of the log once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from deltic.circuit.types import Schema, Type
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import DelticError, StreamError, UnsupportedError
+from deltic.pipeline.durable.following import Followed, definitions_of
+from deltic.pipeline.io.signs import FEED
+from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.spark import for_spark
+
+VERSION = "_commit_version"
+FORMS = ("weight", "feed")
+# The rows of one partition, unless numPartitions says otherwise.
+_ROWS = 1 << 20
+_BATCH = 1 << 16
+
+Offset = dict[str, int | None]
+"""{"epoch": N}: all up to epoch N was given; None for a stream that begins with the rows of the view."""
+
+
+class DelticSource(DataSource):
+    """`spark.read.format("deltic").load(DIRECTORY)` with the option `view`, and `spark.readStream` likewise."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What it is called in `format`."""
+        return "deltic"
+
+    def schema(self) -> StructType:
+        """The columns of the view; those of a stream have what tells of a change besides, unless it is a batch."""
+        return self._asked.fields
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The rows as of an epoch."""
+        return ViewReader(self._asked, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """The changes."""
+        return ChangeReader(self._asked, schema)
+
+    @property
+    def _asked(self) -> Asked:
+        return Asked({name.lower(): value for name, value in self.options.items()})
+
+
+class Asked:
+    """What the options ask for; raises DelticError for what there is not."""
+
+    _KNOWN = ("path", "view", "epoch", "since", "form", "functions", "maxrowspertrigger", "numpartitions")
+
+    def __init__(self, options: dict[str, str]) -> None:
+        for name in options:
+            find(name, "option of the format deltic", dict.fromkeys(self._KNOWN))
+        for needed, what in (("path", "the directory of a state, as in load(DIRECTORY)"), ("view", "a view or table")):
+            if needed not in options:
+                raise DelticError(f'format("deltic") needs {what}: option("{needed}", …)')
+        self.place, self.view = options["path"], options["view"]
+        self.epoch, self.since, self.most, self.parts = (
+            _number(options, name) for name in ("epoch", "since", "maxrowspertrigger", "numpartitions")
+        )
+        self.form = options.get("form")
+        if self.form is not None:
+            check_choice(self.form, "form of changes", FORMS)
+        self.functions: str | tuple[()] = options.get("functions", ())
+
+    @cached_property
+    def fields(self) -> StructType:
+        """The columns of the view, and of a change where a form was asked for."""
+        if self.epoch is None:
+            catalog = definitions_of(self.place, self.functions).catalog
+        else:
+            catalog = Followed(self.place, self.epoch, self.functions).pipeline.catalog
+        columns = find(self.view, "view or table", {**catalog.table_schemas, **catalog.view_schemas})
+        return StructType([*_fields(self.view, columns), *_SIGNS.get(self.form or "", [])])
+
+    def followed(self, epoch: int | None) -> Followed:
+        """The state as of an epoch."""
+        found = Followed(self.place, epoch, self.functions)
+        find(self.view, "view or table", dict.fromkeys(found.pipeline))
+        return found
+
+
+_SIGNS = {
+    "weight": [StructField(WEIGHT, LongType(), False)],
+    "feed": [StructField(FEED, StringType(), False), StructField(VERSION, LongType(), False)],
+}
+
+
+def _fields(view: str, schema: Schema) -> Iterator[StructField]:
+    for column in schema:
+        if column.type is Type.YEAR_MONTH_INTERVAL:
+            raise UnsupportedError(
+                f"{view}, column {column.name}: Spark's Python data sources have no intervals of months; let a view "
+                "have it as a number of months"
+            )
+        yield StructField(column.name, column.type.spark, column.nullable)
+
+
+def _number(options: dict[str, str], name: str) -> int | None:
+    text = options.get(name)
+    if text is not None and not text.isdecimal():
+        raise DelticError(f'option("{name}", "{text}") of the format deltic: it is a number')
+    return None if text is None else int(text)
+
+
+class ViewReader(DataSourceReader):
+    """A view as of one epoch, in as many parts as there are to be."""
+
+    def __init__(self, asked: Asked, schema: StructType) -> None:
+        self._asked, self._schema = asked, schema
+
+    def partitions(self) -> list[InputPartition]:
+        """The parts of the view as of the epoch that was asked for, or the last one."""
+        return _parts(self._asked, self._asked.followed(self._asked.epoch))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a part, and their form, on an executor."""
+        return _rows_of(self._asked, partition, self._schema)
+
+
+class ChangeReader(DataSourceStreamReader):
+    """How a view changes: its rows as of some epoch at first, or nothing, and then the changes of each epoch.
+
+    It stands in a process of its own for as long as a query runs.
+    """
+
+    def __init__(self, asked: Asked, schema: StructType) -> None:
+        if asked.form is None:
+            raise DelticError(
+                'a stream of changes says of each row what it is: option("form", "weight") adds the column __weight__, '
+                'option("form", "feed") the columns _change_type and _commit_version'
+            )
+        self._asked, self._schema = asked, schema
+        self._followed: Followed | None = None
+
+    def initialOffset(self) -> Offset:
+        """Before the rows of the view, or after the epoch `since`."""
+        return {"epoch": self._asked.since}
+
+    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
+        """The last epoch, or as far as `maxRowsPerTrigger` changes of tables go behind the start."""
+        begun = None if start is None else start["epoch"]
+        followed = self._at(begun)
+        if begun is None or self._asked.most is None:
+            followed.go_on()
+        elif followed.epoch <= begun:
+            followed.go_on(rows=self._asked.most)
+        return {"epoch": followed.epoch}
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """The parts of the view, which executors read, or the changes of some epochs themselves."""
+        begun, reached = start["epoch"], cast(int, end["epoch"])
+        if begun is None:
+            return _parts(self._asked, self._asked.followed(reached))
+        followed = self._at(begun)
+        followed.go_on(reached)
+        self._check_columns(followed)
+        rows = [
+            _signed(change.to_arrow(), epoch, self._schema)
+            for epoch, changes in sorted(followed.changes.items())
+            if begun < epoch <= reached and (change := changes.batch(self._asked.view)) is not None
+        ]
+        return [InputPartition(_packed(part)) for part in _slices(rows)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The changes of a part, on an executor."""
+        if isinstance(partition.value, bytes):
+            with pa.ipc.open_stream(partition.value) as stream:
+                return iter(stream.read_all().to_batches())
+        return _rows_of(self._asked, partition, self._schema)
+
+    def commit(self, end: Offset) -> None:
+        """Let go of changes that nobody asks for again."""
+        if self._followed is not None:
+            self._followed.forget(cast(int, end["epoch"]))
+
+    def _at(self, epoch: int | None) -> Followed:
+        """The state, with what came after an epoch."""
+        if self._followed is None or (epoch is not None and epoch < self._followed.begin):
+            self._followed = self._asked.followed(epoch)
+            if self._asked.view in self._followed.pipeline.tables:
+                raise StreamError(f"{self._asked.view} is a table, and views are followed: define a view of its rows")
+        return self._followed
+
+    def _check_columns(self, followed: Followed) -> None:
+        """Raises StreamError where the view is another one by now than the stream began with."""
+        views, name = followed.pipeline.views, self._asked.view
+        now = [*_fields(name, views[name]), *_SIGNS[self._asked.form or ""]] if name in views else []
+        if StructType(now) != self._schema:
+            what = f"has other columns: {views[name]}" if now else "is gone"
+            raise StreamError(
+                f"view {name} {what}, since epoch {followed.epoch}; begin a query anew, with another checkpointLocation"
+            )
+
+
+def _parts(asked: Asked, followed: Followed) -> list[InputPartition]:
+    """The parts of a view as of the epoch that was reached."""
+    count = followed.pipeline.snapshot().version.count(asked.view)
+    parts = asked.parts or max(1, -(-count // _ROWS))
+    return [InputPartition((followed.epoch, number, parts)) for number in range(parts)]
+
+
+def _rows_of(asked: Asked, partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
+    """The rows of one part of a view."""
+    epoch, number, parts = partition.value
+    rows = asked.followed(epoch).part(asked.view, number, parts, counted=asked.form is not None)
+    return iter(_signed(rows, epoch, schema).to_batches(max_chunksize=_BATCH))
+
+
+def _signed(rows: pa.Table, epoch: int, schema: StructType) -> pa.Table:
+    """Rows with what the form of the schema tells of a change, in Spark's types."""
+    if FEED in schema.names:
+        weights = np.asarray(rows.column(WEIGHT))
+        rows = rows.take(pa.array(np.repeat(np.arange(len(rows)), np.abs(weights))))
+        signs = np.repeat(np.where(weights > 0, "insert", "delete"), np.abs(weights))
+        rows = rows.drop_columns([WEIGHT]).append_column(FEED, pa.array(signs, pa.string()))
+        rows = rows.append_column(VERSION, pa.repeat(pa.scalar(epoch, pa.int64()), len(rows)))
+    return for_spark(rows).cast(to_arrow_schema(schema, timezone="UTC"))
+
+
+def _slices(tables: list[pa.Table]) -> Iterator[pa.Table]:
+    if tables:
+        found = pa.concat_tables(tables)
+        for start in range(0, len(found), _ROWS):
+            yield found.slice(start, _ROWS)
+
+
+def _packed(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows, max_chunksize=_BATCH)
+    return cast(bytes, sink.getvalue().to_pybytes())
