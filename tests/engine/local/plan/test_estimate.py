@@ -63,5 +63,5 @@ def test_explain_tells_both():
     assert "so far" not in engine.explain("v", full=True)
     engine.apply(batches_of(circuit, changes_between({}, {"a": {(1, 2)}, "b": {(2, 3), (2, 4)}})))
     explained = engine.explain("v", full=True)
-    assert "so far, for 1 changed rows" in explained
+    assert "so far, for 2 changed rows" in explained
     assert "2 derivations" in explained
