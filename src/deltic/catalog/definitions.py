@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
+from deltic.catalog.storing import Storing
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
 from deltic.circuit.types import Column, Schema, ZSetType
@@ -25,7 +26,8 @@ class Table:
     """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
 
     `key` are the columns that tell its rows apart, none where no key was declared; the pipeline rejects
-    rows of one key. `lateness` says how late its rows may come, where it is bounded.
+    rows of one key. `lateness` says how late its rows may come, where it is bounded;
+    `storing` how SQL stores values in some columns.
     `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared. A hidden one
     is there for views alone, and the pipeline itself changes it; one with a `source` is changed by refreshes alone.
     Raises CatalogError for a name, a column or a key that
@@ -38,6 +40,7 @@ class Table:
     is_bag: bool = False
     is_hidden: bool = False
     lateness: Lateness | None = None
+    storing: tuple[Storing, ...] = ()
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
     source: External | None = field(default=None, compare=False)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.catalog import Catalog, Definition, View
-from deltic.circuit.types import ZSetType
+from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.answers import Told, columns_table, details_table, relations_table, statement_of
 from deltic.pipeline.definitions import Definitions, completed
@@ -25,6 +25,7 @@ from deltic.sql.statements.statements import (
     Bracket,
     Change,
     CreateTable,
+    CreateTableAs,
     Defining,
     Describe,
     Explain,
@@ -67,7 +68,8 @@ def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
     Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
     """
     begun = definitions
-    for statement in completed(text, file, definitions)[1]:
+    written = completed(text, file, definitions)[1]
+    for statement in (part for whole in written for part in _parts(whole, definitions)):
         if isinstance(statement, Defining):
             if _begins_anew(statement, begun, definitions):
                 definitions.check()
@@ -110,6 +112,22 @@ def asked(text: str, file: str, definitions: Definitions) -> Query | Rows:
     found = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
     assert isinstance(found, Query | Rows)
     return found
+
+
+def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
+    """The statements that one stands for, after the definitions that there are now."""
+    if not isinstance(statement, CreateTableAs):
+        yield statement
+        return
+    catalog = now.catalog
+    if statement.unless_there and any(name.lower() == statement.name.name.lower() for name in catalog.relations):
+        return
+    with knowing(now.functions):
+        definition, names = _answer(statement.query, catalog, statement.source)
+    (view,) = definition.views
+    schema = Schema(tuple(Column(n, column.type, True) for n, column in zip(names, view.schema, strict=True)))
+    yield from parse(statement.declared(schema), statement.source.file)
+    yield statement.inserted
 
 
 def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> bool:

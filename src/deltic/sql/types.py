@@ -54,7 +54,7 @@ _HINT = (
 def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     """The type that a statement names, what it holds may be NULL; ProgramError for a type that there is not.
 
-    VARCHAR(n) and CHAR(n) are refused, because a value that is too long is an error there and padded here.
+    VARCHAR(n) and CHAR(n) are those of columns alone, which have a bound for what is stored in them.
     """
     kind, parameters = data_type.this, data_type.expressions
     if isinstance(kind, exp.Interval):
@@ -72,7 +72,8 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
     if kind is _D.STRUCT:
         return _struct(data_type, source)
     if kind in (_D.VARCHAR, _D.CHAR, _D.NCHAR, _D.NVARCHAR):
-        raise source.error(data_type, f"{data_type.sql(dialect='spark')} is not supported", "use STRING")
+        length = "".join(f"({part.name})" for part in parameters)
+        raise source.error(data_type, f"{kind.value}{length} is not supported here", "use STRING")
     if kind not in _SIMPLE:
         raise source.error(data_type, f"there is no type {data_type.sql(dialect='spark')}", _HINT)
     return _SIMPLE[kind]
@@ -91,6 +92,16 @@ def written(type_: Type) -> str:
             return f"STRUCT<{', '.join(f'{column.name}: {written(column.type)}' for column in type_.fields)}>"
         case _:
             return _WRITTEN[type_.kind]
+
+
+def is_assignable(found: Type, target: Type) -> bool:
+    """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment."""
+    times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+    if found.is_numeric and target.is_numeric:
+        return True
+    if target is Type.STRING:
+        return not found.is_composite and found is not Type.BINARY
+    return found in times and target in times
 
 
 def _decimal(data_type: exp.DataType, source: SourceText) -> Type:

@@ -44,6 +44,14 @@ def _overlay(text: str, other: str, start: int, length: int) -> str:
     return text[: max(start - 1, 0)] + other + text[max(start - 1 + size, 0) :]
 
 
+def _bounded(text: str, limit: int, fixed: bool) -> str | None:
+    """A text of so many letters at most; only blanks at its end are cut off, and all of them where it is `fixed`."""
+    bare = text.rstrip(" ")
+    if len(bare) > limit:
+        return None
+    return bare if fixed else text[: max(limit, len(bare))]
+
+
 def _concat_ws(separator: str | None, *parts: Any) -> str | None:
     """The texts among the parts, and in those that are arrays, that are not NULL."""
     texts = (text for part in parts for text in (part if isinstance(part, tuple) else (part,)))
@@ -124,5 +132,8 @@ FUNCTIONS |= {
     "overlay": Function(TEXT, "", (TEXT, TEXT, INT, INT), (-1,), python=_overlay),
     "levenshtein": Function(INT, "CAST(levenshtein({0}, {1}) AS INTEGER)", (TEXT, TEXT)),
     "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),
+    "bounded_text": Function(
+        TEXT, python=_bounded, partial=True, failure=lambda _: "it has more letters than its column takes"
+    ),
     "find_in_set": Function(INT, "", (TEXT, TEXT), python=_find_in_set),
 }

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from deltic.catalog import Definition, Table, View
 from deltic.circuit.graph import Circuit
-from deltic.circuit.types import Column, Type
+from deltic.circuit.types import Column
+from deltic.sql.dialect import Deltic
 from deltic.sql.names import find_name
 from deltic.sql.queries import stored_circuit, view_circuit
 from deltic.sql.scalars import NULL, Typed, typed
+from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.parse_storing import default_value
 from deltic.sql.statements.program import Types
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
-from deltic.sql.types import written
+from deltic.sql.types import is_assignable, written
 
 
 def effect_of(change: Change, tables: Mapping[str, Table], relations: Types) -> Effect:
@@ -45,6 +49,7 @@ class _Writing:
 
     def __init__(self, source: SourceText, table: Table, relations: Types) -> None:
         self._source, self._table, self._relations = source, table, relations
+        self._storing = {one.column: one for one in table.storing}
         self._definitions: list[Definition] = []
         self._signs: dict[str, Literal[1, -1]] = {}
         self._ambiguous = ""
@@ -55,6 +60,7 @@ class _Writing:
 
     def insert(self, change: Insert) -> None:
         columns = self._columns(change.columns)
+        change = replace(change, query=self._with_defaults(change.query, columns or self._names))
         if change.conflict is not None:
             self._insert_or_update(change, change.conflict, columns or self._names)
             return
@@ -143,9 +149,29 @@ class _Writing:
     def _updated(self, target: exp.Table, assignments: Sequence[Assignment]) -> exp.Select:
         """The rows of the table with other values in some columns."""
         names = self._columns([a.column for a in assignments])
-        values = dict(zip(names, (a.value for a in assignments), strict=True))
+        values = {name: self._given(a.value, name) for name, a in zip(names, assignments, strict=True)}
         columns = (values[name].copy() if name in values else _of(name, target) for name in self._names)
         return exp.select(*columns).from_(target.copy())
+
+    def _with_defaults(self, query: exp.Expression, columns: Sequence[str]) -> exp.Expression:
+        """A query with what columns have by default in the place of DEFAULT, which stands in rows of VALUES."""
+        source = query.args.get("from_")
+        if not (source and isinstance(source.this, exp.Values)):
+            return query
+        found = query.copy()
+        for row in found.args["from_"].this.expressions:
+            for name, value in zip(columns, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
+                value.replace(self._given(value, name))
+        return found
+
+    def _given(self, value: exp.Expression, name: str) -> exp.Expression:
+        """The value that is stored in a column: what it has by default for DEFAULT."""
+        is_default = isinstance(value, exp.Var | exp.Column) and value.name.upper() == "DEFAULT"
+        return self._default(name) if is_default else value.copy()
+
+    def _default(self, name: str) -> exp.Expression:
+        text = self._storing[name].default if name in self._storing else ""
+        return exp.Null() if not text else parse_one(text, read=Deltic)
 
     def _assignments(self, when: When, using: exp.Expression | None) -> Sequence[Assignment]:
         """What a clause assigns; `*` stands for all columns, from the source's of the same names."""
@@ -174,11 +200,21 @@ class _Writing:
         places = dict(zip(columns, values, strict=True)) if values else {}
 
         def store(given: Mapping[str, Typed]) -> dict[str, Typed]:
-            return {c.name: self._stored(c, given.get(c.name), places.get(c.name, query)) for c in self._table.schema}
+            return {c.name: self._bounded(c, given.get(c.name), places.get(c.name, query)) for c in self._table.schema}
 
         name = self._fresh("new rows of")
         self._define(name, stored_circuit(query, self._relations, name, self._source, columns, store))
         self._signs[name] = 1
+
+    def _bounded(self, column: Column, given: Typed | None, place: exp.Expression) -> Typed:
+        """The value of a column, which has a default, or a bound for its texts."""
+        storing = self._storing.get(column.name)
+        if storing is None:
+            return self._stored(column, given, place)
+        if given is None and storing.default:
+            given = default_value(self._default(column.name), SourceText(storing.default))
+        found = self._stored(column, given, place)
+        return found if storing.limit is None else within_bound(found, storing.limit, storing.fixed)
 
     def _stored(self, column: Column, given: Typed | None, place: exp.Expression) -> Typed:
         """The value of a column of the table, of one that was given; `place` is where it was written."""
@@ -189,7 +225,7 @@ class _Writing:
             return given
         target = written(column.type)
         value = NULL if given is None else given
-        if not (value.is_null or _is_assignable(value.type.type, column.type)):
+        if not (value.is_null or is_assignable(value.type.type, column.type)):
             told = f"{name} is {target}, and its value is {written(value.type.type)}"
             raise self._source.error(place, told, f"convert it: CAST(… AS {target})")
         found = typed(exp.cast(exp.column("value"), target, dialect="spark"), lambda _: value, self._source)
@@ -266,13 +302,3 @@ def _any(conditions: Sequence[exp.Expression]) -> exp.Expression:
     for other in conditions[1:]:
         found = exp.Or(this=exp.Paren(this=found), expression=exp.Paren(this=other))
     return found
-
-
-def _is_assignable(found: Type, target: Type) -> bool:
-    """Whether a value of one type may be stored in a column of another: Spark's ANSI store assignment."""
-    times = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
-    if found.is_numeric and target.is_numeric:
-        return True
-    if target is Type.STRING:
-        return not found.is_composite and found is not Type.BINARY
-    return found in times and target in times

@@ -10,16 +10,17 @@ from sqlglot.tokenizer_core import Token
 
 from deltic.catalog import External, Table
 from deltic.catalog.lateness import Lateness
+from deltic.catalog.storing import Storing
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CatalogError, did_you_mean
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
+from deltic.sql.statements.parse_storing import parse_default, stored_type
 from deltic.sql.statements.reading import Tokens, data_type, divided, is_type, query, token_error
-from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Drop, Refresh
-from deltic.sql.types import type_of
+from deltic.sql.statements.statements import CreateTable, CreateTableAs, CreateView, DeclareView, Drop, Refresh
 
 _TABLE_CLAUSES = {
-    "AS": "create the table with its columns, then INSERT INTO it; or CREATE VIEW, which stays fresh",
+    "AS": "leave the columns out: they are those of the query",
     "LIKE": "write the columns",
     "PARTITIONED": "Deltic keeps the rows itself: leave it out",
     "CLUSTERED": "Deltic keeps the rows itself: leave it out",
@@ -27,7 +28,13 @@ _TABLE_CLAUSES = {
     "ROW": "Deltic keeps the rows itself: leave it out",
     "TBLPROPERTIES": "leave it out",
 }
-_CONSTRAINTS = ("DEFAULT", "CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
+_REFUSED = {
+    **dict.fromkeys(("GLOBAL", "EXTERNAL"), "leave the word out"),
+    **dict.fromkeys(("INDEX", "UNIQUE INDEX"), "leave it out: the column orders that views need are there"),
+    **dict.fromkeys(("SCHEMA", "DATABASE"), "leave it out: names have one part"),
+    "FUNCTION": "give a function of Python to pipeline.function",
+}
+_CONSTRAINTS = ("CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
 _POLICIES: dict[tuple[str, ...], Refresh] = {
     ("AUTO",): "auto",
     ("INCREMENTAL", "STRICT"): "incremental strict",
@@ -36,13 +43,18 @@ _POLICIES: dict[tuple[str, ...], Refresh] = {
 }
 
 
-def parse_create(cursor: Cursor) -> CreateTable | CreateView:
+def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView:
     """CREATE of a table or a view."""
     cursor.need("CREATE")
     replaces = cursor.take("OR", "REPLACE")
-    for other in ("TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL"):
-        if cursor.sees(other):
-            raise token_error(cursor.source, cursor.rest[0], f"CREATE {other} is not supported", "leave the word out")
+    begun = cursor.position
+    is_temporary = cursor.take("TEMPORARY") or cursor.take("TEMP")
+    if is_temporary and not cursor.sees("VIEW"):
+        told, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
+        raise token_error(cursor.source, cursor.tokens[begun], f"{told} is not supported", remedy)
+    for other, remedy in _REFUSED.items():
+        if cursor.sees(*other.split()):
+            raise token_error(cursor.source, cursor.rest[0], f"CREATE {other} is not supported", remedy)
     materialized = cursor.take("MATERIALIZED")
     if cursor.sees("RECURSIVE"):
         remedy = "use WITH RECURSIVE, or DECLARE RECURSIVE VIEW before CREATE VIEW"
@@ -128,9 +140,11 @@ def _policy(cursor: Cursor) -> Refresh:
     return found
 
 
-def _table(cursor: Cursor) -> CreateTable:
+def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
     unless_there = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the table")
+    if cursor.take("AS"):
+        return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
     _refuse_clause(cursor)
     is_inferred = cursor.sees("USING")
     found = _Columns() if is_inferred else _columns(cursor)
@@ -147,6 +161,7 @@ def _table(cursor: Cursor) -> CreateTable:
             tuple(spelt.get(part.name.lower(), part.name) for part in key),
             is_bag=not key,
             lateness=found.lateness,
+            storing=tuple(one for one in found.storing if one != Storing(one.column)),
             place=f"{place.file}:{place.line}:{place.column}",
             text=source.text[start:end],
             source=outside,
@@ -211,11 +226,12 @@ def _refuse_clause(cursor: Cursor) -> None:
 
 @dataclass
 class _Columns:
-    """The columns between parentheses, those of the primary key, and how late rows may come."""
+    """The columns between parentheses, those of the primary key, how late rows may come, and how values are stored."""
 
     columns: list[tuple[exp.Identifier, Column]] = field(default_factory=list)
     key: list[exp.Identifier] = field(default_factory=list)
     lateness: Lateness | None = None
+    storing: list[Storing] = field(default_factory=list)
 
 
 def _columns(cursor: Cursor) -> _Columns:
@@ -265,7 +281,7 @@ def _column(cursor: Cursor, made: _Columns) -> list[exp.Identifier]:
     """One column, which is added; its name where it is the key by itself."""
     _refuse_constraint(cursor)
     name = cursor.name("the name of a column")
-    type_ = _type(cursor, name)
+    type_, storing = _type(cursor, name)
     nullable, is_key = True, False
     while not cursor.at_end:
         if cursor.take("NOT", "NULL"):
@@ -277,25 +293,30 @@ def _column(cursor: Cursor, made: _Columns) -> list[exp.Identifier]:
         elif cursor.sees("LATENESS"):
             tokens = parse_lateness(cursor)
             _set_lateness(made, lateness_of(Column(name.name, type_), tokens, cursor, False), tokens, cursor)
+        elif cursor.sees("DEFAULT"):
+            storing = parse_default(cursor, Column(name.name, type_), storing)
         elif not cursor.take("NULL"):
             _refuse_constraint(cursor)
-            cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY, LATENESS or COMMENT")
+            cursor.refuse("expected a comma, NOT NULL, PRIMARY KEY, DEFAULT, LATENESS or COMMENT")
     made.columns.append((name, Column(name.name, type_, nullable)))
+    made.storing.append(storing)
     return [name] if is_key else []
 
 
-def _type(cursor: Cursor, name: exp.Identifier) -> Type:
+def _type(cursor: Cursor, name: exp.Identifier) -> tuple[Type, Storing]:
     """Go behind the longest type that comes next."""
     width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().split()[:1] in _AFTER_TYPE), len(cursor.rest))
     if not width:
         cursor.refuse(f"expected the type of {name.name}")
     found = next((n for n in range(width, 0, -1) if is_type(cursor.rest[:n], cursor.source)), 1)
-    type_ = type_of(data_type(cursor.rest[:found], cursor.source), cursor.source)
+    named = stored_type(data_type(cursor.rest[:found], cursor.source), name.name, cursor.source)
     cursor.position += found
-    return type_
+    return named
 
 
-_AFTER_TYPE = [[word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", *_CONSTRAINTS)]
+_AFTER_TYPE = [
+    [word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", "DEFAULT", *_CONSTRAINTS)
+]
 
 
 def _refuse_constraint(cursor: Cursor) -> None:

@@ -75,6 +75,19 @@ def query(tokens: Tokens, source: SourceText) -> exp.Expression:
     return found
 
 
+def expression(tokens: Tokens, source: SourceText) -> exp.Expression:
+    """The scalar expression that tokens are; raises ProgramError where they are none."""
+    try:
+        (found,) = _Parser(dialect=Spark()).parse_into(exp.Condition, list(tokens), source.text)
+    except _Unexpected as error:
+        raise _misplaced(error, tokens, source) from None
+    except (ParseError, RecursionError):
+        raise token_error(source, tokens[0], "this cannot be read as a value") from None
+    if not isinstance(found, exp.Expression):
+        raise token_error(source, tokens[0], "expected a value")
+    return found
+
+
 def data_type(tokens: Tokens, source: SourceText) -> exp.DataType:
     """The type that tokens name; raises ProgramError where they name none."""
     found = _data_type(tokens, source)

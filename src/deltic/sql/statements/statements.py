@@ -12,6 +12,7 @@ from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Schema
 from deltic.errors import ProgramError
 from deltic.sql.text import SourceText
+from deltic.sql.types import written
 
 Kind = Literal["matched", "not matched", "not matched by source"]
 Refresh = Literal["", "auto", "incremental", "incremental strict", "full"]
@@ -61,6 +62,29 @@ class CreateTable(Statement):
     def lacks_columns(self) -> bool:
         """Whether its columns are to be found out."""
         return self.table.source is not None and not self.table.schema
+
+
+@dataclass(frozen=True, eq=False)
+class CreateTableAs(Statement):
+    """CREATE TABLE … AS: a table of the columns of a query, and its rows inserted."""
+
+    name: exp.Identifier
+    query: exp.Expression
+    unless_there: bool
+
+    def declared(self, schema: Schema) -> str:
+        """The table's declaration, as SQL has it."""
+        columns = ", ".join(f"{_quoted(column.name)} {written(column.type)}" for column in schema)
+        return f"CREATE TABLE {_quoted(self.name.name)} ({columns})"
+
+    @property
+    def inserted(self) -> Insert:
+        """The insertion of the rows."""
+        return Insert(self.source, self.start, self.end, self.name, (), self.query, False)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True, eq=False)

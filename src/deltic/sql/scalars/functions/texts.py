@@ -187,6 +187,11 @@ rule("like")(partial(_like_function, "like"))
 rule("ilike")(partial(_like_function, "ilike"))
 
 
+def within_bound(text: Typed, limit: int, fixed: bool) -> Typed:
+    """A text as a column of at most so many letters has it, an error if it is longer; see `Storing`."""
+    return apply("bounded_text", text, constant(limit, INT), constant(fixed, Type.BOOLEAN))
+
+
 @rule("hex")
 def hex_(value: Typed) -> Typed:
     """The hexadecimal digits of a number, or of the bytes of a text."""

@@ -1,0 +1,58 @@
+"""VARCHAR(n), CHAR(n) and DEFAULT of a column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from deltic.catalog.storing import Storing
+from deltic.circuit.types import Column, Type
+from deltic.sql.scalars import Typed, typed
+from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.reading import expression, token_error
+from deltic.sql.text import SourceText
+from deltic.sql.types import is_assignable, type_of, written
+
+_FIXED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
+_TEXTS = (exp.DataType.Type.VARCHAR, *_FIXED)
+_AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCES", "COLLATE")
+
+
+def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple[Type, Storing]:
+    """The type of a column, and how values are stored in it; VARCHAR(n) and CHAR(n) are texts of bounded length."""
+    parameters = data_type.expressions
+    if data_type.this not in _TEXTS or (data_type.this in _FIXED and not parameters):
+        return type_of(data_type, source), Storing(name)
+    limit = int(parameters[0].name) if parameters else None
+    return Type.STRING, Storing(name, limit, data_type.this in _FIXED)
+
+
+def parse_default(cursor: Cursor, column: Column, storing: Storing) -> Storing:
+    """Go behind DEFAULT and its value, which is a constant that fits the column."""
+    cursor.need("DEFAULT")
+    begin = cursor.position
+    while not cursor.at_end and not any(cursor.sees(word) for word in _AFTER):
+        cursor.group() if cursor.sees("(") else cursor.take(cursor.rest[0].text) or _skip(cursor)
+    tokens = cursor.tokens[begin : cursor.position]
+    if not tokens:
+        cursor.refuse("expected the value of DEFAULT")
+    source = cursor.source
+    found = default_value(expression(tokens, source), source)
+    if not (found.is_null or is_assignable(found.type.type, column.type)):
+        told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(found.type.type)}"
+        raise token_error(source, tokens[0], told, f"convert it: CAST(… AS {written(column.type)})")
+    return replace(storing, default=source.text[tokens[0].start : tokens[-1].end + 1])
+
+
+def _skip(cursor: Cursor) -> None:
+    cursor.position += 1
+
+
+def default_value(node: exp.Expression, source: SourceText) -> Typed:
+    """The value of a DEFAULT. Raises ProgramError for one that is no constant."""
+
+    def resolve(reference: exp.Column) -> Typed:
+        raise source.error(reference, "a DEFAULT is a constant", "give the value where rows are inserted")
+
+    return typed(node, resolve, source)
