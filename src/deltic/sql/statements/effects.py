@@ -171,7 +171,9 @@ class _Writing:
 
     def _default(self, name: str) -> exp.Expression:
         text = self._storing[name].default if name in self._storing else ""
-        return exp.Null() if not text else parse_one(text, read=Deltic)
+        found = exp.Null() if not text else parse_one(text, read=Deltic, into=exp.Condition)
+        assert isinstance(found, exp.Expression)
+        return found
 
     def _assignments(self, when: When, using: exp.Expression | None) -> Sequence[Assignment]:
         """What a clause assigns; `*` stands for all columns, from the source's of the same names."""

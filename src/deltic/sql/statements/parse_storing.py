@@ -33,7 +33,8 @@ def parse_default(cursor: Cursor, column: Column, storing: Storing) -> Storing:
     cursor.need("DEFAULT")
     begin = cursor.position
     while not cursor.at_end and not any(cursor.sees(word) for word in _AFTER):
-        cursor.group() if cursor.sees("(") else cursor.take(cursor.rest[0].text) or _skip(cursor)
+        if not cursor.group():
+            cursor.position += 1
     tokens = cursor.tokens[begin : cursor.position]
     if not tokens:
         cursor.refuse("expected the value of DEFAULT")
@@ -43,10 +44,6 @@ def parse_default(cursor: Cursor, column: Column, storing: Storing) -> Storing:
         told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(found.type.type)}"
         raise token_error(source, tokens[0], told, f"convert it: CAST(… AS {written(column.type)})")
     return replace(storing, default=source.text[tokens[0].start : tokens[-1].end + 1])
-
-
-def _skip(cursor: Cursor) -> None:
-    cursor.position += 1
 
 
 def default_value(node: exp.Expression, source: SourceText) -> Typed:
