@@ -7,15 +7,21 @@ had, and one that makes of a set what is no set where an antijoin, an import or 
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
+from sqlglot import exp
 
 from deltic.calculus.passes import OPTIMIZATIONS, optimize
+from deltic.calculus.passes.delay_distinct import delay_distinct
 from deltic.calculus.push import push
 from deltic.calculus.surround import surround
 from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.reading import parse_circuit
+from deltic.circuit.types import Schema, Type
 from tests.calculus.passes.cases import CASES, STAY
 from tests.circuit.examples import unreachable
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
@@ -75,6 +81,55 @@ def test_random_circuits(batch):
         for rewrite in PASSES.values():
             if (after := rewrite(circuit)) != circuit:
                 check_equal(circuit, after, epochs)
+
+
+def random_distincts(rng):
+    """A distinct of sums, differences, filters and projections of distincts, over bags and sets of few rows."""
+    builder = CircuitBuilder()
+    schema = Schema.of(a=Type.INT64, b=Type.INT64)
+    sources = [builder.add(ops.Source(name, schema, name == "s")) for name in "stu"]
+
+    def grow(depth):
+        if not depth:
+            return rng.choice(sources)
+        inner, grown = grow(depth - 1), rng.choice(("distinct", "distinct", "filter", "map", "plus", "minus"))
+        match grown:
+            case "distinct":
+                return builder.add(ops.Distinct(), inner)
+            case "filter":
+                return builder.add(ops.Filter(exp.LTE(this=column("a"), expression=column("b"))), inner)
+            case "map":
+                return builder.add(ops.Map(schema.columns, (column("a"), column(rng.choice("ab")))), inner)
+        other = grow(rng.randrange(depth))
+        return builder.add(ops.Plus(), inner, builder.add(ops.Negate(), other) if grown == "minus" else other)
+
+    builder.add(ops.Sink("v"), builder.add(ops.Distinct(), grow(rng.randint(2, 4))))
+    return builder.build()
+
+
+def check_distincts(seeds):
+    """How many circuits of distincts `delay_distinct` changes; each means the same on streams of any weights."""
+    changed = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        before = random_distincts(rng)
+        after = delay_distinct(before)
+        if after != before:
+            changed += 1
+            check_equal(before, after, random_epochs(rng, before, 3, signed=seed % 2 == 0))
+    return changed
+
+
+@pytest.mark.law("DBSP Prop 6.11", "DBSP Alg 6.13")
+def test_distincts_that_are_delayed_may_be():
+    assert check_distincts(range(800)) > 50
+
+
+def test_that_they_may_not_be_is_seen(monkeypatch):
+    """Without the condition that nothing before them has negative weights."""
+    monkeypatch.setattr(sys.modules["deltic.calculus.passes.delay_distinct"], "is_positive", lambda circuit, node: True)
+    with pytest.raises(AssertionError):
+        check_distincts(range(500))
 
 
 def test_sets_stay_sets_and_sinks_and_tables_stay():
