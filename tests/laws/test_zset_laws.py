@@ -34,6 +34,11 @@ def stream_of(zsets):
     return Stream.of(Z_SETS, zsets)
 
 
+def rows_of(zset):
+    """One row of the Z-set after the other."""
+    return stream_of([ZSet([pair]) for pair in zset.sorted_pairs()])
+
+
 def running_maximum(zsets):
     """The stream that has of each row the greatest weight that it had so far, and at least 0: any monotone one."""
     found, so_far = [], {}
@@ -173,7 +178,7 @@ def test_the_incremental_distinct():
     )
     check([law], {"i": zsets, "d": zsets})
     h = lift(ZSet.distinct_change, Z_SETS)
-    two = [stream_of(z) + delay(stream_of(-z)) for z in (ZSet({1: 2, 2: -1}), ZSet({0: 1, 3: 2, 4: 1}))]
+    two = [rows_of(z) + delay(rows_of(-z)) for z in (ZSet({1: 2, 2: -1}), ZSet({0: 1, 3: 2, 4: 1}))]
     check_equivalent(
         "(↑distinct)^Δ(d) = ↑H(z⁻¹(I(d)), d)",
         incremental(lift(ZSet.distinct, Z_SETS)),
