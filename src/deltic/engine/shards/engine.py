@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -33,12 +33,24 @@ from deltic.engine.version import Version
 from deltic.errors import IterationLimitError
 from deltic.program.definitions import Constant
 from deltic.program.extract import program_of
+from deltic.program.program import Relation
 
 SHARDS = 8
 """How many shards there are where nothing else is said."""
 
 # What is sent to each shard: batches by the placed relation that they are for.
 Mail = dict[int, dict[str, list[pa.Table]]]
+
+
+@dataclass(frozen=True)
+class Executed:
+    """An epoch that was run, to be committed or aborted; `rows_in` tells how many rows of a table changed."""
+
+    version: ShardsVersion
+    result: EpochResult
+    rows_in: Callable[[str], int]
+    commit: Callable[[], None]
+    abort: Callable[[], None]
 
 
 class ShardedEngine(Engine):
@@ -79,6 +91,7 @@ class ShardedEngine(Engine):
         """What lets one thread at a time work on the state, and interrupts wait."""
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
+        self._has_begun = False
         self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
         self.version: ShardsVersion = ShardsVersion(0, [self._frozen(shard, 0) for shard in self.shards])
 
@@ -103,28 +116,37 @@ class ShardedEngine(Engine):
         refuse_second(self._prepared)
         mail = self._mail_of(changes)
         try:
-            self._run(mail, conflicts)
-            result = self._result(changes, started)
-        except BaseException as error:
-            self._roll_back()
-            if isinstance(error, IterationLimitError):
-                raise error.told_of(self._views_over(error.relations[0])) from None
-            raise
-        version = self._version_of(self.epoch + 1)
-        for shard in self.shards:
-            shard.forget_changes()
+            executed = self._execute(mail, conflicts)
+        except IterationLimitError as error:
+            raise error.told_of(self._views_over(error.relations[0])) from None
+        rows_in = sum(executed.rows_in(self.program.tables[table]) for table in changes)
+        result = replace(executed.result, rows_in=rows_in, seconds=time.perf_counter() - started)
 
         def commit() -> None:
-            self.epoch, self.token, self._prepared, self.version = version.epoch, token, None, version
-            for shard in self.shards:
-                shard.is_repacked = False
+            self.epoch, self.token, self._prepared = executed.version.epoch, token, None
+            self.version, self._has_begun = executed.version, True
+            executed.commit()
 
         def abort() -> None:
             self._prepared = None
-            self._roll_back()
+            executed.abort()
 
-        self._prepared = Prepared(version, token, result, commit, abort)
+        self._prepared = Prepared(executed.version, token, result, commit, abort)
         prepared.append(self._prepared)
+
+    def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
+        """Run an epoch with what was sent to the shards; after any exception the state is as before."""
+        try:
+            self._run(mail, conflicts)
+            result = self._result()
+            version = self._version_of(self.epoch + 1)
+        except BaseException:
+            self._roll_back()
+            raise
+        changed = {name: self._changed_rows(name) for name in self.program.tables.values()}
+        for shard in self.shards:
+            shard.forget_changes()
+        return Executed(version, result, changed.__getitem__, self._keep, self._roll_back)
 
     def _run(self, mail: Mail, conflicts: Conflicts) -> None:
         """Take all shards through the stages of an epoch."""
@@ -133,10 +155,14 @@ class ShardedEngine(Engine):
         for stage in range(len(self.plan.stages)):
             sent = [parcel for shard in self.shards for parcel in shard.run(stage, mail.get(shard.number, {}))]
             mail = _sorted(sent)
-        self._refuse_faults()
+        self._refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
         for shard in self.shards:
             shard.end()
+
+    def _keep(self) -> None:
+        for shard in self.shards:
+            shard.is_repacked = False
 
     def _roll_back(self) -> None:
         for shard in self.shards:
@@ -149,14 +175,9 @@ class ShardedEngine(Engine):
             name = self.program.tables[table]
             rows = arrow_of(table, batch, self.program.relations[name].schema)
             sent += self._spread(name, rows)
-        for name, relation in self.program.relations.items():
-            if isinstance(relation.definition, Constant) and not any(s.states[name].contents.runs for s in self.shards):
-                columns = [
-                    pa.array([row[i] for row in relation.definition.rows], c.type.arrow)
-                    for i, c in enumerate(relation.schema)
-                ]
-                weights = pa.array([1] * len(relation.definition.rows), pa.int64())
-                sent += self._spread(name, pa.table([*columns, weights], [*relation.schema.names, WEIGHT]))
+        constants = (r for r in self.program.relations.values() if isinstance(r.definition, Constant))
+        for relation in () if self._has_begun else constants:
+            sent += self._spread(relation.name, _rows_of(relation))
         return _sorted(sent)
 
     def _spread(self, name: str, rows: pa.Table) -> Iterator[Parcel]:
@@ -184,7 +205,7 @@ class ShardedEngine(Engine):
 
     def _like(self, circuit: Circuit) -> ShardedEngine:
         """An engine for another circuit, without rows, and with the options of this one."""
-        return ShardedEngine(circuit, **self._given)
+        return type(self)(circuit, **self._given)
 
     def _has_table(self, table: str, other: ShardedEngine) -> bool:
         """Whether this engine has a table of another one: of the same columns, and a set or a bag as there."""
@@ -209,12 +230,11 @@ class ShardedEngine(Engine):
 
     # Results
 
-    def _result(self, changes: Mapping[str, Changed], started: float) -> EpochResult:
-        rows_in = sum(self._changed_rows(self.program.tables[table]) for table in changes)
+    def _result(self) -> EpochResult:
         visited = sum(shard.environment.visits.rows for shard in self.shards)
         found = {view: change for view, name in self.program.sinks.items() if (change := self._change(name))}
-        reports = tuple(self._reports())
-        return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started, reports)
+        reports = summed(report for shard in self.shards for report in shard.reports)
+        return EpochResult(Changes(found), rows_visited=visited, components=tuple(reports))
 
     def _changed_rows(self, name: str) -> int:
         deltas = (shard.states[name].delta for shard in self.shards)
@@ -232,25 +252,11 @@ class ShardedEngine(Engine):
         inserted, deleted, rows = (sum(getattr(p, what) for p in parts) for what in ("inserted", "deleted", "rows"))
         return ViewChange(inserted, deleted, rows, lambda: together(part.to_arrow() for part in parts))
 
-    def _reports(self) -> Iterator[ComponentReport]:
-        """What was done to each recursion, on all shards; the first one's action and reason stand for all."""
-        found: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
-        for shard in self.shards:
-            for report in shard.reports:
-                found[report.relations].append(report)
-        for reports in found.values():
-            sums: dict[str, Any] = {
-                what: sum(getattr(report, what) for report in reports)
-                for what in ("rows_in", "rows_out", "rows_visited", "seconds", "state_bytes")
-            }
-            yield replace(reports[0], **sums)
-
-    def _refuse_faults(self) -> None:
+    def _refuse(self, faults: Iterable[tuple[str, str, int]]) -> None:
         """Raise an EvaluationError where a row has no value: faults of different shards may cancel."""
         total = Faults()
-        for shard in self.shards:
-            for relation, message, weight in shard.environment.faults:
-                total.add(self.plan.placed[relation].home, message, weight)
+        for relation, message, weight in faults:
+            total.add(self.plan.placed[relation].home, message, weight)
         total.refuse(self._views_over)
 
     def _views_over(self, relation: str) -> list[str]:
@@ -314,6 +320,27 @@ class ShardedEngine(Engine):
                     told = f"{name.relation} on shard {shard.number}"
                     found.append(Size(told, str(name.role), columns, len(arrangement), arrangement.nbytes))
         return found
+
+
+def _rows_of(relation: Relation) -> pa.Table:
+    """The rows of a constant as a batch."""
+    assert isinstance(relation.definition, Constant)
+    rows = relation.definition.rows
+    columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]
+    return pa.table([*columns, pa.array([1] * len(rows), pa.int64())], [*relation.schema.names, WEIGHT])
+
+
+def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:
+    """The reports of each recursion as one; the first one's action and reason stand for all."""
+    found: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
+    for report in reports:
+        found[report.relations].append(report)
+    for same in found.values():
+        sums: dict[str, Any] = {
+            what: sum(getattr(report, what) for report in same)
+            for what in ("rows_in", "rows_out", "rows_visited", "seconds", "state_bytes")
+        }
+        yield replace(same[0], **sums)
 
 
 def _sorted(sent: list[Parcel]) -> Mail:

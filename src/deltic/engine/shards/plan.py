@@ -108,6 +108,49 @@ class ShardPlan:
         count = max((step.stage for step in self.steps), default=0) + 1
         return tuple(tuple(step for step in self.steps if step.stage == stage) for stage in range(count))
 
+    def needed(self, stage: int) -> list[Step]:
+        """The steps of earlier stages that a shard which took none of them has to take before those of a stage.
+
+        Of the last stage all that change what is kept, for it is the one that writes. What was sent is there already.
+        """
+        is_last = stage + 1 == len(self.stages)
+        wanted = {name for step in self.stages[stage] for name in self._reads(step)}
+        wanted |= {name for name, placed in self.placed.items() if is_last and placed.kept}
+        found: list[Step] = []
+        for step in reversed([step for steps in self.stages[:stage] for step in steps]):
+            sends = isinstance(step, Send) or (isinstance(step, Search) and not step.stays)
+            if not sends and not wanted.isdisjoint(self._makes(step)):
+                found.append(step)
+                wanted |= self._reads(step)
+        return found[::-1]
+
+    def _makes(self, step: Step) -> tuple[str, ...]:
+        """The placed relations that a step changes."""
+        match step:
+            case Take(name=name) | Define(name=name):
+                return (name,)
+            case Recur(stratum=stratum):
+                return stratum.relations
+            case Send(target=target):
+                return (target,)
+            case Search(query=query):
+                return (query.head,)
+
+    def _reads(self, step: Step) -> set[str]:
+        """The placed relations that a step reads, the rows or the change."""
+        match step:
+            case Take(name=name):
+                return {name}
+            case Define(name=name):
+                return {name, *self.program.relations[name].definition.sources}
+            case Recur(stratum=stratum):
+                rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
+                return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
+            case Send(source=source):
+                return {source}
+            case Search(query=query):
+                return set(query.relations)
+
     def key_text(self, name: str) -> str:
         """How the rows of a placed relation are spread, for a reader."""
         return spread(self.program.relations[name], self.placed[name].key)
@@ -130,15 +173,7 @@ class ShardPlan:
 
     def _home(self, step: Step) -> str:
         """The relation that a step works for."""
-        match step:
-            case Search(query=query):
-                return self.placed[query.head].home
-            case Recur(stratum=stratum):
-                return stratum.relations[0]
-            case Send(target=target):
-                return self.placed[target].home
-            case Take(name=name) | Define(name=name):
-                return self.placed[name].home
+        return self.placed[self._makes(step)[0]].home
 
     def _exchange(self, step: Step) -> str:
         if isinstance(step, Send):

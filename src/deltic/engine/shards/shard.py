@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import TableBatch
+from deltic.engine.image import Json
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
@@ -82,6 +83,7 @@ class Shard:
         self._searches = {s: self._evaluation(s.query) for s in plan.steps if isinstance(s, Search)}
         self._recursions = {s: self._recursive(s) for s in plan.steps if isinstance(s, Recur)}
         self._kernels = {s.name: self._kernel(s) for s in plan.steps if isinstance(s, Define)}
+        store.end_evolution()
         self.fit()
         self._before = store.snapshot()
 
@@ -121,16 +123,34 @@ class Shard:
         Raises ChangeError for a change of a table that does not fit, and what a recursion raises; `roll_back` is to
         follow.
         """
-        self._sent.append({name: [self._encoded(name, rows) for rows in tables] for name, tables in inbox.items()})
-        grown = set[Domain]()
+        self._sent.append(self._encoded(inbox))
+        return self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps])
+
+    def run_alone(self, stage: int, inboxes: Sequence[Inbox]) -> list[Parcel]:
+        """Take the steps of a stage in a shard that took none of the epoch: `inboxes` are those of all stages up to it.
+
+        Of the stages before, the steps are taken that this one needs; what they find to be amiss was told by them.
+        """
+        self._sent = [self._encoded(inbox) for inbox in inboxes]
+        return self._settled(stage, self.plan.needed(stage), is_behind=True)
+
+    def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Parcel]:
+        """Take the steps of a stage; `earlier` ones before where the shard `is_behind`, or layouts have to change."""
+        grown, is_alone = set[Domain](), is_behind
         while True:
             try:
-                self._make_room(stage)
+                self._make_room()
+                if is_behind or not self.store.is_fitted():
+                    self._go_back()
+                    self._retake(earlier)
+                    if is_alone:
+                        self.environment.faults.clear()
                 return [parcel for step in self.plan.stages[stage] for parcel in self._taken(step)]
             except DomainOverflow as error:
                 extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
                 extend(error.low, error.high)
                 grown.add(error.domain)
+                is_behind = True
 
     def end(self) -> None:
         """End the epoch: its changes are part of the state, what is left of them is given up."""
@@ -150,6 +170,20 @@ class Shard:
         self._sent, self._staying, self.reports = [], defaultdict(Batch), []
         self.environment.faults.clear()
 
+    def build(self) -> None:
+        """Build all column orders that queries probe, so that they are written, and not made by each task anew."""
+        for evaluation in self._searches.values():
+            evaluation.build()
+
+    def learned(self) -> list[Json]:
+        """What recursions know of costs, to be written."""
+        return [recursive.learned() for recursive in self._recursions.values()]
+
+    def learn(self, learned: Sequence[Json]) -> None:
+        """Let recursions know what they learned once."""
+        for recursive, about in zip(self._recursions.values(), learned, strict=True):
+            recursive.learn(about)
+
     def fit(self) -> None:
         """Let all values have their places, and bind the queries to the layouts; not during an epoch."""
         if self.store.fit():
@@ -157,23 +191,32 @@ class Shard:
             for evaluation in self._bound:
                 evaluation.prepare(self._value_of)
 
-    def _make_room(self, stage: int) -> None:
-        """Have a place for what was sent; where layouts have to change, from the start of the epoch on."""
-        for name, batches in self._sent[stage].items():
-            for columns, _ in batches:
-                make_room(self.states[name], columns)
-        if not self.store.is_fitted():
-            sent = self._sent
-            self.roll_back()
-            self._sent = sent
-            self.fit()
-            self._before = self.store.snapshot()
-            for step in (step for steps in self.plan.stages[:stage] for step in steps):
-                for _ in self._taken(step):
-                    pass
+    def _make_room(self) -> None:
+        """Let domains have the values of what was sent."""
+        for sent in self._sent:
+            for name, batches in sent.items():
+                for columns, _ in batches:
+                    make_room(self.states[name], columns)
 
-    def _encoded(self, name: str, rows: pa.Table) -> Encoded:
-        return encode_batch(name, TableBatch(rows), self.states[name], self.store.interner)
+    def _go_back(self) -> None:
+        """Be at the start of the epoch, with layouts that fit, and with what was sent since."""
+        sent = self._sent
+        self.roll_back()
+        self._sent = sent
+        self.fit()
+        self._before = self.store.snapshot()
+
+    def _retake(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            for _ in self._taken(step):
+                pass
+
+    def _encoded(self, inbox: Inbox) -> dict[str, list[Encoded]]:
+        """What was sent, as values of this shard."""
+        return {
+            name: [encode_batch(name, TableBatch(rows), self.states[name], self.store.interner) for rows in tables]
+            for name, tables in inbox.items()
+        }
 
     # Steps
 

@@ -1,0 +1,180 @@
+"""An epoch as tasks without memory: each takes one shard through one stage, from the state that was published before.
+
+Between stages go letters, which hold Arrow batches: what a shard was sent goes on to the shard's own next task, so that
+this one can take again those steps of earlier stages that it needs. The task of the last stage writes the shard's state
+into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any time.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.engine.image import Json
+from deltic.engine.local.storage.arrow import view_change
+from deltic.engine.local.storage.image import image_of, restored
+from deltic.engine.local.storage.spilling import Space
+from deltic.engine.local.storage.store import Store
+from deltic.engine.protocol import ComponentReport, Conflicts
+from deltic.engine.shards.files import read_description, read_image, write_description, write_image
+from deltic.engine.shards.plan import ShardPlan
+from deltic.engine.shards.shard import Inbox, Options, Parcel, Shard
+from deltic.errors import DelticError
+
+# The stage of letters that are for the driver.
+DRIVER = -1
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What is sent to a shard for a stage: rows for a placed relation; or, for the DRIVER, an outcome of the shard."""
+
+    shard: int
+    stage: int
+    target: str
+    content: bytes
+
+    @classmethod
+    def of(cls, parcel: Parcel, stage: int) -> Letter:
+        """The parcel, to arrive in a stage."""
+        return cls(parcel.shard, stage, parcel.target, to_bytes(parcel.rows))
+
+
+def to_bytes(rows: pa.Table) -> bytes:
+    """An Arrow table as a stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def of_bytes(content: bytes) -> pa.Table:
+    """The inverse of `to_bytes`."""
+    return pa.ipc.open_stream(content).read_all()
+
+
+@dataclass
+class Outcome:
+    """What a shard, or all of them, did in an epoch."""
+
+    visited: int = 0
+    rows_in: dict[str, int] = field(default_factory=dict)
+    """The changed rows of tables, by relation."""
+    changes: dict[str, list[pa.Table]] = field(default_factory=dict)
+    """The changes of views, by relation, with their weights."""
+    reports: list[ComponentReport] = field(default_factory=list)
+    faults: list[tuple[str, str, int]] = field(default_factory=list)
+    states: dict[int, str] = field(default_factory=dict)
+    """The description of each shard's state, by the name of its file."""
+    error: DelticError | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by their numbers."""
+
+    plan: ShardPlan
+    options: Options
+    directory: str
+    states: Mapping[int, str]
+    stage: int
+    conflicts: Conflicts
+
+    def __call__(self, letters: Iterable[Letter]) -> Iterator[Letter]:
+        """What a shard that was sent these letters sends: to others, and to itself."""
+        received = list(letters)
+        is_last = self.stage + 1 == len(self.plan.stages)
+        yield from (letter for letter in received if letter.stage == DRIVER or not is_last)
+        if received:
+            yield from self._worked(received[0].shard, received, is_last)
+
+    def _worked(self, number: int, received: Sequence[Letter], is_last: bool) -> Iterator[Letter]:
+        outcome = Outcome()
+        try:
+            shard = opened(number, self.plan, self.options, Path(self.directory), self.states.get(number))
+            shard.begin(self.conflicts)
+            for parcel in shard.run_alone(self.stage, _inboxes(received, self.stage)):
+                yield Letter.of(parcel, self.stage + 1)
+            outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
+            if is_last:
+                self._finish(shard, outcome)
+        except DelticError as error:
+            outcome = Outcome(error=error)
+        yield Letter(number, DRIVER, "", pickle.dumps(outcome))
+
+    def _finish(self, shard: Shard, outcome: Outcome) -> None:
+        """Tell the changes, and write the state."""
+        program = self.plan.program
+        outcome.reports = shard.reports
+        for name in {*program.tables.values(), *program.sinks.values()}:
+            state = shard.states[name]
+            if state.delta is not None:
+                outcome.rows_in[name] = len(state.delta)
+                outcome.changes[name] = [view_change(state, state.delta, shard.store.interner).to_arrow()]
+        shard.end()
+        shard.forget_changes()
+        outcome.states[shard.number] = save(shard, Path(self.directory), self.states.get(shard.number))
+
+
+def _inboxes(received: Iterable[Letter], last: int) -> list[Inbox]:
+    """What was sent, by stage and placed relation."""
+    inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(last + 1)]
+    for letter in received:
+        if letter.target and letter.stage != DRIVER:
+            inboxes[letter.stage][letter.target].append(of_bytes(letter.content))
+    return list(inboxes)
+
+
+def wake(shards: int) -> list[Letter]:
+    """A letter without content to each shard, so that each has a task in every stage."""
+    return [Letter(number, 0, "", b"") for number in range(shards)]
+
+
+def total(letters: Iterable[Letter]) -> Outcome:
+    """The outcome of all shards: sums, and the first error."""
+    found = Outcome()
+    for letter in letters:
+        one: Outcome = pickle.loads(letter.content)
+        found.visited += one.visited
+        found.reports += one.reports
+        found.faults += one.faults
+        found.states |= one.states
+        found.error = found.error or one.error
+        for name, rows in one.rows_in.items():
+            found.rows_in[name] = found.rows_in.get(name, 0) + rows
+        for name, tables in one.changes.items():
+            found.changes.setdefault(name, []).extend(tables)
+    return found
+
+
+# State
+
+
+def opened(number: int, plan: ShardPlan, options: Options, directory: Path, state: str | None) -> Shard:
+    """The shard of this number as a description says; empty where there is none."""
+    if state is None:
+        return Shard(number, plan, options, Store())
+    described = read_description(directory, state)
+    shard = Shard(number, plan, options, store_of(plan, directory, described))
+    shard.learn(described["learned"])
+    return shard
+
+
+def store_of(plan: ShardPlan, directory: Path, described: Json) -> Store:
+    """The store that a description tells of."""
+    return restored(read_image(directory, described), plan.program, plan.program.relations, Space(None, 0))
+
+
+def save(shard: Shard, directory: Path, before: str | None) -> str:
+    """Write what is new of a shard, between epochs: the name of its description. `before` is the last one's."""
+    shard.build()
+    shard.fit()
+    old: Any = None if before is None else read_description(directory, before)
+    described = write_image(directory, image_of(shard.store), old)
+    return write_description(directory, {**described, "learned": shard.learned()})
