@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class DelticError(Exception):
@@ -114,6 +115,9 @@ class IterationLimitError(UnsupportedError):
     def __init__(self, message: str, relations: tuple[str, ...]) -> None:
         self.relations = relations
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return IterationLimitError, (str(self), self.relations)
 
     def told_of(self, views: Sequence[str]) -> IterationLimitError:
         """The same error with the views that read the recursion, where they are no relations of it."""

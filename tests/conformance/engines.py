@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +22,10 @@ from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.placement import Executor, Placement
 from tests.differential.circuits import sources_of
+from tests.engine.shards.jobs import run_here
 
 # The reference, and the local engine under each strategy and refresh policy.
 ENGINES: dict[str, Callable[[Circuit], Engine]] = {
@@ -28,8 +35,17 @@ ENGINES: dict[str, Callable[[Circuit], Engine]] = {
     "local, full": partial(LocalEngine, strategy=Strategy.FULL, refresh=Refresh(Policy.INCREMENTAL)),
     "local, recomputed": partial(LocalEngine, refresh=Refresh(Policy.FULL)),
     "three shards": partial(ShardedEngine, shards=3),
+    "tasks": lambda circuit: in_tasks(circuit, "job"),
     "local, abandoned": partial(LocalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
 }
+
+
+def in_tasks(circuit: Circuit, always: Executor) -> SparkEngine:
+    """The engine on Spark, its jobs run in this process."""
+    directory = Path(tempfile.mkdtemp(prefix="deltic-tasks-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return SparkEngine(circuit, directory=directory, run_tasks=run_here, placement=Placement(always), shards=2)
+
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]
 

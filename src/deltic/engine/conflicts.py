@@ -13,10 +13,10 @@ A row of a set is there once or not at all, a row of a bag as often as it weighs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from deltic.errors import ChangeError
+from deltic.errors import ChangeError, DelticError
 
 SHOWN = 10
 """How many rows an error lists."""
@@ -34,13 +34,33 @@ class Conflict:
     total: int
 
 
-def conflict_error(table: str, kinds: Sequence[Conflict]) -> ChangeError:
-    """The error for changes that do not fit, of one or several kinds."""
-    told = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
-    return ChangeError(
-        f"table {table}: the transaction would {told}; nothing was changed. "
-        'Pass conflicts="normalize" to ignore such changes.'
-    )
+class ConflictError(ChangeError):
+    """Changes of one table that do not fit, of one or several kinds."""
+
+    def __init__(self, table: str, kinds: Sequence[Conflict]) -> None:
+        self.table, self.kinds = table, tuple(kinds)
+        told = ", and ".join(f"{_what(kind)}: {listed(kind.rows, kind.total)}" for kind in kinds)
+        super().__init__(
+            f"table {table}: the transaction would {told}; nothing was changed. "
+            'Pass conflicts="normalize" to ignore such changes.'
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConflictError, (self.table, self.kinds)
+
+
+def joined(errors: Sequence[DelticError]) -> DelticError:
+    """One error for those that parts of a table have raised: the first, with what others say of its table."""
+    first = errors[0]
+    if not isinstance(first, ConflictError):
+        return first
+    found: dict[tuple[bool, bool], Conflict] = {}
+    for error in errors:
+        for kind in error.kinds if isinstance(error, ConflictError) and error.table == first.table else ():
+            which = not kind.comes, not kind.is_there
+            known = found.get(which, replace(kind, rows=(), total=0))
+            found[which] = replace(known, rows=[*known.rows, *kind.rows][:SHOWN], total=known.total + kind.total)
+    return ConflictError(first.table, [found[which] for which in sorted(found)])
 
 
 def listed(rows: Sequence[Sequence[Any]], total: int) -> str:

@@ -23,7 +23,7 @@ from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange, count
-from deltic.engine.conflicts import Conflict, conflict_error
+from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
 from deltic.engine.version import Version
@@ -118,7 +118,7 @@ class ReferenceEngine(Engine):
             for row, weight in wrong:
                 kinds.setdefault((weight > 0, old[row] > 0), []).append(row)
             order = sorted(kinds, reverse=True)
-            raise conflict_error(
+            raise ConflictError(
                 name, [Conflict(is_there, c, kinds[c, is_there], len(kinds[c, is_there])) for c, is_there in order]
             )
         return sums + ZSet({row: weight - sums.weight(row) for row, weight in new.items()})

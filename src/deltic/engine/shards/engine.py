@@ -15,6 +15,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import Changes, ViewChange, count
+from deltic.engine.conflicts import ConflictError, joined
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.operators.faults import Faults
@@ -30,7 +31,7 @@ from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.shard import Options, Parcel, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.engine.version import Version
-from deltic.errors import IterationLimitError
+from deltic.errors import DelticError, IterationLimitError
 from deltic.program.definitions import Constant
 from deltic.program.extract import program_of
 from deltic.program.program import Relation
@@ -153,12 +154,24 @@ class ShardedEngine(Engine):
         for shard in self.shards:
             shard.begin(conflicts)
         for stage in range(len(self.plan.stages)):
-            sent = [parcel for shard in self.shards for parcel in shard.run(stage, mail.get(shard.number, {}))]
-            mail = _sorted(sent)
+            mail = _sorted(self._stage(stage, mail))
         self._refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
         for shard in self.shards:
             shard.end()
+
+    def _stage(self, stage: int, mail: Mail) -> list[Parcel]:
+        """Take all shards through a stage: what they send."""
+        sent: list[Parcel] = []
+        errors: list[DelticError] = []
+        for shard in self.shards:
+            try:
+                sent += shard.run(stage, mail.get(shard.number, {}))
+            except ConflictError as error:
+                errors.append(error)
+        if errors:
+            raise joined(errors)
+        return sent
 
     def _keep(self) -> None:
         for shard in self.shards:

@@ -19,20 +19,24 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.image import Arrays, Growing, Image, Json, Kept, Saved
+from deltic.engine.image import Arrays, Growing, Image, Json, Saved
 
 _ALIGNED = 64
 _SUFFIX = ".runs"
 
 
 @dataclass(frozen=True)
-class Written(Kept):
-    """Arrays in a file: of each its type, its shape, and the byte where it begins."""
+class Written:
+    """Arrays in a file: of each its type, its shape, and the byte where it begins.
 
-    directory: str
+    `data` is the file, mapped: it can be read as long as somebody has it, though it was removed by then.
+    """
+
     file: str
     about: Mapping[str, Json]
     told: Mapping[str, Sequence[Json]]
+    directory: str
+    data: npt.NDArray[np.uint8] | None = None
 
     def arrays(self) -> Arrays:
         return {name: self._array(*told) for name, told in self.told.items()}
@@ -40,18 +44,29 @@ class Written(Kept):
     def _array(self, kind: str, shape: Sequence[int], start: int) -> npt.NDArray[np.generic]:
         if not all(shape):
             return np.empty(shape, np.dtype(kind))
-        path = os.path.join(self.directory, self.file)
-        found: npt.NDArray[np.generic] = np.memmap(path, np.dtype(kind), "r", start, tuple(shape)).view(np.ndarray)
+        assert self.data is not None, "what is written is read by those that open it"
+        size = int(np.prod(shape)) * np.dtype(kind).itemsize
+        found: npt.NDArray[np.generic] = self.data[start : start + size].view(kind).reshape(shape)
         return found
 
     def to_json(self) -> Json:
-        """What is said of it; `of_json` reads that."""
+        """What is said of it; `_Reading` reads that."""
         return [self.file, dict(self.about), dict(self.told)]
 
-    @classmethod
-    def of_json(cls, directory: str, said: Json) -> Written:
-        """What was said in `to_json`, of files in this directory."""
-        return cls(directory, *said)
+
+class _Reading:
+    """The files of a directory, each mapped once."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._data: dict[str, npt.NDArray[np.uint8]] = {}
+
+    def piece(self, said: Json) -> Written:
+        """What was said by `to_json`."""
+        file, about, told = said
+        if file not in self._data:
+            self._data[file] = np.memmap(self.directory / file, np.uint8, "r").view(np.ndarray)
+        return Written(file, about, told, str(self.directory), self._data[file])
 
 
 class _NewFile:
@@ -70,7 +85,7 @@ class _NewFile:
             data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             self._parts += [data, np.zeros(-data.size % _ALIGNED, np.uint8)]
             self._end += data.size + -data.size % _ALIGNED
-        return Written(str(self.directory), self.name, about, told)
+        return Written(self.name, about, told, str(self.directory))
 
     def finish(self) -> None:
         """Let the file be there, on the disk, whole or not at all."""
@@ -116,16 +131,13 @@ def _stretches(sequence: Growing, before: Sequence[Json], new: _NewFile) -> Iter
 
 
 def read_image(directory: Path, described: Json) -> Saved:
-    """What a description tells of; arrays are mapped when they are asked for."""
-    place = str(directory)
-    return Saved(
-        described["about"],
-        [Written.of_json(place, said) for said in described["pieces"]],
-        {
-            name: [Written.of_json(place, said) for _, _, said in stretches]
-            for name, stretches in described["growing"].items()
-        },
-    )
+    """What a description tells of, its files mapped."""
+    reading = _Reading(directory)
+    pieces = [reading.piece(said) for said in described["pieces"]]
+    growing = {
+        name: [reading.piece(said) for _, _, said in stretches] for name, stretches in described["growing"].items()
+    }
+    return Saved(described["about"], pieces, growing)
 
 
 def files_of(described: Json) -> set[str]:

@@ -29,6 +29,10 @@ from deltic.errors import DelticError
 
 # The stage of letters that are for the driver.
 DRIVER = -1
+# What the letter of a shard is for that could not go on: it has no part in later stages.
+_FAILED = "failed"
+# The most rows of a letter.
+_MANY = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,10 @@ class Letter:
     content: bytes
 
     @classmethod
-    def of(cls, parcel: Parcel, stage: int) -> Letter:
-        """The parcel, to arrive in a stage."""
-        return cls(parcel.shard, stage, parcel.target, to_bytes(parcel.rows))
+    def of(cls, parcel: Parcel, stage: int) -> Iterator[Letter]:
+        """The parcel, to arrive in a stage, in letters of no more rows than go well into one."""
+        for start in range(0, parcel.rows.num_rows, _MANY):
+            yield cls(parcel.shard, stage, parcel.target, to_bytes(parcel.rows.slice(start, _MANY)))
 
 
 def to_bytes(rows: pa.Table) -> bytes:
@@ -72,7 +77,7 @@ class Outcome:
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     states: dict[int, str] = field(default_factory=dict)
     """The description of each shard's state, by the name of its file."""
-    error: DelticError | None = None
+    errors: list[DelticError] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Task:
         received = list(letters)
         is_last = self.stage + 1 == len(self.plan.stages)
         yield from (letter for letter in received if letter.stage == DRIVER or not is_last)
-        if received:
+        if received and not any(letter.target == _FAILED for letter in received):
             yield from self._worked(received[0].shard, received, is_last)
 
     def _worked(self, number: int, received: Sequence[Letter], is_last: bool) -> Iterator[Letter]:
@@ -100,13 +105,13 @@ class Task:
             shard = opened(number, self.plan, self.options, Path(self.directory), self.states.get(number))
             shard.begin(self.conflicts)
             for parcel in shard.run_alone(self.stage, _inboxes(received, self.stage)):
-                yield Letter.of(parcel, self.stage + 1)
+                yield from Letter.of(parcel, self.stage + 1)
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if is_last:
                 self._finish(shard, outcome)
         except DelticError as error:
-            outcome = Outcome(error=error)
-        yield Letter(number, DRIVER, "", pickle.dumps(outcome))
+            outcome = Outcome(errors=[error])
+        yield Letter(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
     def _finish(self, shard: Shard, outcome: Outcome) -> None:
         """Tell the changes, and write the state."""
@@ -137,15 +142,15 @@ def wake(shards: int) -> list[Letter]:
 
 
 def total(letters: Iterable[Letter]) -> Outcome:
-    """The outcome of all shards: sums, and the first error."""
+    """The outcome of all shards: sums, and all errors."""
     found = Outcome()
-    for letter in letters:
+    for letter in sorted(letters, key=lambda letter: letter.shard):
         one: Outcome = pickle.loads(letter.content)
         found.visited += one.visited
         found.reports += one.reports
         found.faults += one.faults
         found.states |= one.states
-        found.error = found.error or one.error
+        found.errors += one.errors
         for name, rows in one.rows_in.items():
             found.rows_in[name] = found.rows_in.get(name, 0) + rows
         for name, tables in one.changes.items():

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import ViewChange, count
-from deltic.engine.conflicts import SHOWN, Conflict, conflict_error
+from deltic.engine.conflicts import SHOWN, Conflict, ConflictError
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows, encode
@@ -88,7 +88,7 @@ def _conflict(name: str, state: State, words: Words, old: Weights, change: Weigh
             rows = decode_rows(state.relation.schema, state.layout, words[:, same][:, :SHOWN], interner)
             examples = [tuple(row.values()) for row in rows.to_pylist()] or [()]
             kinds.append(Conflict(is_there, comes, examples, int(same.sum())))
-    return conflict_error(name, kinds)
+    return ConflictError(name, kinds)
 
 
 def view_change(state: State, run: Run, interner: Interner) -> ViewChange:

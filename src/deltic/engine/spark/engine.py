@@ -1,0 +1,142 @@
+"""The engine on Spark: shards whose epochs run in the driver's process or as one Spark job, over the same run files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.changes import Changes, ViewChange, count
+from deltic.engine.conflicts import joined
+from deltic.engine.critical_section import exclusive
+from deltic.engine.local.version import LocalVersion, readable
+from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
+from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, summed
+from deltic.engine.shards.files import collect_garbage, files_of, read_description
+from deltic.engine.shards.shard import Parcel, Shard
+from deltic.engine.shards.tasks import Letter, Outcome, Task, opened, save, store_of, total, wake
+from deltic.engine.shards.version import ShardsVersion, together
+from deltic.engine.spark.placement import Placement
+
+# Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
+RunTasks = Callable[[Sequence[Letter], Sequence[Task], int], Iterable[Letter]]
+
+
+class SparkEngine(ShardedEngine):
+    """Runs a circuit on shards whose state is below `directory`, which driver and executors see under this name.
+
+    `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in files, or in both: `_states` names
+    the descriptions of what was written last, and `_open` has the shards, where the driver has them; those that are
+    `_ahead` of the files have run an epoch since.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        *,
+        directory: Path,
+        run_tasks: RunTasks,
+        placement: Placement | None = None,
+        **options: Any,
+    ) -> None:
+        self._states: Mapping[int, str] = {}
+        self._open: list[Shard] | None = None
+        self._ahead = False
+        super().__init__(circuit, **options)
+        self.directory, self._run_tasks, self.placement = directory / uuid4().hex, run_tasks, placement or Placement()
+        self.directory.mkdir(parents=True)
+        self._given |= {"directory": directory, "run_tasks": run_tasks, "placement": self.placement}
+
+    @property
+    def shards(self) -> list[Shard]:  # type: ignore[override]
+        """The shards in this process, opened when somebody asks for them."""
+        if self._open is None:
+            numbers = range(self.options.shards)
+            self._open = [opened(n, self.plan, self.options, self.directory, self._states.get(n)) for n in numbers]
+        return self._open
+
+    @shards.setter
+    def shards(self, shards: list[Shard]) -> None:
+        self._open = shards
+
+    def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
+        rows = sum(batch.num_rows for inbox in mail.values() for batches in inbox.values() for batch in batches)
+        executor, _ = self.placement.of(rows, self._state_bytes())
+        if executor == "job":
+            return self._job(mail, conflicts)
+        executed = super()._execute(mail, conflicts)
+
+        def commit() -> None:
+            self._ahead = True
+            executed.commit()
+
+        return Executed(executed.version, executed.result, executed.rows_in, commit, executed.abort)
+
+    @exclusive
+    def extend(self, circuit: Circuit) -> EpochResult:
+        before = self.directory
+        result = super().extend(circuit)
+        shutil.rmtree(before, ignore_errors=True)
+        return result
+
+    def _state_bytes(self) -> int:
+        """The memory of the shards that are in this process; of those that are not, nothing is in it."""
+        return sum(shard.store.nbytes for shard in self._open or ())
+
+    def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
+        """Run the epoch as a job."""
+        self._write()
+        count_, stages = self.options.shards, range(len(self.plan.stages))
+        tasks = [Task(self.plan, self.options, str(self.directory), self._states, s, conflicts) for s in stages]
+        sent = (Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches)
+        letters = [*wake(count_), *(letter for parcel in sent for letter in Letter.of(parcel, 0))]
+        outcome = total(self._run_tasks(letters, tasks, count_))
+        if outcome.errors:
+            raise joined(outcome.errors)
+        self._refuse(outcome.faults)
+        version = self._written_version(outcome.states)
+
+        def commit() -> None:
+            self._states, self._open, self._ahead = outcome.states, None, False
+            self._collect_garbage()
+
+        return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
+
+    def _write(self) -> None:
+        """Let the files have the committed state."""
+        if self._ahead and self._open is not None:
+            self._states = {s.number: save(s, self.directory, self._states.get(s.number)) for s in self._open}
+            self._ahead = False
+
+    def _written_version(self, states: Mapping[int, str]) -> ShardsVersion:
+        """The tables and views of shards that were written, to be read when somebody looks."""
+        shards = []
+        for _, name in sorted(states.items()):
+            store = store_of(self.plan, self.directory, read_description(self.directory, name))
+            relations = {name: store.states[name].frozen() for name in readable(self.program)}
+            shards.append(LocalVersion(self.epoch + 1, self.program, relations, store.interner))
+        return ShardsVersion(self.epoch + 1, shards)
+
+    def _result_of(self, outcome: Outcome) -> EpochResult:
+        changes = {}
+        for view, name in self.program.sinks.items():
+            if name in outcome.changes:
+                rows = together(outcome.changes[name])
+                changes[view] = ViewChange(
+                    *count(rows.column(WEIGHT).to_numpy()), rows.num_rows, lambda rows=rows: rows
+                )
+        reports = tuple(summed(outcome.reports))
+        return EpochResult(Changes(changes), rows_visited=outcome.visited, components=reports)
+
+    def _collect_garbage(self) -> None:
+        """Remove the files that neither the state nor the version before it needs."""
+        names = set(self._states.values())
+        needed = {file for name in names for file in files_of(read_description(self.directory, name))}
+        collect_garbage(self.directory, names | needed)
+
+
+def _nothing() -> None:
+    """Give up nothing: what a job wrote is garbage where nobody has published it."""

@@ -1,0 +1,75 @@
+"""An epoch as one Spark job: a stage of the plan is a `mapInArrow`, an exchange a `repartitionById` by shard.
+
+Rows of the DataFrame are letters, so that all stages have one schema, and one action gives all that comes out. Public
+functions of DataFrames alone are used, so that it runs on Spark Connect too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deltic.engine.shards.tasks import DRIVER, Letter, Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEMA = pa.schema([("shard", pa.int32()), ("stage", pa.int32()), ("target", pa.string()), ("content", pa.binary())])
+_SPARK_SCHEMA = "shard int, stage int, target string, content binary"
+# Adaptive execution runs each stage as a job of its own, and may put several shards into one task.
+_SETTINGS = {"spark.sql.adaptive.enabled": "false"}
+# What a batch of letters may hold before it is handed on, in bytes.
+_BATCH = 1 << 24
+
+
+def run_job(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> Iterator[Letter]:
+    """The letters for the driver; `tasks` are the stages in their order. Raises what Spark raises for a failed task."""
+    with _settings(spark):
+        frame = spark.createDataFrame(pa.Table.from_batches([_batch(letters)]), _SPARK_SCHEMA)
+        for task in tasks:
+            frame = frame.repartitionById(shards, "shard").mapInArrow(partial(_over_batches, task), _SPARK_SCHEMA)
+        found = frame.where(f"stage = {DRIVER}").toArrow()
+    return _letters(found.to_batches())
+
+
+def _over_batches(
+    task: Callable[[Iterable[Letter]], Iterator[Letter]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """A task over the letters of a partition, which are those of one shard."""
+    waiting: list[Letter] = []
+    size = 0
+    for letter in task(_letters(batches)):
+        waiting.append(letter)
+        size += len(letter.content)
+        if size >= _BATCH:
+            yield _batch(waiting)
+            waiting, size = [], 0
+    yield _batch(waiting)
+
+
+def _letters(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
+    for batch in batches:
+        yield from (Letter(*row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _batch(letters: Sequence[Letter]) -> pa.RecordBatch:
+    rows = [(letter.shard, letter.stage, letter.target, letter.content) for letter in letters]
+    columns = list(zip(*rows, strict=True)) or [()] * len(_SCHEMA)
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
+
+
+@contextmanager
+def _settings(spark: SparkSession) -> Iterator[None]:
+    """Let Spark run what is asked for in this block as one job."""
+    before = {name: spark.conf.get(name, None) for name in _SETTINGS}
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
