@@ -22,7 +22,11 @@ GAPS = {
 }
 
 
-@pytest.fixture(params=sorted(ENGINES))
+# Engines whose every epoch is too long for the default suite.
+_SLOW = {"tasks"}
+
+
+@pytest.fixture(params=[pytest.param(e, marks=[pytest.mark.slow] * (e in _SLOW)) for e in sorted(ENGINES)])
 def drive(request: pytest.FixtureRequest) -> Callable[[str | Circuit], Driver]:
     gap = GAPS.get((request.param, request.node.originalname))
     if gap is not None:

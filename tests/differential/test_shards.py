@@ -1,26 +1,32 @@
 """Random programs on several shards in one process, against the reference.
 
 Catches rows that are sent to a shard where nobody looks for them, or to several; a delta query whose pieces read
-versions that do not belong together; a shard that goes back to the start of an epoch and forgets what it was sent.
+versions that do not belong together; a shard that goes back to the start of an epoch and forgets what it was sent; a
+task that does not take a step again that it needs, or writes half of the state.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from deltic.circuit.graph import Circuit
 from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.placement import Placement
 from tests.differential.cases import Case
-from tests.differential.compare import first_disagreement
+from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
+from tests.engine.shards.jobs import run_here
 
 PER_BATCH = 15
 
 
-def check(seeds: range, shards: int, **shape: bool) -> None:
-    make = partial(ShardedEngine, shards=shards)
+def check(seeds: range, shards: int, make: MakeEngine | None = None, **shape: bool) -> None:
+    make = make or partial(ShardedEngine, shards=shards)
     for seed in seeds:
         case = random_case(seed, replace(SHAPE, **shape))
         found = first_disagreement(case.circuit, case.run, make)
@@ -33,6 +39,23 @@ def check(seeds: range, shards: int, **shape: bool) -> None:
 def test_random_circuits(shards, shape, record_property):
     record_property("random circuits", PER_BATCH)
     check(range(shards * 1000, shards * 1000 + PER_BATCH), shards, **shape)
+
+
+def in_tasks(directory: Path, circuit: Circuit) -> SparkEngine:
+    """Epochs of three rows and more are tasks without memory, smaller ones run in this process."""
+    return SparkEngine(circuit, directory=directory, run_tasks=run_here, placement=Placement(rows=3), shards=2)
+
+
+def test_random_circuits_in_process_and_as_tasks_by_turns(tmp_path, record_property):
+    record_property("random circuits", 4)
+    check(range(300, 304), 2, partial(in_tasks, tmp_path), bags=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [{}, {"rich": True, "ordered": True}], ids=str)
+def test_many_random_circuits_in_process_and_as_tasks_by_turns(tmp_path, shape, record_property):
+    record_property("random circuits", 25)
+    check(range(310, 335), 2, partial(in_tasks, tmp_path), **shape)
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+
 from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import joined
@@ -51,7 +53,7 @@ class SparkEngine(ShardedEngine):
         self._given |= {"directory": directory, "run_tasks": run_tasks, "placement": self.placement}
 
     @property
-    def shards(self) -> list[Shard]:  # type: ignore[override]
+    def shards(self) -> list[Shard]:
         """The shards in this process, opened when somebody asks for them."""
         if self._open is None:
             numbers = range(self.options.shards)
@@ -136,6 +138,11 @@ class SparkEngine(ShardedEngine):
         names = set(self._states.values())
         needed = {file for name in names for file in files_of(read_description(self.directory, name))}
         collect_garbage(self.directory, names | needed)
+
+
+def _change(rows: pa.Table) -> ViewChange:
+    inserted, deleted = count(rows.column(WEIGHT).to_numpy())
+    return ViewChange(inserted, deleted, rows.num_rows, lambda: rows)
 
 
 def _nothing() -> None:
