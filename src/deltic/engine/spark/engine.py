@@ -141,8 +141,12 @@ class SparkEngine(ShardedEngine):
 
 
 def _change(rows: pa.Table) -> ViewChange:
-    inserted, deleted = count(rows.column(WEIGHT).to_numpy())
-    return ViewChange(inserted, deleted, rows.num_rows, lambda: rows)
+    """The change of a view that has these rows, with their weights."""
+
+    def decode() -> pa.Table:
+        return rows
+
+    return ViewChange(*count(rows.column(WEIGHT).to_numpy()), rows.num_rows, decode)
 
 
 def _nothing() -> None:
