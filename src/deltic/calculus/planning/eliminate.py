@@ -21,7 +21,7 @@ from deltic.calculus.passes.rewriting import Rewriting, is_set
 from deltic.calculus.planning.conjunction import Atom, Conjunction, build, conjunction_of
 from deltic.calculus.planning.decision import COSTS, Costs, Decision, unused
 from deltic.calculus.planning.parts import Part, parts
-from deltic.calculus.planning.statistics import Size, Sizes, Statistics
+from deltic.calculus.planning.statistics import Imports, Sizes, Statistics
 from deltic.calculus.planning.work import Work, views
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
@@ -59,7 +59,7 @@ class _Elimination:
         decisions: list[Decision],
         present: Mapping[str, int],
         is_large: bool,
-        sizes: Sequence[Size | None] = (),
+        sizes: Imports = lambda index: None,
         labels: Sequence[str] = (),
     ) -> None:
         self.circuit, self.statistics, self.costs, self.decisions = circuit, statistics, costs, decisions
@@ -99,10 +99,17 @@ class _Elimination:
     def _inside(self, rewriting: Rewriting, node: Node, fixpoint: ops.Fixpoint) -> int:
         """The fixpoint with its body rewritten."""
         inputs = rewriting.new(*node.inputs)
-        known = [self.work.sizes.of(number) for number in inputs]
+        sizes = self.work.sizes
         labels = [self._label(number) for number in inputs]
         rule = _Elimination(
-            fixpoint.body, self.statistics, self.costs, self.decisions, self.present, self.is_large, known, labels
+            fixpoint.body,
+            self.statistics,
+            self.costs,
+            self.decisions,
+            self.present,
+            self.is_large,
+            lambda index: sizes.of(inputs[index]),
+            labels,
         )
         body = Rewriting(fixpoint.body, rule).sweep(tuple(rewriting.builder.node(i).type for i in inputs))
         return rewriting.add(replace(fixpoint, body=body), *inputs)

@@ -101,10 +101,14 @@ def _in_turn(joined: tuple[Table, ...], others: Sequence[Table]) -> tuple[Table,
     return joined
 
 
+# The size of what a body imports, by its place: found out when it is asked for.
+Imports = Callable[[int], "Size | None"]
+
+
 class Sizes:
     """The sizes of the nodes of a circuit in the making; `imports` are those of what a body imports."""
 
-    def __init__(self, builder: CircuitBuilder, statistics: Statistics, imports: Sequence[Size | None] = ()) -> None:
+    def __init__(self, builder: CircuitBuilder, statistics: Statistics, imports: Imports = lambda index: None) -> None:
         self.builder, self.statistics, self.imports = builder, statistics, imports
         self._known: dict[int, Size | None] = {}
 
@@ -121,7 +125,7 @@ class Sizes:
         if isinstance(node.operator, ops.Component | ops.Feedback):
             return self._named(recursive(node.operator.name), number)
         if isinstance(node.operator, ops.Import):
-            return self.imports[node.operator.index]
+            return self.imports(node.operator.index)
         if isinstance(node.operator, ops.Constant):
             return self._plain(number, len(node.operator.rows))
         inputs = [size for size in map(self.of, node.inputs) if size is not None]

@@ -51,6 +51,8 @@ def table_change(
     words, change = packed(state, columns, weights)
     if conflicts == "trust":
         moved = state.trust(words, change)
+    elif state.is_new() and (change == 1).all():
+        moved = change
     else:
         old = np.maximum(state.contents.weights_of(words), 0)
         most = old + change if not state.is_set else np.minimum(old + change, 1)
@@ -58,8 +60,8 @@ def table_change(
         if conflicts == "error" and (wrong := new != old + change).any():
             raise _conflict(name, state, words[:, wrong], old[wrong], change[wrong], interner)
         moved = state.settle(words, new)
-    there = moved != 0
-    if not there.all():
+    if not moved.all():
+        there = moved != 0
         words, moved = words[:, there], moved[there]
     return Run(words, weights=plain(moved)) if len(moved) else None
 

@@ -212,7 +212,7 @@ def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = 
     """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
     if len(words) == 1 and (weights == 1).all():
         rows, sums = count_in_place(words.copy())
-        return rows.copy(), sums.copy()
+        return (rows, sums) if rows.shape == words.shape else (rows.copy(), sums.copy())
     out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
     return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
 

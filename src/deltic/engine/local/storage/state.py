@@ -276,6 +276,10 @@ class State:
         self._add_surplus(words, change - moved)
         return moved
 
+    def is_new(self) -> bool:
+        """Whether the table has nothing, and owes nothing to what it was trusted to have."""
+        return not self.contents.runs and not (self.is_set and self.auxiliary["surplus", self.canonical].runs)
+
     def settle(self, words: Words, new: Weights) -> Weights:
         """The change of a table's rows that gives them the weights `new`, whatever they were trusted to have."""
         if self.is_set and (surplus := self.auxiliary["surplus", self.canonical]).runs:
