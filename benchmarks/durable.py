@@ -1,7 +1,8 @@
 """What it costs to keep state in a directory, and what a restart takes.
 
 `python benchmarks/durable.py price` compares transactions with and without a state, of one row and of many; `restore`
-opens states of several sizes again; `soak` does 100,000 small transactions with checkpoints on.
+opens states of several sizes again; `soak` does 100,000 small transactions with checkpoints on; `limited` loads and
+uses a state under limits of memory that are smaller, and needs root, as memory.py does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from harness import report
 from isolated import isolated as run_isolated
+from memory import Limit
 
 import deltic
 from deltic.pipeline.durable.state import Checkpoints
@@ -206,9 +208,88 @@ def soak(folder: str, count: int) -> None:
     )
 
 
+# Less memory than state
+
+KEYED = """
+CREATE TABLE sale (id BIGINT PRIMARY KEY, customer BIGINT NOT NULL, price BIGINT NOT NULL);
+CREATE TABLE vip (customer BIGINT PRIMARY KEY);
+CREATE VIEW total AS SELECT customer, count(*) AS n, sum(price) AS s FROM sale GROUP BY customer;
+CREATE VIEW grand AS SELECT id, price FROM sale JOIN vip USING (customer)
+"""
+DEAR = "CREATE VIEW dear AS SELECT id FROM sale WHERE price > 1099000000000"
+CUSTOMERS = np.random.default_rng(1).integers(0, 1 << 62, 1_000_000)
+
+
+def wide(count: int, start: int) -> pa.Table:
+    """So many rows of values that take 62 bits."""
+    rng = np.random.default_rng(start)
+    ids = np.arange(start, start + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(1)
+    columns = ids.astype(np.int64), CUSTOMERS[rng.integers(0, len(CUSTOMERS), count)], rng.integers(0, 1 << 40, count)
+    return pa.table(dict(zip(("id", "customer", "price"), columns, strict=True)))
+
+
+def fed(pipeline: deltic.Pipeline, size: int, batch: int) -> None:
+    """Insert so many rows, in batches."""
+    for start in range(0, size, batch):
+        insert(pipeline, wide(min(batch, size - start), start))
+
+
+def limited_part(place: str, size: int, limit: int, batch: int) -> Iterator[tuple[str, float]]:
+    """The seconds of what is done with a state under a limit, in MiB."""
+    other = deltic.Pipeline()
+    other.sql(KEYED)
+    fed(other, 10, 10)
+    other.query("SELECT 1")
+    if limit:
+        Limit.find().enter(limit / 1024)
+    new = wide(200_001, size)
+    steps: dict[str, Callable[[deltic.Pipeline], object]] = {
+        "load": lambda pipeline: fed(pipeline, size, batch),
+        "join with a new table": lambda pipeline: pipeline.sql("INSERT INTO vip SELECT max(customer) FROM total"),
+        "insert a row": lambda pipeline: insert(pipeline, new.slice(0, 1)),
+        "insert 200,000": lambda pipeline: insert(pipeline, new.slice(1)),
+        "look up": lambda pipeline: list(pipeline["sale"].lookup(id=new["id"][7].as_py())),
+        "count": lambda pipeline: len(pipeline["sale"]),
+        "sum": lambda pipeline: pipeline.query("SELECT sum(price) FROM sale"),
+        "add a view": lambda pipeline: pipeline.sql(
+            "CREATE VIEW dear AS SELECT id FROM sale WHERE price > 1099000000000"
+        ),
+    }
+    pipeline = deltic.Pipeline(state=place)
+    pipeline.sql(KEYED)
+    for name, step in steps.items():
+        yield name, seconds(lambda step=step: step(pipeline))  # type: ignore[misc]
+    yield "close", seconds(pipeline.close)
+    yield "open and look up", seconds(lambda: list(deltic.Pipeline(state=place)["sale"].lookup(id=1)))
+    yield "files, MiB", directory_size(Path(place)) / 2**20
+
+
+def seconds(do: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    do()
+    return time.perf_counter() - started
+
+
+def limited(folder: str, size: int) -> None:
+    table = []
+    for limit in (0, 512, 300):
+        found = run_isolated(limited_part, f"{folder}/limited {limit}", size, limit, 500_000)
+        told = {name: f"{taken:,.2f}" for name, taken in found.values}
+        table.append([limit or "none", *told.values(), found.failure])
+    report(
+        "durable-limited",
+        f"{size:,} rows in a state, and less memory than that",
+        ["limit MiB", *told, ""],
+        table,
+        "Seconds. The limit is a control group's: it counts what the process takes beyond its libraries, pages of\n"
+        "mapped files included, and the system ends a process that cannot keep to it. Loaded by 500,000 rows; with\n"
+        "defaults.",
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["price", "restore", "soak"])
+    parser.add_argument("what", choices=["price", "restore", "soak", "limited"])
     parser.add_argument("--place", help="where the directory is made")
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
@@ -221,6 +302,8 @@ def main() -> None:
                 restore(folder, arguments.sizes)
             case "soak":
                 soak(folder, arguments.count)
+            case "limited":
+                limited(folder, max(arguments.sizes))
 
 
 if __name__ == "__main__":

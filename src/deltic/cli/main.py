@@ -181,8 +181,8 @@ def run(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="With --spill: the memory of large arrays, as in 2GiB; further ones are files.",
-            show_default="half of the machine's",
+            help="With --spill or --state: the memory of large arrays, as in 2GiB; further ones are files.",
+            show_default="half of what there is",
         ),
     ] = None,
     without: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,20 +24,28 @@ class Resources:
 
     @classmethod
     def of(
-        cls, threads: int | None = None, spill: str | Path | None = None, memory: int | str | None = None
+        cls,
+        threads: int | None = None,
+        spill: str | Path | None = None,
+        memory: int | str | None = None,
+        state: str | Path | None = None,
     ) -> Resources:
         """The resources as a user names them; raises DelticError for what cannot be.
 
-        `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of the machine's.
+        `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of what there is beside
+        what the process has. Without a directory to `spill` to, that of the `state` is one if it is on the local disk.
         """
         if threads is not None and threads < 1:
             raise DelticError(f"threads is {threads}; it is a number of threads: 1 or more")
-        if spill is None and memory is not None:
-            raise DelticError(f"memory is {memory!r}, but what does not fit has no place: name a directory with spill")
         count = threads or os.cpu_count() or 1
-        if spill is None:
+        directory = _of_state(state) if spill is None else _writable(Path(spill))
+        if directory is None:
+            if memory is not None:
+                raise DelticError(
+                    f"memory is {memory!r}, but what does not fit has no place: name a directory with spill"
+                )
             return cls(count)
-        return cls(count, _writable(Path(spill)), bytes_of(memory) if memory is not None else _physical() // 2)
+        return cls(count, directory, bytes_of(memory) if memory is not None else available() // 2)
 
 
 def bytes_of(size: int | str) -> int:
@@ -48,8 +57,40 @@ def bytes_of(size: int | str) -> int:
     return int(float(found[1]) * unit)
 
 
-def _physical() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def available() -> int:
+    """The bytes of memory that this process may yet take: of the machine's or, where that is less, of its group's."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    limit = min([page * os.sysconf("SC_PHYS_PAGES"), *_group_limits()])
+    try:
+        held = page * int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        held = 0
+    return max(limit - held, 0)
+
+
+def _group_limits(root: Path = Path("/")) -> Iterator[int]:
+    """The limits of memory of the control groups that this process is in, of either version of the interface."""
+    try:
+        groups = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
+    except OSError:
+        return
+    named = {controllers: path for _, controllers, path in groups}
+    for controllers, folder, limit in (("", "", "memory.max"), ("memory", "memory", "memory.limit_in_bytes")):
+        top = root / "sys/fs/cgroup" / folder
+        place = top / named.get(controllers, "/").lstrip("/")
+        for group in (place, *(above for above in place.parents if above.is_relative_to(top))):
+            try:
+                yield int((group / limit).read_text())
+            except (OSError, ValueError):
+                continue
+
+
+def _of_state(state: str | Path | None) -> Path | None:
+    """The directory of a state, if it is on the local disk and files can be made in it; it may yet be made itself."""
+    if state is None or "://" in str(state):
+        return None
+    path = Path(state)
+    return path if os.access(path, os.W_OK) or not path.exists() else None
 
 
 def _writable(directory: Path) -> Path:

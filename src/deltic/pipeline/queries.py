@@ -71,5 +71,12 @@ def _table(name: str, schema: Schema, columns: set[str], read: Read) -> pa.Table
     """The relation with the values of these columns, and nulls in the others, which are not looked at."""
     wanted = [column for column in schema.names if column in columns] or list(schema.names[:1])
     found = read(name, wanted)
-    arrays = [found[c.name] if c.name in wanted else pa.nulls(len(found), c.type.arrow) for c in schema]
+    lengths = [len(chunk) for chunk in found.column(0).chunks]
+    arrays = [found[c.name] if c.name in wanted else _nulls(lengths, c.type.arrow) for c in schema]
     return pa.table(arrays, names=list(schema.names))
+
+
+def _nulls(lengths: Sequence[int], type_: pa.DataType) -> pa.ChunkedArray:
+    """Chunks of nulls that have the memory of the longest in common."""
+    nulls = pa.nulls(max(lengths, default=0), type_)
+    return pa.chunked_array([nulls.slice(0, length) for length in lengths], type_)

@@ -76,9 +76,9 @@ class Pipeline(Reading):
     transaction with a recursion that computes values, as `n(x + 1) :- n(x).` does, and takes more than
     `iteration_limit` iterations is rejected with an IterationLimitError.
 
-    Large changes are computed by `threads` threads, one for each processor if not told. With a directory `spill`, state
-    may exceed memory: once large arrays take `memory` ("2 GiB", or a number of bytes; half of the machine's if not
-    told), further ones are files in that directory, which go with the process.
+    Large changes are computed by `threads` threads, one for each processor if not told. With a directory `spill`, or
+    with a `state` in a directory, state may exceed memory: once large arrays take `memory` ("2 GiB", or a number of
+    bytes; half of what there is if not told), further ones are files in that directory, which go with the process.
 
     Once tables are large, hidden relations are kept where they save more work than they make; `rewrites` says which
     kinds of them: Rewrites(eliminate=False) keeps no projections and no tests of what nothing else needs, and
@@ -132,7 +132,7 @@ class Pipeline(Reading):
         self.conflicts: Conflicts = conflicts
         self.late: LatePolicy = late
         maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
-        self._engines = Engines(engine, maintenance, Resources.of(threads, spill, memory), rewrites)
+        self._engines = Engines(engine, maintenance, Resources.of(threads, spill, memory, state), rewrites)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
         definitions = _with_functions(functions) if functions else Definitions()
         made = self._engines.new(definitions.catalog.circuit)

@@ -175,10 +175,12 @@ class LocalEngine(Engine):
         def commit() -> None:
             self.epoch, self.token, self._prepared = version.epoch, token, None
             self.version, self._is_repacked = version, False
+            self.store.space.settle()
 
         def abort() -> None:
             self._prepared = None
             self.store.roll_back(before)
+            self.store.space.settle()
 
         self._prepared = Prepared(version, token, result, commit, abort)
         prepared.append(self._prepared)
@@ -220,6 +222,7 @@ class LocalEngine(Engine):
         dropped = tuple(name for name in self.program.relations if name in gone)
         other.extension = Extension(new, tuple(kept), dropped)
         vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
+        self.store.space.settle()
         seconds = time.perf_counter() - started
         return EpochResult(found[1], 0, self._environment.visits.rows, seconds, self._components, self.extension)
 

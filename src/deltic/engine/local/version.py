@@ -32,7 +32,8 @@ class LocalVersion(Version):
     ) -> pa.Table:
         with postponed:
             relation = self._relation(name, table)
-            return relation.shown(*relation.rows(), self._interner, counted, columns)
+            shown = [relation.shown(*rows, self._interner, counted, columns) for rows in relation.parts()]
+            return shown[0] if len(shown) == 1 else pa.concat_tables(shown)
 
     def part(self, name: str, number: int, parts: int, *, counted: bool = False) -> pa.Table:
         """One of several equal parts of the rows of a table or view, as `read` gives them; no row is in two of them."""

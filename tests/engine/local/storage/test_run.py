@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.engine.local.kernels.settle import crossings, known, settle, totals
-from deltic.engine.local.storage.arrangement import descriptors
+from deltic.engine.local.storage.arrangement import descriptors, parts
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_runs, plain
 
 Entry = tuple[tuple[int, ...], int]
@@ -55,6 +55,25 @@ def test_merge_adds_weights(width: int, timed: bool) -> None:
         total = Counter(a)
         total.update(b)
         assert entries_of(merged) == sorted((k, w) for k, w in total.items() if w)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize("timed", [False, True])
+def test_parts_have_each_row_whole_and_in_order(width: int, timed: bool) -> None:
+    rng, cuts = random.Random(width * 2 + timed), 0
+    for _ in range(100):
+        given_runs = [make_run(random_entries(rng, width, timed), width, timed) for _ in range(rng.randrange(1, 4))]
+        runs = [run for run in given_runs if len(run)]
+        if not runs:
+            continue
+        most = rng.choice([1, 3, 10, 1000])
+        cut = list(parts(runs, most))
+        cuts += len(cut) - 1
+        found = [[entry for run in part for entry in entries_of(run)] for part in cut]
+        assert Counter(e for entries in found for e in entries) == Counter(e for r in runs for e in entries_of(r))
+        rows = [{row for (row, _), _ in entries} for entries in found if entries]
+        assert all(max(one) < min(next_) for one, next_ in itertools.pairwise(rows))
+    assert cuts > 100
 
 
 @given(

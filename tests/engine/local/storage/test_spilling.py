@@ -14,10 +14,10 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.storage import arrangement, spilling
 from deltic.engine.local.storage import run as run_module
-from deltic.engine.local.storage import spilling
 from deltic.engine.local.storage.spilling import Space
-from deltic.engine.resources import Resources, bytes_of
+from deltic.engine.resources import Resources, _group_limits, available, bytes_of
 from deltic.errors import DelticError
 from tests.conformance.programs import CLOSURE
 from tests.differential.compare import batches_of, changes_between
@@ -86,6 +86,11 @@ def test_random_programs(tmp_path: Path) -> None:
     check_seeds(range(5_000, 5_030), partial(LocalEngine, resources=Resources(spill=tmp_path)))
 
 
+def test_relations_that_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrangement.parts, "__defaults__", (3,))
+    check_seeds(range(5_030, 5_045), LocalEngine)
+
+
 @pytest.mark.usefixtures("small")
 def test_a_full_disk_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     circuit = lower(check([parse(CLOSURE)]))
@@ -105,6 +110,53 @@ def test_a_full_disk_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert state_of(engine) == before
     engine.apply(change)
     assert engine.count("e") == 100
+
+
+@pytest.mark.usefixtures("small")
+def test_what_others_have_made_is_kept_where_there_is_room(tmp_path: Path) -> None:
+    space, array = Space(tmp_path, 2_000), np.arange(200, dtype=np.uint64)
+    assert space.kept(array) is array
+    other = space.kept(array[::-1].copy())
+    assert (is_mapped(other), space.held, list(other)) == (True, 1_600, list(array[::-1]))
+    assert (space.fits(400), space.fits(401)) == (True, False)
+
+
+def test_what_is_freed_goes_back_when_memory_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(spilling, "release", lambda: calls.append(1))
+    for limit, expected in ((1 << 50, 0), (0, 1)):
+        space = Space(tmp_path, limit)
+        space.settle()
+        assert len(calls) == 0, "there were no large arrays"
+        space.empty((1 << 20,), WORDS)
+        space.settle()
+        space.settle()
+        assert len(calls) == expected
+
+
+def test_the_directory_of_a_state_is_one_for_what_does_not_fit(tmp_path: Path) -> None:
+    for state in (tmp_path, tmp_path / "new", str(tmp_path)):
+        assert Resources.of(state=state, memory="1 GiB") == Resources(spill=Path(state), memory=1 << 30)
+    assert Resources.of(state=tmp_path, spill=tmp_path).spill == tmp_path
+    assert Resources.of(state="s3://bucket/shop").spill is None
+    assert 0 < Resources.of(state=tmp_path).memory <= available()
+
+
+@pytest.mark.parametrize(
+    ("said", "files", "expected"),
+    [
+        ("0::/a/b\n", {"a/memory.max": "500\n", "a/b/memory.max": "max\n", "memory.max": "700\n"}, [500, 700]),
+        ("4:memory:/a\n0::/\n", {"memory/a/memory.limit_in_bytes": "900\n"}, [900]),
+        ("0::/\n", {}, []),
+    ],
+)
+def test_the_memory_of_a_control_group(tmp_path: Path, said: str, files: dict[str, str], expected: list[int]) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(said)
+    for name, text in files.items():
+        (tmp_path / "sys/fs/cgroup" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "sys/fs/cgroup" / name).write_text(text)
+    assert list(_group_limits(tmp_path)) == expected
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:

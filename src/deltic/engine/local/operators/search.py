@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def search(
     own = [tables] if len(cut) == 1 else [tables.with_own_position() for _ in cut]
     rooms: list[_Room] = []
     pieces = [
-        _Piece(mine, words, [piece, *runs[1:]], sign, timed, now, weighted, thresholds, past, rooms)
+        _Piece(mine, words, piece, runs[1:], sign, timed, now, weighted, thresholds, past, rooms)
         for mine, piece in zip(own, cut, strict=True)
     ]
     try:
@@ -97,11 +98,15 @@ def search(
         visits.rows += sum(piece.visited for piece in pieces)
 
 
-def _pieces(runs: Sequence[Run], size: int) -> list[Sequence[Run]]:
-    """The runs of an atom in pieces of similar size."""
+def _pieces(runs: Sequence[Run], size: int) -> list[Callable[[], Sequence[Run]]]:
+    """The runs of an atom in pieces of similar size, each of which is made, and may be a copy, when it is searched."""
     if sum(map(len, runs)) <= size:
-        return [runs]
-    return [[run.part(start, start + size)] for run in runs for start in range(0, len(run), size)]
+        return [lambda: runs]
+    return [partial(_part, run, start, start + size) for run in runs for start in range(0, len(run), size)]
+
+
+def _part(run: Run, start: int, end: int) -> Sequence[Run]:
+    return [run.part(start, end)]
 
 
 # Where a search writes words, times and weights, for as many derivations as it hands over at once.
@@ -114,7 +119,8 @@ class _Piece:
 
     tables: Tables
     words: int
-    runs: Sequence[Sequence[Run]]
+    first: Callable[[], Sequence[Run]]
+    others: Sequence[Sequence[Run]]
     sign: int
     timed: Sequence[bool]
     now: int
@@ -127,7 +133,8 @@ class _Piece:
     def run(self) -> Iterator[Derived]:
         """The derivations, in chunks."""
         query = self.tables.query
-        table, atoms = _descriptors(self.runs, self.timed)
+        runs = [self.first(), *self.others]
+        table, atoms = _descriptors(runs, self.timed)
         fingers = np.zeros(len(table) + 1, np.int64)
         begin(query, self.now, self.sign, self.thresholds.patience)
         room = self.rooms.pop() if self.rooms else self._room(self.thresholds.first_chunk)

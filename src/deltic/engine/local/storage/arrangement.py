@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.local.kernels.merge import repeats, sum_ordered
+from deltic.engine.local.kernels.merge import repeats, split, sum_ordered
 from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.storage.layout import Domain, Layout, Raw
 from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, sort_order
@@ -93,10 +93,11 @@ class Arrangement:
             self.runs = self.before = (reduce(merge_runs, reversed(self.runs)),)
 
     def arrange(self, source: Layout, run: Run) -> Run:
-        """A run in canonical order and layout `source`, brought into this order; where memory is limited, in pieces."""
-        parts = [run] if len(cut := pieces(len(run))) == 1 else [run.part(p.start, p.stop) for p in cut]
+        """A run in canonical order and layout `source`, brought into this order; where memory is short, in pieces."""
+        cut = pieces(len(run))
         runs: tuple[Run, ...] = ()
-        for part in parts:
+        for piece in cut:
+            part = run if len(cut) == 1 else run.part(piece.start, piece.stop)
             runs = add_runs(runs, self._arranged(source, part))
         return reduce(merge_runs, reversed(runs)) if runs else run
 
@@ -151,6 +152,29 @@ def present(runs: Sequence[Run]) -> tuple[Words, Weights]:
         words, sums, n = sum_ordered(run.words, run.all_weights(), np.arange(len(run)), False)
         return words[:, :n], sums[:n]
     return run.words, run.weights if run.weights.size else np.ones(len(run), np.int8)
+
+
+# Rows of a part of a relation that is read.
+_PART = 1 << 18
+
+
+def parts(runs: Sequence[Run], rows: int = _PART) -> Iterator[Sequence[Run]]:
+    """The runs cut into parts of about so many rows together, between rows; the first one has the least."""
+    count, largest = sum(map(len, runs)), max(runs, key=len)
+    if count <= rows:
+        yield runs
+        return
+    step, starts = max(1, rows * len(largest) // count), [0] * len(runs)
+    for i in range(step, len(largest), step):
+        ends = [int(split(largest.descriptor, i, run.descriptor, len(run.words), False)) for run in runs]
+        yield _between(runs, starts, ends)
+        starts = ends
+    yield _between(runs, starts, list(map(len, runs)))
+
+
+def _between(runs: Sequence[Run], starts: Sequence[int], ends: Sequence[int]) -> list[Run]:
+    cut = zip(runs, starts, ends, strict=True)
+    return [run.part(start, end) for run, start, end in cut if start < end]
 
 
 def time_array(count: int, time: int) -> Times:

@@ -5,7 +5,7 @@ Nothing here asks a domain, which may grow meanwhile: a layout says where a valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from deltic.circuit.types import Schema, Type
 from deltic.engine.between import Between
-from deltic.engine.local.storage.arrangement import Sorted, present
+from deltic.engine.local.storage.arrangement import Sorted, parts, present
 from deltic.engine.local.storage.codec import decode_rows, encode_known, encode_scalar
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import GREATEST, LEAST, Column, Layout
-from deltic.engine.local.storage.run import Weights, Words
+from deltic.engine.local.storage.run import Run, Weights, Words
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,15 @@ class Frozen:
 
     def rows(self) -> tuple[Words, Weights]:
         """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
-        if not self.orders[0].runs:
-            return self.no_rows()
-        words, weights = present(self.orders[0].runs)
+        return self._rows_of(self.orders[0].runs) if self.orders[0].runs else self.no_rows()
+
+    def parts(self) -> Iterator[tuple[Words, Weights]]:
+        """The same in parts, so that memory for some of them is enough; a relation without rows has one."""
+        runs = self.orders[0].runs
+        yield from map(self._rows_of, filter(None, parts(runs))) if runs else [self.no_rows()]
+
+    def _rows_of(self, runs: Sequence[Run]) -> tuple[Words, Weights]:
+        words, weights = present(runs)
         if self.is_counted:
             words, weights = words[:, weights > 0], np.ones(int((weights > 0).sum()), np.int64)
         return words, weights
@@ -53,8 +59,8 @@ class Frozen:
 
     def count(self) -> int:
         """How many rows there are."""
-        weights = np.maximum(self.rows()[1], 0)
-        return int(np.count_nonzero(weights) if self.is_set else weights.sum())
+        there = (np.maximum(weights, 0) for _, weights in self.parts())
+        return sum(int(np.count_nonzero(weights) if self.is_set else weights.sum()) for weights in there)
 
     def shown(
         self,

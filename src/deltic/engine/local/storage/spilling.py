@@ -8,9 +8,11 @@ and merged runs are such arrays, and what is larger than a piece is sorted in pi
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import math
 import mmap
 import os
+import sys
 import tempfile
 import threading
 import weakref
@@ -29,8 +31,10 @@ Element = TypeVar("Element", bound=np.generic)
 
 # Bytes from which on an array counts, and is worth a file.
 _LARGE = 1 << 20
-# Rows that are sorted at a time where memory is limited.
+# Rows that are sorted at a time where memory is short.
 _PIECE = 1 << 20
+# Bytes that sorting takes for each row, about.
+_SORTED = 64
 
 
 class Space:
@@ -41,17 +45,43 @@ class Space:
         self._held = 0
         self._lock = threading.Lock()
         self._released: deque[int] = deque()
+        self._was_large = False
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Element]) -> np.ndarray[Any, np.dtype[Element]]:
         """A new array, its elements undefined; raises DelticError when the directory cannot take it."""
         size = math.prod(shape) * dtype.itemsize
         if self.directory is None or size < _LARGE:
             return np.empty(shape, dtype)
+        self._was_large = True
         if not self._has_room(size):
             return self._mapped(shape, dtype, size)
-        array = np.empty(shape, dtype)
-        weakref.finalize(array, self._released.append, size)
+        return self._held_as_long_as(np.empty(shape, dtype))
+
+    def kept(self, array: npt.NDArray[Element]) -> npt.NDArray[Element]:
+        """An array of others as one of this space: itself where it fits into memory, else a copy in a file."""
+        if self.directory is None or array.nbytes < _LARGE:
+            return array
+        self._was_large = True
+        if self._has_room(array.nbytes):
+            return self._held_as_long_as(array)
+        copy = self._mapped(array.shape, array.dtype, array.nbytes)
+        copy[...] = array
+        return copy
+
+    def _held_as_long_as(self, array: npt.NDArray[Element]) -> npt.NDArray[Element]:
+        weakref.finalize(array, self._released.append, array.nbytes)
         return array
+
+    def settle(self) -> None:
+        """Give back to the system what was freed, if there were large arrays since the last time and it is short."""
+        if self._was_large:
+            self._was_large = False
+            if anonymous() > self.limit:
+                release()
+
+    def fits(self, size: int) -> bool:
+        """Whether there is memory for so many more bytes."""
+        return self.directory is None or self.held + size <= self.limit
 
     def _has_room(self, size: int) -> bool:
         """Whether so many bytes fit into memory, which are held then."""
@@ -105,18 +135,32 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Element]) -> np.ndarray[Any, n
     return _current.get().empty(shape, dtype)
 
 
+def anonymous() -> int:
+    """The bytes of memory that this process has and no file stands for; 0 where the system does not tell."""
+    try:
+        _, resident, shared, *_ = map(int, Path("/proc/self/statm").read_text().split())
+    except OSError:
+        return 0
+    return (resident - shared) * mmap.PAGESIZE
+
+
+def release() -> None:
+    """Let the allocators of C and of Arrow give back to the system what they hold for later."""
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def kept(array: npt.NDArray[Element]) -> npt.NDArray[Element]:
-    """The array, in the present space: a copy where memory is limited and it is large."""
-    if _current.get().directory is None or array.nbytes < _LARGE:
-        return array
-    copy = empty(array.shape, array.dtype)
-    copy[...] = array
-    return copy
+    """The array, in the present space: a copy where it is large and memory is short."""
+    return _current.get().kept(array)
 
 
 def pieces(count: int) -> list[slice]:
-    """The parts in which so many rows are to be sorted: all at once where memory is not limited."""
-    if _current.get().directory is None or count <= _PIECE:
+    """The parts in which so many rows are to be sorted: all at once where memory is not short."""
+    if count <= _PIECE or _current.get().fits(count * _SORTED):
         return [slice(0, count)]
     return [slice(start, min(start + _PIECE, count)) for start in range(0, count, _PIECE)]
 
