@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.circuit.python import Nulls, PythonFunction
+    from deltic.pipeline.outside.declared import Publication
     from deltic.pipeline.outside.refreshing import Refreshing, RefreshReport
 
 
@@ -279,7 +280,8 @@ class Pipeline(Reading):
         """
         find(name, "table", self.tables)
         place, frame = self._refreshing.place_of(source)
-        self._evolving.evolve(lambda now: now.attaching(name, place))
+        if self.sources.get(name) != place:
+            self._evolving.evolve(lambda now: now.attaching(name, place))
         self._refreshing.give(name, frame)
 
     @property
@@ -296,6 +298,29 @@ class Pipeline(Reading):
         a source raises; then all tables are as before.
         """
         return self._refreshing.refresh(full)
+
+    def publish(self, view: str, to: External | str | Path) -> None:
+        """Let a view be published with each refresh, in the state of the pipeline from now on.
+
+        `to` is an External: a Delta table, a table of a database, a temporary view of Spark, a folder of Parquet files;
+        or the path of such a folder. What is there already stays so. Raises CatalogError for what cannot be a target.
+        """
+        self._check_view(view)
+        publication = self._refreshing.publication(view, to)
+        if not self._definitions.outside.of(view, publication.to):
+            self._evolving.evolve(lambda now: now.publishing(publication))
+
+    def unpublish(self, view: str, to: External | str | Path | None = None) -> None:
+        """Publish a view no longer: there, or nowhere. What was published stays as it is. Raises DelticError."""
+        place = None if to is None else self._refreshing.publication(view, to).to
+        if not self._definitions.outside.of(view, place):
+            raise DelticError(f"{view} is not published{'' if place is None else f' to {place}'}")
+        self._evolving.evolve(lambda now: now.unpublishing(view, place))
+
+    @property
+    def publications(self) -> tuple[Publication, ...]:
+        """Which views are published, and where."""
+        return self._definitions.outside.publications
 
     def pending(self) -> dict[str, str]:
         """What the next `refresh` would read of each source; nothing of it is read."""

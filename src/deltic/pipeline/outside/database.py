@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 from deltic.catalog import External, Table
@@ -58,19 +60,21 @@ class Query:
         with connected(self._place["url"]) as database:
             listed = database.run(text, values).fetchall()
         types = [c.type for c in table.schema]
-        rows = to_table(table.name, table.schema, [tuple(map(_value, row, types)) for row in listed])
+        rows = to_table(table.name, table.schema, [tuple(map(value_of, row, types)) for row in listed])
         largest, value = None, None
         if column:
             at = table.schema.names.index(column)
             largest = max((row[at] for row in listed if row[at] is not None), default=None)
-            value = None if last is None else _value(last, types[at])
+            value = None if last is None else value_of(last, types[at])
         kept = largest if largest is None or isinstance(largest, int | float | str) else str(largest)
         return found(table, self._place, rows, position, value, kept, held)
 
 
-def _value(value: Any, type_: Any) -> Any:
+def value_of(value: Any, type_: Any) -> Any:
     """A value of a database as one of the column; what is none stays what it is, and is refused by its place."""
     with suppress(ValueError):
+        if type_.is_composite and isinstance(value, str):
+            return of_json(json.loads(value, parse_float=Decimal), type_)
         if type_.kind is Kind.BINARY:
             return bytes(value) if isinstance(value, memoryview) else value
         return of_json(value, type_)

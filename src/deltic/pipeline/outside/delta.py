@@ -67,7 +67,7 @@ class DeltaSource:
             for told in (self._of_feed, self._of_files):
                 if (found := told(table, position["version"], now, at)) is not None:
                     return found
-        with _errors(self.path):
+        with errors(self.path):
             rows = pa.table(now.scan(columns=list(table.schema.names)))
         rows = _rows(table, rows)
         return Found(difference(rows, held({})), at, "compared", len(rows))
@@ -100,7 +100,7 @@ class DeltaSource:
         return Found(difference(came, went), at, how, len(came) + len(went), len(read), size)
 
     def _at(self, version: int | None = None) -> Any:
-        with _errors(self.path):
+        with errors(self.path):
             return deltalake().DeltaTable(self.path, version=version)
 
 
@@ -137,7 +137,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def _errors(path: str) -> Iterator[None]:
+def errors(path: str) -> Iterator[None]:
     """Turns what the package raises into a DataError."""
     deltalake()
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +18,12 @@ from deltic.catalog import External
 from deltic.circuit.types import Schema
 from deltic.errors import DelticError
 from deltic.pipeline.durable.files import Files, LocalFiles
+from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.copies import FOLDER, Copies
-from deltic.pipeline.outside.source import Found, Source, keyed, of_path, source_of
+from deltic.pipeline.outside.declared import Publication
+from deltic.pipeline.outside.source import Found, Source, keyed, netted, of_path, source_of
+from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
 from deltic.pipeline.report import EpochReport
 from deltic.pipeline.spark import is_dataframe
 
@@ -28,6 +32,17 @@ if TYPE_CHECKING:
 
 POSITION = "source {}"
 """The name of the position of a table's source."""
+STAMP = "published {}"
+"""The name of the position that has the stamp of a publication."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A publication, its target, and the epoch of this very state that the target has; None where it has another."""
+
+    publication: Publication
+    target: Target
+    epoch: int | None
 
 
 @dataclass(frozen=True)
@@ -58,10 +73,13 @@ class RefreshReport:
     sources: Mapping[str, SourceReport] = field(default_factory=dict)
     report: EpochReport | None = None
     """The epoch in numbers; None where nothing was new."""
+    published: Mapping[str, Written] = field(default_factory=dict)
+    """What was written of views, by these and where they are published."""
 
     def __str__(self) -> str:
         lines = [f"{name}: {told}" for name, told in self.sources.items()]
         lines.append(f"epoch {self.epoch}: {self.report or 'nothing was new'}")
+        lines += [f"{name}: {told}" for name, told in self.published.items()]
         return "\n".join(lines)
 
 
@@ -82,6 +100,14 @@ class Refreshing:
         place.check("source")
         return place, None
 
+    def publication(self, view: str, to: Any) -> Publication:
+        """A publication of a view as a user says it; raises CatalogError for what is no target."""
+        place = to if isinstance(to, External) else External("parquet", path=to)
+        place.check("target")
+        made = Publication(view, place, uuid.uuid4().hex)
+        target_of(made, self._pipeline.spark)
+        return made
+
     def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:
         """The columns of a source, for a table with a key, which is never NULL."""
         return keyed(source_of(place, frame, self._pipeline.spark, None).columns(), key)
@@ -95,17 +121,48 @@ class Refreshing:
         return {name: self._source(name).pending(self._position(name)) for name in self._sources}
 
     def refresh(self, full: bool) -> RefreshReport:
-        """Read what is new, as one epoch."""
+        """Read what is new, as one epoch, and publish the views."""
         with self._alone():
-            started = dict[str, SourceReport]()
-            news = dict[str, Found]()
-            for name in self._sources:
-                news[name], started[name] = self._read(name, full)
-            report = self._apply(news)
-            for found in news.values():
+            read = {name: self._read(name, full) for name in self._sources}
+            places = self._places()
+            report = self._apply({name: found for name, (found, _) in read.items()}, places)
+            for found, _ in read.values():
                 found.done()
             self._forget_dropped()
-            return RefreshReport(self._pipeline.epoch, started, report)
+            published = {str(place.publication): self._publish(place, full) for place in places}
+            told = {name: told for name, (_, told) in read.items()}
+            return RefreshReport(self._pipeline.epoch, told, report, published)
+
+    def _places(self) -> list[_Place]:
+        """The publications, with the epochs that their targets are known to have."""
+        found, positions = [], self._pipeline.positions
+        for publication in self._pipeline.publications:
+            target = target_of(publication, self._pipeline.spark)
+            mark, stamp = target.mark(), positions.get(STAMP.format(publication.id))
+            is_ours = mark is not None and mark.stamp == stamp and mark.epoch <= self._pipeline.epoch
+            found.append(_Place(publication, target, mark.epoch if mark is not None and is_ours else None))
+        return found
+
+    def _publish(self, place: _Place, full: bool) -> Written:
+        """Let a target have the present rows of its view, and with `full` look at all that it has."""
+        pipeline, view = self._pipeline, place.publication.view
+        snapshot = pipeline.snapshot()
+        if place.epoch == snapshot.epoch and not full:
+            return Written("nothing was new")
+        mark = Mark(pipeline.positions[STAMP.format(place.publication.id)], snapshot.epoch)
+        shown = Shown(view, pipeline.views[view], mark, lambda: snapshot.version.read(view), full)
+        return place.target.publish(shown, None if full else self._since(view, place.epoch, snapshot.epoch))
+
+    def _since(self, view: str, before: int | None, now: int) -> pa.Table | None:
+        """How a view has changed since an epoch; None where that is not known."""
+        if before is None:
+            return None
+        try:
+            changes = list(self._pipeline.changes(view, before))
+        except DelticError:
+            return None
+        nothing = arrow_schema(self._pipeline.views[view], signed=True).empty_table()
+        return netted(pa.concat_tables([nothing, *(c.to_arrow() for c in changes if c.epoch <= now)]))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -145,20 +202,19 @@ class Refreshing:
         counts = found.read, found.files, found.bytes, found.inserted, found.deleted
         return found, SourceReport(found.how, *counts, time.perf_counter() - began)
 
-    def _apply(self, news: Mapping[str, Found]) -> EpochReport | None:
-        """Make one epoch of what is new; None where that is nothing."""
-        positions = {
-            POSITION.format(name): {
-                "source": str(self._sources[name]),
-                "at": found.position,
-                "empty": self._count(name) + found.inserted - found.deleted <= 0,
-            }
-            for name, found in news.items()
-        }
-        positions = {name: told for name, told in positions.items() if self._pipeline.positions.get(name) != told}
-        if not positions and not any(len(found.changes) for found in news.values()):
+    def _apply(self, news: Mapping[str, Found], places: Sequence[_Place]) -> EpochReport | None:
+        """Make one epoch of what is new, with new stamps for what is to be published; None where that is nothing."""
+        positions: dict[str, Any] = {}
+        for name, found in news.items():
+            left = self._count(name) + found.inserted - found.deleted
+            told = {"source": str(self._sources[name]), "at": found.position, "empty": left <= 0}
+            if self._pipeline.positions.get(POSITION.format(name)) != told:
+                positions[POSITION.format(name)] = told
+        is_new = positions or any(len(found.changes) for found in news.values())
+        if not is_new and all(place.epoch == self._pipeline.epoch for place in places):
             return None
-        with self._pipeline.transaction(positions=positions) as change:
+        stamps = {STAMP.format(place.publication.id): uuid.uuid4().hex for place in places}
+        with self._pipeline.transaction(positions={**positions, **stamps}) as change:
             for name, found in news.items():
                 change.append(name, found.changes)
         return change.report

@@ -88,8 +88,13 @@ def difference(rows: pa.Table, held: pa.Table) -> pa.Table:
     """What has to come and go, so that these rows are held in place of others: each row once, with its weight."""
     if not len(held):
         return with_weights(rows, 1)
-    changes = pa.concat_tables([with_weights(rows, 1), with_weights(held.select(rows.column_names), -1)])
-    first, where = np.unique(row_numbers(changes, rows.column_names), return_index=True, return_inverse=True)[1:]
+    return netted(pa.concat_tables([with_weights(rows, 1), with_weights(held.select(rows.column_names), -1)]))
+
+
+def netted(changes: pa.Table) -> pa.Table:
+    """Changes with each row once, with the sum of its weights; those that cancel are left out."""
+    names = [name for name in changes.column_names if name != WEIGHT]
+    first, where = np.unique(row_numbers(changes, names), return_index=True, return_inverse=True)[1:]
     sums = np.zeros(len(first), np.int64)
     np.add.at(sums, where.reshape(-1), np.asarray(changes.column(WEIGHT)))
     kept = first[sums != 0]

@@ -1,0 +1,80 @@
+"""Hashes of rows, the same in every process: they say which file a row belongs to, and whether a file is whole.
+
+The sum of the hashes of some rows, modulo 2⁶⁴, is their *digest*. It does not depend on their order, and is kept up to
+date at the cost of the rows that come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Hashes = npt.NDArray[np.uint64]
+_NULL, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x100000001B3)
+
+
+def row_hashes(rows: pa.Table, columns: Sequence[str]) -> Hashes:
+    """A hash of each row by the values of these columns; NULL is a value, and there is one zero and one NaN."""
+    found = np.full(len(rows), len(columns), np.uint64)
+    for name in columns:
+        found = _mixed(found * _STEP + _hashes(rows.column(name)))
+    return found
+
+
+def digest(hashes: Hashes, weights: npt.NDArray[np.int64] | None = None) -> int:
+    """The sum of hashes, each as often as it weighs."""
+    summed = hashes.sum(dtype=np.uint64) if weights is None else (hashes * weights.view(np.uint64)).sum(dtype=np.uint64)
+    return int(summed)
+
+
+def _hashes(column: pa.ChunkedArray) -> Hashes:
+    words = _words(column)
+    if column.null_count:
+        words = np.where(np.asarray(column.is_null()), _NULL, words)
+    return words
+
+
+def _words(column: pa.ChunkedArray) -> Hashes:
+    """64 bits of each value; anything where it is NULL."""
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind.bit_width <= 64):
+        if not pa.types.is_integer(kind):
+            column = column.cast(pa.int8() if pa.types.is_boolean(kind) else _integer(kind.bit_width))
+        values = np.asarray(column.fill_null(0))
+        return _mixed(values.astype(np.uint64 if values.dtype == np.uint64 else np.int64).view(np.uint64))
+    if pa.types.is_floating(kind):
+        floats = np.asarray(column.fill_null(0).cast(pa.float64())) + 0.0
+        return _mixed(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
+    return _of_texts(_texts(column))
+
+
+def _integer(bits: int) -> pa.DataType:
+    return pa.int32() if bits == 32 else pa.int64()
+
+
+def _texts(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())
+    values = column.to_pylist()
+    if pa.types.is_string(column.type):
+        return ["" if value is None else value for value in values]
+    return [repr(value) for value in values]
+
+
+def _of_texts(texts: list[Any]) -> Hashes:
+    import pandas as pd
+
+    array = np.empty(len(texts), object)
+    array[:] = texts
+    return pd.util.hash_array(array, categorize=len(texts) > 1000)
+
+
+def _mixed(words: Hashes) -> Hashes:
+    """The finalizer of SplitMix64."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
