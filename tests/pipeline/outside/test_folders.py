@@ -59,8 +59,8 @@ def killed_at(folder, place, at, how, rng):
     system, pipeline = Faulty(at, how), None
     with disk(system):
         with contextlib.suppress(Killed):
-            pipeline = defined(deltic.Pipeline(state=place, checkpoint=3), folder)
-            pipeline.refresh()
+            pipeline = deltic.Pipeline(state=place, checkpoint=3)
+            defined(pipeline, folder).refresh()
             change(folder, rng, ".parquet")
             pipeline.refresh()
             pipeline.close()
