@@ -21,11 +21,26 @@ def test_every_python_block_has_prompts():
 
 def test_python_blocks_run_as_printed():
     """One after the other in one namespace, as a reader types them."""
-    example = doctest.DocTestParser().get_doctest("\n".join(BLOCKS), {}, "README.md", "README.md", 0)
+    run("\n".join(BLOCKS))
+
+
+def run(code: str) -> None:
+    """What is typed gives what is printed."""
+    example = doctest.DocTestParser().get_doctest(code, {}, "README.md", "README.md", 0)
     report: list[str] = []
     failed, attempted = doctest.DocTestRunner().run(example, out=report.append)
     assert not failed, "\n" + "".join(report)
     assert attempted
+
+
+def test_the_quickstart_with_spark_runs_as_printed(spark, tmp_path):
+    """In the session of the tests, whose paths begin elsewhere; the stream reads the file that is shown."""
+    (code,), (log,) = (re.findall(rf"^```{kind}\n(.*?)^```$", README, re.M | re.S) for kind in ("pyspark", "json"))
+    (tmp_path / "follows-log").mkdir()
+    (tmp_path / "follows-log" / "1.json").write_text(log)
+    for name in ("social-state", "follows-log", "follows-checkpoint"):
+        code = code.replace(f'"{name}"', repr(str(tmp_path / name)))
+    run(code)
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import StreamError
 from deltic.pipeline.names import find
-from deltic.pipeline.spark import active_session, quoted
+from deltic.pipeline.spark import active_session, quoted, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,7 +63,19 @@ def changes_stream(
     for name, value in given.items():
         if value is not None:
             reader = reader.option(name, str(value))
-    return reader.load(place)
+    with spark_errors(partial(_unread, view.name)):
+        return reader.load(place)
+
+
+def _unread(view: str, reason: str) -> StreamError:
+    """The error for a view that Spark's processes cannot read."""
+    hint = ""
+    if "ModuleNotFoundError" in reason or "Failed to create Python data source instance" in reason:
+        hint = (
+            f"; Spark's Python processes need Deltic: start the session with PYSPARK_PYTHON={sys.executable} in the "
+            "environment, and on a cluster install it there"
+        )
+    return StreamError(f"view {view}: Spark's processes cannot read it: {reason}{hint}")
 
 
 def kafka_rows(changes: DataFrame, key: str | Sequence[str]) -> DataFrame:
