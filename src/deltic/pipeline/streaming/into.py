@@ -69,28 +69,39 @@ class Into:
     def apply(self, frame: DataFrame, batch: int) -> None:
         """Apply a micro-batch as an epoch, or pass over one that was applied; raises StreamError."""
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY) or ""
-        last = self._last()
-        is_known = comes_again(self.name, query, batch, last, self.place)
+        is_known = comes_again(self.name, query, batch, self._last(), self.place)
         told = f"epoch {self.pipeline.epoch + (not is_known)}: batch {batch} of stream {self.name}"
         with _described(frame.sparkSession, told), self._refusing(query, batch):
+            form = self.form(frame)
             if is_known:
-                assert last is not None
-                check_same(self.name, Applied(query, batch, *self.form(frame).digest(frame)), last)
-                _LOG.info("%s was applied before, and is passed over", told)
+                self._pass_over(Applied(query, batch, *form.digest(frame)))
             else:
-                changes, rows, digest = self.form(frame).read(frame)
+                changes, rows, digest = form.read(frame)
                 self._commit(Applied(query, batch, rows, digest), changes)
 
     def _commit(self, applied: Applied, changes: pa.Table) -> None:
-        """Apply changes as one epoch with its position, unless another query was quicker."""
+        """Apply changes as one epoch with its position.
+
+        Where Spark has stopped a query, its last batch may still be at work when the query that follows has it again:
+        the one that is here first applies it.
+        """
         with self.lock:
-            comes_again(self.name, applied.query, applied.batch, self._last(), self.place)
+            if comes_again(self.name, applied.query, applied.batch, self._last(), self.place):
+                self._pass_over(applied)
+                return
             positions = applied.position(self.name)
             with self.pipeline.transaction(self.conflicts, positions=positions) as change:
                 change.append(self.table, changes)
         report = change.report
         level = logging.WARNING if report.late else logging.INFO
         _LOG.log(level, "batch %d of stream %s: epoch %d: %s", applied.batch, self.name, report.epoch, report)
+
+    def _pass_over(self, again: Applied) -> None:
+        """Leave it at a batch that was applied, if it is the same; raises StreamError."""
+        last = self._last()
+        assert last is not None
+        check_same(self.name, again, last)
+        _LOG.info("batch %d of stream %s was applied before, and is passed over", again.batch, self.name)
 
     def _last(self) -> Applied | None:
         return Applied.of(self.name, self.pipeline.positions)
