@@ -291,6 +291,25 @@ def sql(
 
 
 @app.command()
+def refresh(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="YAML: program, state, sources, outputs, options.")
+    ],
+    full: Annotated[
+        bool, typer.Option("--full", help="Read all sources and compare them, and all targets, too.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be read and published, and do nothing.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Read what is new in the sources of tables, as one epoch, and publish the views; docs/refresh.md tells more."""
+    from deltic.cli.refresh import refresh_command
+
+    raise typer.Exit(refresh_command(file, full, dry_run, as_json))
+
+
+@app.command()
 def status(place: _Place, as_json: _Json = False) -> None:
     """Show what a directory of state has: epoch, tables, views, sizes, log, checkpoints."""
     from deltic.cli.state import status_command

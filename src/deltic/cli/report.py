@@ -61,7 +61,7 @@ def print_json(options: RunOptions, outcome: Outcome | None, error: DelticError 
         "notes": done.notes,
         "write_seconds": round(done.write_seconds, 6),
         "peak_memory_bytes": peak_memory(),
-        "error": _error(error) if error else None,
+        "error": error_json(error) if error else None,
     }
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
@@ -93,7 +93,8 @@ def _late(late: LateRows) -> dict[str, Any]:
     return {"rows": late.count, "watermark": str(late.watermark), "examples": examples}
 
 
-def _error(error: DelticError) -> dict[str, Any]:
+def error_json(error: DelticError) -> dict[str, Any]:
+    """An error for machines, with the places of its findings."""
     reason = error.reason if isinstance(error, EpochRejected) else error
     found = reason.diagnostics if isinstance(reason, DiagnosticError) else ()
     return {

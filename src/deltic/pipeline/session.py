@@ -322,9 +322,12 @@ class Pipeline(Reading):
         """Which views are published, and where."""
         return self._definitions.outside.publications
 
-    def pending(self) -> dict[str, str]:
-        """What the next `refresh` would read of each source; nothing of it is read."""
-        return self._refreshing.pending()
+    def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """What the next `refresh` would read of each source; nothing of it is read.
+
+        With the `positions` of another pipeline of this program, it is what that one would read.
+        """
+        return self._refreshing.pending(positions)
 
     @cached_property
     def _refreshing(self) -> Refreshing:

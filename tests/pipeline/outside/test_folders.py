@@ -69,7 +69,7 @@ def killed_at(folder, place, at, how, rng):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [9, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", ["killed", "power"])
 def test_crashes_between_all_steps(tmp_path, folder, how, every):
     rng, at = random.Random(how), 1

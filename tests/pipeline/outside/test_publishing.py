@@ -105,7 +105,7 @@ def check(pipeline, folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "by", "sqlite", DUCKDB, DELTA])
-@pytest.mark.parametrize("steps", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("steps", [10, pytest.param(50, marks=pytest.mark.slow)])
 def test_random_changes(tmp_path, kind, steps):
     rng, state = random.Random(f"{kind} {steps}"), tmp_path / "state"
     pipeline = deltic.Pipeline(state=state, program=PROGRAM)
@@ -150,7 +150,7 @@ def killed_at(folder, at, how, kind):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [29, pytest.param(11, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["parquet", DELTA])
 def test_crashes_between_all_steps(tmp_path, kind, every):
     at = 1

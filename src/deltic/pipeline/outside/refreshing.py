@@ -116,9 +116,13 @@ class Refreshing:
         """Let a table have the rows of a DataFrame."""
         self._given[table] = frame
 
-    def pending(self) -> dict[str, str]:
-        """What the next refresh would read of each source."""
-        return {name: self._source(name).pending(self._position(name)) for name in self._sources}
+    def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """What the next refresh would read of each source, from its own positions, or from those of another state."""
+        if positions is None:
+            return {name: self._source(name).pending(self._position(name)) for name in self._sources}
+        told = {name: positions.get(POSITION.format(name)) for name in self._sources}
+        known = {name: at["at"] for name, at in told.items() if at and at["source"] == str(self._sources[name])}
+        return {name: self._source(name).pending(known.get(name)) for name in self._sources}
 
     def refresh(self, full: bool) -> RefreshReport:
         """Read what is new, as one epoch, and publish the views."""

@@ -1,0 +1,99 @@
+"""`deltic refresh`: what a file of YAML tells, done once, as a scheduler asks for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltic.cli.report import error_json, print_error
+from deltic.errors import DelticError, ProgramError
+from deltic.pipeline.outside.document import Document, read_document
+from deltic.pipeline.session import Pipeline
+
+if TYPE_CHECKING:
+    from deltic.pipeline.outside.refreshing import RefreshReport
+
+WRONG_FILE, FAILED = 2, 1
+
+
+def refresh_command(file: Path, full: bool, dry_run: bool, as_json: bool) -> int:
+    """Refresh and report; the exit status: 0, 1 where it failed, 2 where the file is wrong."""
+    try:
+        document = read_document(file)
+    except DelticError as error:
+        return _failed(error, as_json, WRONG_FILE if isinstance(error, ProgramError) else FAILED)
+    try:
+        if dry_run:
+            told = _planned(document)
+            print(json.dumps({"ok": True, **told}, indent=2) if as_json else _plan(told))
+        else:
+            report = _refreshed(document, full)
+            print(json.dumps(_document(report), indent=2, ensure_ascii=False) if as_json else report)
+    except DelticError as error:
+        return _failed(error, as_json, FAILED)
+    return 0
+
+
+def _refreshed(document: Document, full: bool) -> RefreshReport:
+    with _pipeline(document, document.state) as pipeline:
+        for view, place in document.outputs:
+            pipeline.publish(view, place)
+        for made in pipeline.publications:
+            if (made.view, made.to) not in document.outputs:
+                pipeline.unpublish(made.view, made.to)
+        return pipeline.refresh(full)
+
+
+def _planned(document: Document) -> dict[str, Any]:
+    """What would be read and published; nothing of a state is changed."""
+    positions: dict[str, Any] = {}
+    if document.state is not None and ("://" in document.state or Path(document.state).exists()):
+        with Pipeline(state=document.state, readonly=True, functions=document.options.get("functions", ())) as before:
+            positions = dict(before.positions)
+    with _pipeline(document, None) as pipeline:
+        for view, place in document.outputs:
+            pipeline.publish(view, place)
+        return {"reads": pipeline.pending(positions), "publishes": [str(made) for made in pipeline.publications]}
+
+
+@contextmanager
+def _pipeline(document: Document, state: str | None) -> Iterator[Pipeline]:
+    """A pipeline with the program and the sources of a file."""
+    options = {name: value for name, value in document.options.items() if state is not None or name != "checkpoint"}
+    with ExitStack() as stack:
+        spark = None
+        if document.spark is not None:
+            from deltic.pipeline.spark_session import spark_session
+
+            spark = stack.enter_context(spark_session(**document.spark))
+        pipeline = stack.enter_context(Pipeline(spark, state=state, program=document.program, **options))
+        for table, place in document.sources.items():
+            pipeline.attach(table, place)
+        yield pipeline
+
+
+def _plan(told: dict[str, Any]) -> str:
+    lines = [f"{name}: would read {what}" for name, what in told["reads"].items()]
+    return "\n".join([*lines, *(f"would publish {what}" for what in told["publishes"])])
+
+
+def _document(report: RefreshReport) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "epoch": report.epoch,
+        "changed": {n: asdict(c) for n, c in report.report.changed.items()} if report.report else {},
+        "rows_in": report.report.rows_in if report.report else 0,
+        "sources": {name: asdict(told) for name, told in report.sources.items()},
+        "published": {name: asdict(told) for name, told in report.published.items()},
+    }
+
+
+def _failed(error: DelticError, as_json: bool, status: int) -> int:
+    if as_json:
+        print(json.dumps({"ok": False, "error": error_json(error)}, indent=2, ensure_ascii=False))
+    print_error(error)
+    return status

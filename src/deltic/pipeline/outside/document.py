@@ -1,0 +1,203 @@
+"""What a refresh is told by a file of YAML: program, state, sources, outputs, options; all of it is checked first."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from deltic.catalog import External
+from deltic.catalog.external import KINDS, Role
+from deltic.errors import CatalogError, DelticError, Diagnostic, ProgramError, did_you_mean
+
+_OPTIONS: Mapping[str, type] = {
+    "conflicts": str,
+    "late": str,
+    "strategy": dict,
+    "refresh": str,
+    "switch": float,
+    "iteration_limit": int,
+    "threads": int,
+    "spill": Path,
+    "memory": str,
+    "checkpoint": str,
+    "functions": Path,
+    "now": str,
+}
+_SPARK: Mapping[str, type] = {"master": str, "driver_memory": str}
+_KEYS = ("program", "state", "sources", "outputs", "options", "spark")
+
+
+@dataclass
+class Document:
+    """A refresh: paths are absolute, those in the file are relative to its folder."""
+
+    program: Path = field(default_factory=Path)
+    state: str | None = None
+    sources: dict[str, External] = field(default_factory=dict)
+    outputs: list[tuple[str, External]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of Pipeline."""
+    spark: dict[str, str] | None = None
+    """Arguments of a session of Spark, where one is wanted."""
+
+
+def read_document(path: Path) -> Document:
+    """What a file says. Raises ProgramError with all findings, each with its place, and DelticError for the file."""
+    yaml = _yaml()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DelticError(f"{path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
+    reader = _Reader(path, text)
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ProgramError([reader.at(mark.line, mark.column, 1, error.problem or str(error))]) from None
+    except yaml.YAMLError as error:
+        raise ProgramError([Diagnostic(str(error).splitlines()[0], str(path))]) from None
+    found = reader.document(root)
+    if reader.findings:
+        raise ProgramError(sorted(reader.findings, key=lambda finding: (finding.line, finding.column)))
+    return found
+
+
+def _yaml() -> Any:
+    try:
+        return importlib.import_module("yaml")
+    except ImportError:
+        raise DelticError("the file is YAML, which needs the package pyyaml: pip install pyyaml") from None
+
+
+class _Reader:
+    """Goes through the nodes of a file, and gathers what is wrong with them."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._lines = path, text.split("\n")
+        self.findings: list[Diagnostic] = []
+
+    def document(self, root: Any) -> Document:
+        """The file as a whole."""
+        made = Document()
+        found = dict(self._entries(root, _KEYS, "the file"))
+        if "program" in found:
+            made.program = Path(self._near(self._text(found["program"][1], "the path of a program")))
+        elif root is None or root.id == "mapping":
+            self.findings.append(Diagnostic("program is missing: a file of SQL or Datalog", str(self._path)))
+        if "state" in found:
+            made.state = self._near(self._text(found["state"][1], "a directory"))
+        for _, name, node in self._named(found, "sources", "a table"):
+            if (place := self._external(node, "source")) is not None:
+                made.sources[name] = place
+        for _, name, node in self._named(found, "outputs", "a view"):
+            nodes = node.value if node.id == "sequence" else [node]
+            places = (self._external(each, "target") for each in nodes)
+            made.outputs += [(name, place) for place in places if place is not None]
+        made.options = self._values(found, "options", _OPTIONS)
+        made.spark = self._values(found, "spark", _SPARK) if "spark" in found else None
+        return made
+
+    def at(self, line: int, column: int, length: int, message: str, hint: str = "") -> Diagnostic:
+        """The finding at a place, counted from 0."""
+        source = self._lines[line] if line < len(self._lines) else ""
+        return Diagnostic(message, str(self._path), line + 1, column + 1, source, length, hint)
+
+    def _wrong(self, node: Any, message: str, hint: str = "") -> None:
+        start, end = node.start_mark, node.end_mark
+        length = end.column - start.column if end.line == start.line else 1
+        self.findings.append(self.at(start.line, start.column, max(1, length), message, hint))
+
+    def _entries(self, node: Any, known: tuple[str, ...] | None, what: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
+        """The entries of a mapping, each with the node of its name; without what is unknown, or there twice."""
+        if node is None:
+            return
+        if node.id != "mapping":
+            self._wrong(node, f"{what} has names with values, as in `{(known or ('name',))[0]}: …`")
+            return
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = key.value if key.id == "scalar" else ""
+            if name in seen:
+                self._wrong(key, f"{name} is there twice")
+            elif known is not None and name not in known:
+                hint = did_you_mean(name, known) or f"{what} has {', '.join(known)}"
+                self._wrong(key, f"there is no {name!r} here", hint)
+            else:
+                yield name, (key, value)
+            seen.add(name)
+
+    def _named(self, found: Mapping[str, Any], part: str, what: str) -> Iterator[tuple[Any, str, Any]]:
+        if part in found:
+            for name, (key, value) in self._entries(found[part][1], None, f"{part}, for {what} each,"):
+                yield key, name, value
+
+    def _external(self, node: Any, role: Role) -> External | None:
+        """A source or target; None where it is none, which is told."""
+        if node.id != "mapping":
+            self._wrong(node, f"a {role} is told by its kind and options, as in {{kind: parquet, path: /data/orders}}")
+            return None
+        kinds = tuple(kind for kind, known in KINDS.items() if known.options(role) is not None and kind != "dataframe")
+        chosen = next((value for key, value in node.value if key.value == "kind"), None)
+        if chosen is None or chosen.value not in kinds:
+            hint = did_you_mean(chosen.value, kinds) if chosen is not None and chosen.id == "scalar" else ""
+            told = f"there is no kind {chosen.value!r} of {role}s" if chosen is not None else "kind is missing"
+            self._wrong(chosen or node, told, hint or f"the kinds of {role}s are {', '.join(kinds)}")
+            return None
+        known = KINDS[chosen.value].options(role) or ()
+        before = len(self.findings)
+        entries = dict(self._entries(node, ("kind", *known), f"{chosen.value} as a {role}"))
+        options = {name: self._option(name, value) for name, (_, value) in entries.items() if name != "kind"}
+        for name in KINDS[chosen.value].needed:
+            if name not in options:
+                self._wrong(chosen, f"{chosen.value}: the option {name} is missing")
+        try:
+            return External(chosen.value, **options) if len(self.findings) == before else None
+        except CatalogError as error:
+            self._wrong(chosen, str(error))
+            return None
+
+    def _option(self, name: str, node: Any) -> str:
+        if node.id == "sequence":
+            return ",".join(self._text(each, "a name") for each in node.value)
+        text = self._text(node, "a text")
+        if name == "path":
+            return self._near(text)
+        kind, mark, place = text.partition(":///")
+        return f"{kind}{mark}{self._near(place)}" if name == "url" and kind in ("sqlite", "duckdb") else text
+
+    def _values(self, found: Mapping[str, Any], part: str, types: Mapping[str, type]) -> dict[str, Any]:
+        """Options with values of their types."""
+        node = found[part][1] if part in found else None
+        entries = self._entries(node, tuple(types), part)
+        values = {name: self._value(value, types[name]) for name, (_, value) in entries}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _value(self, node: Any, type_: type) -> Any:
+        if type_ is dict and node.id == "mapping":
+            return {key.value: self._text(value, "a text") for key, value in node.value}
+        text = self._text(node, "one value")
+        if type_ is Path:
+            return self._near(text)
+        if type_ in (int, float) and node.id == "scalar":
+            read: Callable[[str], Any] = type_
+            try:
+                return read(text)
+            except ValueError:
+                self._wrong(node, f"expected a number, found {text!r}")
+                return None
+        return int(text) if text.isdecimal() else text
+
+    def _text(self, node: Any, what: str) -> str:
+        if node.id != "scalar" or node.tag.endswith(":null"):
+            self._wrong(node, f"expected {what}")
+            return ""
+        return str(node.value)
+
+    def _near(self, path: str) -> str:
+        """A path relative to the folder of the file, as an absolute one; addresses stay, and so do variables."""
+        if "://" in path or path.startswith("${"):
+            return path
+        return str((self._path.parent / path).absolute())
