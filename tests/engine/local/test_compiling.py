@@ -53,7 +53,7 @@ DECLARATIONS = """
 """
 
 NOT_ASKED_FOR = {"duckdb", "matplotlib", "numba", "pandas", "pyarrow.parquet", "pyspark", "rich", "typer"}
-ALWAYS = {"join.search", "merge.count_equal", "query.begin", "search.describe", "settle.totals"}
+ALWAYS = {"join.search", "merge.count_equal", "query.begin", "search.describe"}
 
 
 def run(program: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def run(program: str, *args: str, **environment: str) -> subprocess.CompletedPro
 @pytest.mark.parametrize(
     ("rules", "others"),
     [
-        ("path(x, z) :- edge(x, y), edge(y, z).", {"settle.crossings"}),
+        ("path(x, z) :- edge(x, y), edge(y, z).", {"settle.crossings", "settle.totals"}),
         ("path(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), edge(y, z).", {"iterate.iterate", "merge.repeats"}),
     ],
 )

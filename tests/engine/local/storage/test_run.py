@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.engine.local.kernels.settle import crossings, known, settle, totals
+from deltic.engine.local.kernels.settle import NEVER, crossings, known, settle, totals, upcoming
 from deltic.engine.local.storage.arrangement import descriptors, parts
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, add_runs, consolidate, merge_runs, plain
 
@@ -144,6 +144,16 @@ def test_known_rows_are_those_of_earlier_iterations() -> None:
         run = make_run(entries, width, timed=True)
         found = known(words, descriptors([run]), 3)
         assert found.tolist() == [any(entries[(row, t)] for t in range(1, 4)) for row in asked]
+
+
+def test_kernels_of_one_signature_are_two() -> None:
+    """Their machine code has the same names."""
+    run = Run(np.array([[3, 3, 5]], np.uint64), np.array([1, 4, 2], np.int32), np.array([1, 1, 1], np.int8))
+    words, runs = np.array([[2, 3, 5]], np.uint64), descriptors([run])
+    for _ in range(2):
+        assert known(words, runs, 1).tolist() == [False, True, False]
+        assert known(words, runs, 1).dtype == np.bool_
+        assert upcoming(words, runs, 1).tolist() == [NEVER, 4, 2]
 
 
 def test_settle_follows_its_definition() -> None:

@@ -37,6 +37,8 @@ _IMPORTS = re.compile(rb"^from deltic\.engine\.local\.kernels(?:\.(\w+) import| 
 _RUNTIME = "numba._helperlib", "numba._dynfunc", "numba.core.runtime._nrt_python"
 # Threads may call a kernel for the first time at once, and LLVM is to load it once.
 _ONE_AT_A_TIME = RLock()
+# What holds the machine code that was loaded.
+_ENGINES: list[llvm.ExecutionEngine] = []
 _SERIALIZE = "numba.core.serialize"
 _PREFIXES = "numba_", "numba_", "NRT_"
 
@@ -59,6 +61,7 @@ def _load(name: str) -> Callable[..., Any]:
     environment.consts.extend(found.constants)
     c_void_p.from_address(engine.get_global_value_address(found.environment)).value = id(environment)
     address = engine.get_function_address(found.wrapper)
+    _ENGINES.append(engine)
     made: Callable[..., Any] = dynamic.make_function(sys.modules[__name__], name, "", address, environment, ())
     return made
 
@@ -116,9 +119,16 @@ def _source(module: str) -> bytes:
     return (_SOURCES / f"{module}.py").read_bytes()
 
 
+def _engine() -> llvm.ExecutionEngine:
+    """A loader for the object code of one kernel: in that of others, symbols have the same names."""
+    _prepare()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
 @cache
-def _engine() -> Any:
-    """LLVM's loader of object code, which knows the functions that it calls."""
+def _prepare() -> None:
+    """Let LLVM know the functions that object code calls."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for module, prefix in zip(_runtime(), _PREFIXES, strict=True):
@@ -128,8 +138,6 @@ def _engine() -> Any:
     for error in vars(__import__("builtins")).values():
         if isinstance(error, type) and issubclass(error, BaseException):
             llvm.add_symbol(f"PyExc_{error.__name__}", id(error))
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
 @cache
