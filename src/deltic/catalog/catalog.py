@@ -16,6 +16,7 @@ from deltic.catalog.definitions import Definition, Part, Table, View
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.inlining import inline
+from deltic.circuit.operators.keep import Keep
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import CatalogError, did_you_mean
 
@@ -113,10 +114,17 @@ class Catalog:
             inputs = [tables[name] if name in own else nodes[name] for name in definition.sources]
             call = builder.add(ops.Call(definition.circuit), *inputs)
             nodes |= {name: builder.add(ops.Component(name), call) for name in own}
+            nodes |= {name: builder.add(Keep(name), nodes[name]) for name in own if name in self._lasting}
         for view in self.views.values():
             if not view.is_hidden:
                 builder.add(ops.Sink(view.name), nodes[view.name])
         return inline(builder.build())
+
+    @cached_property
+    def _lasting(self) -> frozenset[str]:
+        """The views that keep rows which their tables may forget: others are to read them, and not what they read."""
+        timed = [table.name for table in self.tables.values() if table.lateness is not None]
+        return frozenset(name for name in self.readers(timed) if not self.views[name].is_hidden)
 
     @property
     def recursions(self) -> list[tuple[str, ...]]:

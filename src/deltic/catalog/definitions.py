@@ -65,11 +65,15 @@ class Table:
 
     @property
     def watermark(self) -> Table | None:
-        """The hidden table of one row that says before which time rows are late; None where none ever is."""
+        """The hidden table of one row that says before which time rows are late; None where none ever is.
+
+        Where the time is no part of the key the table keeps all rows: a key may be compared with any of them.
+        """
         if self.lateness is None:
             return None
         column = Column(self.lateness.column, self.schema.types[self.lateness.column])
-        return Table(watermark_of(self.name), Schema((column,)), is_hidden=True)
+        is_whole = bool(self.key) and column.name not in self.key
+        return Table(watermark_of(self.name, is_whole=is_whole), Schema((column,)), is_hidden=True)
 
     def _check_key(self) -> None:
         for name in self.key:

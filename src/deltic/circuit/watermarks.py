@@ -6,9 +6,9 @@ before the watermark, which never falls: whoever changes the tables sees to both
 
 from __future__ import annotations
 
-_PREFIX = "?watermark?"
+_PREFIX, _WHOLE = "?watermark?", "?watermark_of_all?"
 
 
-def watermark_of(table: str) -> str:
-    """The name of the table that holds the watermark of a table, where that has one."""
-    return f"{_PREFIX}{table}"
+def watermark_of(table: str, *, is_whole: bool = False) -> str:
+    """The name of the table that holds the watermark of a table: of one that has to keep its rows, or of another."""
+    return f"{_WHOLE if is_whole else _PREFIX}{table}"

@@ -73,6 +73,8 @@ def verify_command(place: str, full: bool, sample: int, is_repair: bool, as_json
         print(
             f"{found.pieces:,} pieces of {size(found.bytes)} and {found.records:,} records of the log looked at{views}"
         )
+        for view, tables in found.forgotten.items():
+            print(f"not compared: {view}, since rows of {', '.join(tables)} were forgotten behind their watermarks")
         print("all is whole" if not found.wrong else f"{len(found.wrong):,} findings")
     return 1 if found.wrong and not found.repaired else 0
 

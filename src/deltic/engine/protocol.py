@@ -55,6 +55,8 @@ class Extension:
     """Relations that stayed, with their state."""
     dropped: tuple[str, ...] = ()
     """Relations that are no more. The state of those that were built anew under their name is gone, too."""
+    partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Views that were computed from what is left of tables whose rows go with their watermarks, with these tables."""
 
     def of(self, relations: Collection[str]) -> Extension:
         """What was made of some relations."""
@@ -63,7 +65,16 @@ class Extension:
 
     def __str__(self) -> str:
         parts = {"built": self.built, "kept": self.kept, "dropped": self.dropped}
-        return "; ".join(f"{what} {', '.join(names)}" for what, names in parts.items() if names)
+        told = [f"{what} {', '.join(names)}" for what, names in parts.items() if names]
+        return "; ".join([*told, *self.told])
+
+    @property
+    def told(self) -> list[str]:
+        """What is to be known of views that do not see all rows that there were."""
+        return [
+            f"{view} sees what is left of {', '.join(tables)}: rows before a watermark were forgotten"
+            for view, tables in self.partial.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -137,6 +148,10 @@ class Engine(Version, Protocol):
     def sizes(self) -> list[Size]:
         """What is kept of each relation; nothing where an engine does not tell."""
         return []
+
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        """The tables below a view of which rows have been forgotten, so that it cannot be computed anew from them."""
+        return ()
 
     def explain(self, name: str, full: bool = False) -> str:
         """How the view is kept fresh, on a screen; `full`: with its circuits and all that the engine makes of them."""

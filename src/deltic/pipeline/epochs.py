@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import TableBatch
@@ -21,9 +21,14 @@ from deltic.pipeline.clock import Clock
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.history import History
 from deltic.pipeline.keys import check_keys
-from deltic.pipeline.lateness import Admitted, Door
+from deltic.pipeline.lateness import Admitted, Door, Mask
 from deltic.pipeline.observing import log_epoch
 from deltic.pipeline.reading import Published
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.catalog import Table
 
 Batches = Mapping[str, TableBatch]
 
@@ -145,6 +150,10 @@ class Epochs:
                 raise
         return epoch
 
+    def are_late(self, table: Table, keys: pa.Table) -> Mask:
+        """Which keys of a table are of rows that are too late to change, whether they are there or not."""
+        return self._door.are_late(self._last.definitions.catalog, table, keys, self.engine.version)
+
     def commit(self, epoch: Prepared, logged: Logged) -> EpochResult:
         """Make a prepared epoch real: this is where it happens, and the last place where an interrupt prevents it.
 
@@ -172,15 +181,17 @@ class Epochs:
         self.history.forget(self._last.version.epoch)
         return result
 
-    def extend(self, circuit: Circuit, definitions: Definitions, log: Callable[[int], None]) -> EpochResult:
+    def extend(
+        self, circuit: Circuit, definitions: Definitions, log: Callable[[int, EpochResult], None]
+    ) -> EpochResult:
         """Go on with other definitions, as an epoch in which no table changes.
 
-        `log` is called with its number before others see it, and prevents it by an exception.
+        `log` is called with its number and what it does before others see it, and prevents it by an exception.
         """
         before = copy(self.engine)
         result = self.engine.extend(circuit)
         try:
-            log(self.engine.epoch)
+            log(self.engine.epoch, result)
         except BaseException:
             self.engine = before
             raise

@@ -70,4 +70,5 @@ class Evolution:
         return told + (self.report._repr_html_() if self.report.epoch else "")
 
     def __repr__(self) -> str:
-        return str(self._difference)
+        told = self.report.extension.told if self.report.extension is not None else []
+        return "; ".join([str(self._difference), *told])

@@ -89,7 +89,12 @@ class Evolving:
         if self.epochs.have_begun:
             self.engines.maintenance.check(definitions.catalog)
             self._refuse_lost_rows(definitions.catalog, difference)
-            result = self.epochs.extend(circuit, definitions, log)
+
+            def checked_log(epoch: int, made: EpochResult) -> None:
+                _refuse_forgotten(made, difference)
+                log(epoch)
+
+            result = self.epochs.extend(circuit, definitions, checked_log)
         else:
             result, engine = EpochResult(), self.engines.new(circuit)
             log(self.epochs.engine.epoch)
@@ -120,3 +125,15 @@ class Evolving:
 
     def _told(self, difference: Difference, result: EpochResult) -> Evolution:
         return Evolution(difference, self._catalog.view_schemas, result, self._spark, self.epochs.last.version.epoch)
+
+
+def _refuse_forgotten(made: EpochResult, difference: Difference) -> None:
+    """Raises CatalogError where a view that stays as it is would lose what its tables have forgotten."""
+    partial = made.extension.partial if made.extension is not None else {}
+    for view in set(difference.kept) - set(difference.dependent):
+        if view in partial:
+            raise CatalogError(
+                f"with these definitions view {view} would be planned anew, and rows of {', '.join(partial[view])} "
+                "that it was computed from have been forgotten; nothing was changed. Define what is new over tables "
+                "alone, or in a pipeline of its own"
+            )

@@ -69,6 +69,13 @@ class Door:
             raise late_error(late)
         return Admitted(kept, ticks, tuple(late), after)
 
+    def are_late(self, catalog: Catalog, table: Table, keys: pa.Table, version: Version) -> Mask:
+        """Which of the keys of a table have a time that is before the watermark."""
+        if table.lateness is None or _column(table) not in table.key:
+            return np.zeros(len(keys), np.bool_)
+        mark = self.marks(catalog, version).get(table.name)
+        return np.zeros(len(keys), np.bool_) if mark is None else _before(table, keys, mark)
+
     def remember(self, version: Version, marks: Marks | None) -> None:
         """Know the watermarks of a version, where they are known, without a look into it."""
         if marks is not None:
@@ -96,14 +103,19 @@ def late_error(late: list[LateRows]) -> LateError:
 
 def _late(table: Table, rows: pa.Table, mark: int) -> Mask | None:
     """Which changes are before the watermark, or of a key that has one which is; None for none."""
-    times = _numbers(rows.column(_column(table)))
-    gone: Mask = np.asarray(pc.fill_null(pc.less(times, mark), False))
+    gone = _before(table, rows, mark)
     if not gone.any():
         return None
     if table.key and _column(table) not in table.key:
         numbers = row_numbers(rows, table.key)
         gone = np.isin(numbers, numbers[gone])
     return gone
+
+
+def _before(table: Table, rows: pa.Table, mark: int) -> Mask:
+    """Which rows have a time before the watermark."""
+    found: Mask = np.asarray(pc.fill_null(pc.less(_numbers(rows.column(_column(table))), mark), False))
+    return found
 
 
 def _risen(table: Table, rows: pa.Table, mark: int | None) -> int | None:

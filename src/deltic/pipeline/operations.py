@@ -7,10 +7,11 @@ the tables as the transaction has made them so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.catalog import Table
@@ -26,6 +27,7 @@ from deltic.pipeline.numbering import Numbers, last_of_each, row_numbers
 from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, TableBatch]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class ChangeManager:
     """Turns operations, in their order, into one batch for each table.
 
     `version` has the tables before them. `prepare` computes an epoch of batches, to see what they lead to, and
-    `evaluate` the changes of a table by a statement.
+    `evaluate` the changes of a table by a statement; `are_late` tells of keys whether nothing may change what has them.
     """
 
     def __init__(
@@ -65,9 +67,10 @@ class ChangeManager:
         conflicts: Conflicts,
         prepare: Callable[[Batches], Prepared],
         evaluate: Callable[[Effect, Version], Sequence[pa.Table]],
+        are_late: Callable[[Table, pa.Table], Mask],
     ) -> None:
         self._tables, self._version, self._conflicts = tables, version, conflicts
-        self._prepare, self._evaluate = prepare, evaluate
+        self._prepare, self._evaluate, self._are_late = prepare, evaluate, are_late
         self._parts: dict[str, list[pa.Table]] = {}
 
     def batches(self, operations: Sequence[Operation]) -> dict[str, TableBatch]:
@@ -111,7 +114,13 @@ class ChangeManager:
         there = old[np.asarray(before.column(WEIGHT)) > 0]
         is_strict = self._conflicts == "error" and change.kind != "upsert" and not change.may_be_absent
         if is_strict and not (known := np.isin(new, there)).all():
-            raise _absent(change, rows.select(table.key).filter(pa.array(~known)))
+            absent = rows.select(table.key).filter(pa.array(~known))
+            late = self._are_late(table, absent)
+            if not late.all():
+                raise _absent(change, absent.filter(pa.array(~late)))
+            return pa.concat_tables(
+                [self._by_key(replace(change, rows=rows.filter(pa.array(known)))), _of(table, absent)]
+            )
         gone = with_weights(before.drop_columns([WEIGHT]), -np.asarray(before.column(WEIGHT)))
         if change.kind == "delete":
             return gone
@@ -161,6 +170,13 @@ def _updated(table: Table, before: pa.Table, old: Numbers, rows: pa.Table, new: 
     found = rows.take(pa.array(np.searchsorted(new, old)))
     columns = [(found if name in found.column_names else before).column(name) for name in table.schema.names]
     return pa.table(columns, schema=table.schema.to_arrow())
+
+
+def _of(table: Table, keys: pa.Table) -> pa.Table:
+    """Rows that go, of which nothing is known but their keys: they may be forgotten, so that they are told as late."""
+    fields = table.schema.to_arrow()
+    columns = [keys.column(f.name) if f.name in table.key else pa.nulls(len(keys), f.type) for f in fields]
+    return with_weights(pa.table(columns, schema=fields), -1)
 
 
 def _absent(change: KeyedChange, keys: pa.Table) -> ChangeError:

@@ -243,7 +243,9 @@ class Transaction:
             self._epochs.begin()
             last = self._epochs.last
         tables = last.definitions.catalog.tables
-        manager = ChangeManager(tables, last.version, self._terms.conflicts, self._prepare, self._changed_by)
+        manager = ChangeManager(
+            tables, last.version, self._terms.conflicts, self._prepare, self._changed_by, self._epochs.are_late
+        )
         return manager.batches(self._operations)
 
     def _prepare(self, batches: Batches) -> Prepared:

@@ -26,6 +26,7 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local import parallel
 from deltic.engine.local.evolution import difference, kept_relations, passed_to_new
 from deltic.engine.local.explain import explain, summary
+from deltic.engine.local.forgetting import Forgetting
 from deltic.engine.local.frequencies import Values
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.measured import plain_values
@@ -53,7 +54,7 @@ from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
 from deltic.engine.version import Version
-from deltic.errors import IterationLimitError
+from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.program.extract import program_of
 from deltic.program.program import Program
 
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
 
 # How many times as many rows an epoch visits before a plan is reviewed with which it began once more.
 _LATER = 16
+
+
+_PINNED = "the plan stays as it is from now on: what has been forgotten could not be computed in another way"
 
 
 class _Revised(Exception):
@@ -127,6 +131,8 @@ class LocalEngine(Engine):
             program, self.states, self.evaluations, self._strategies, self._refresh, self._environment
         )
         self._bound = [*self.evaluations, *self._strata.evaluations]
+        self._forgetting = Forgetting(program, self.states, self.store.interner)
+        self._fewer: list[State] = []
         self._constants = [s for s in self.states.values() if is_constant(s)]
         self._is_repacked = True
 
@@ -175,6 +181,7 @@ class LocalEngine(Engine):
         def commit() -> None:
             self.epoch, self.token, self._prepared = version.epoch, token, None
             self.version, self._is_repacked = version, False
+            self._forgetting.commit()
             self.store.space.settle()
 
         def abort() -> None:
@@ -190,7 +197,7 @@ class LocalEngine(Engine):
         if self._is_repacked:
             relations = {name: self.states[name].frozen() for name in readable(self.program)}
             return LocalVersion(epoch, self.program, relations, self.store.interner)
-        changed = {state.relation.name: state for state in self.store.changed()}
+        changed = {state.relation.name: state for state in (*self.store.changed(), *self._fewer)}
         kept = self.version.relations
         return self.version.following(epoch, {n: state.frozen() for n, state in changed.items() if n in kept})
 
@@ -208,7 +215,8 @@ class LocalEngine(Engine):
         known = {**held, **self._plans.of_recursions(self._recursive())}
         self._fit()
         other = copy(self)
-        other._plans = self._plans.extended(circuit, known, partial(self._values, {}))
+        plans = self._plans.settled if self._forgetting.has_forgotten else self._plans
+        other._plans = replace(plans.extended(circuit, known, partial(self._values, {})), costs=self._plans.costs)
         program = program_of(other._plans.circuit, strict=self._refresh.strict)
         with self._working():
             kept = other._evolve(self, circuit, program)
@@ -220,7 +228,7 @@ class LocalEngine(Engine):
         other.version, other._is_repacked = other._version_of(other.epoch), False
         gone = self.program.relations.keys() - kept.values() - program.relations.keys()
         dropped = tuple(name for name in self.program.relations if name in gone)
-        other.extension = Extension(new, tuple(kept), dropped)
+        other.extension = Extension(new, tuple(kept), dropped, self._forgetting.partial(program, kept))
         vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
         self.store.space.settle()
         seconds = time.perf_counter() - started
@@ -278,7 +286,7 @@ class LocalEngine(Engine):
     ) -> tuple[LocalEngine, Snapshot, Changes]:
         """The epoch with a plan for it: what ran it, the state before, and the changes of the views."""
         rows = {table: self._held(table) + len(weights) for table, (_, weights) in batches.items()}
-        if not self._plans.is_due(rows):
+        if self._forgetting.has_forgotten or not self._plans.is_due(rows):
             return self, *self._run_epoch(batches, conflicts)
         engine, visited = self._replanned(rows, batches), 0
         while True:
@@ -418,6 +426,7 @@ class LocalEngine(Engine):
                 evaluation.prepare(self._value_of)
 
     def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> Changes:
+        self._fewer = self._forgetting.run()
         self._change_tables(batches, conflicts)
         self._components = self._strata.run()
         return self._view_changes()
@@ -475,6 +484,13 @@ class LocalEngine(Engine):
             if new:
                 other._settled(partial(other._build, new), other._fit)
                 store.end_epoch()
+        there = {name: name for name in program.relations if name not in new}
+        if not tables_alone and (views := other._forgetting.partial(program, there)):
+            raise UnsupportedError(
+                f"view {next(iter(views))} is computed in another way than when the state was written, by another "
+                f"Deltic or with another function, and rows of {', '.join(next(iter(views.values())))} that it needs "
+                "have been forgotten: open the state with what wrote it"
+            )
         other.epoch, other.token = about["epoch"], about["token"]
         other.version, other._is_repacked = other._version_of(other.epoch), False
         vars(self).update(vars(other))
@@ -503,10 +519,17 @@ class LocalEngine(Engine):
         return self.version if self._prepared is None else self._prepared.version
 
     @exclusive
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        return self._forgetting.tables(self.program.below(self.program.sinks[view]))
+
+    @exclusive
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
         told = tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
         below = self.program.below(self.program.sinks[name])
+        if forgotten := list(self._forgetting.lines(below)):
+            forgotten += [_PINNED] * self._forgetting.has_forgotten
+            told += "\n\nwhat watermarks leave behind:\n" + "\n".join(f"  {line}" for line in forgotten)
         if lines := self._plans.lines(below, self.states, self.evaluations):
             told += f"\n\n{PLAN}:\n" + "\n".join(f"  {line}" for line in lines)
         if self.extension is None:

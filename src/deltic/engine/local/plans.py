@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
+from math import inf
 
 from deltic.calculus.planning import ALL, COSTS, Costs, Decision, Rewrites, planned
 from deltic.circuit.graph import Circuit
@@ -72,6 +73,11 @@ class Plans:
             return replace(self, circuit=circuit)
         known = {name: self.rows.get(name, n) for name, n in rows.items()}
         return self._made(circuit, Measured(known, columns, dict(self.numbers)), self.decisions)
+
+    @property
+    def settled(self) -> Plans:
+        """The same plan, which decides nothing more."""
+        return replace(self, costs=replace(self.costs, least=inf, large=inf, fan_out=inf))
 
     def of_recursions(self, rows: Mapping[str, int]) -> dict[str, int]:
         """The recursive relations that the plan was made for, of those that have so many rows."""

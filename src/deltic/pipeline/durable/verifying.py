@@ -35,6 +35,8 @@ class Verified:
     records: int = 0
     views: list[str] = field(default_factory=list)
     """The views that were compared."""
+    forgotten: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The views that could not be, with the tables below them of which rows have been forgotten."""
     wrong: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
 
@@ -89,7 +91,9 @@ def _compare(place: str | Path, sample: int | None, found: Verified) -> None:
     """Compare views as they are kept with what the tables of the checkpoint, and the log, make of them."""
     state = State.open(place, Checkpoints(), readonly=True)
     kept, computed = (_pipeline(state, alone) for alone in (False, True))
-    names = list(kept.views)
+    engine = kept._epochs.engine
+    found.forgotten = {view: tables for view in kept.views if (tables := engine.forgotten(view))}
+    names = [view for view in kept.views if view not in found.forgotten]
     for name in names if sample is None else random.sample(names, min(sample, len(names))):
         one, other = (p._version().read(name, counted=True) for p in (kept, computed))
         found.views.append(name)
@@ -194,6 +198,10 @@ def _write(state: State, pipeline: Pipeline, number: int | None, tables_alone: b
         "the log alone" if number is None else f"{manifest.name_of(number)}{' by its tables' if tables_alone else ''}"
     )
     found.repaired.append(f"a new checkpoint was made of {base}: epoch {pipeline.epoch:,}")
+    engine = pipeline._epochs.engine
+    for view, tables in {view: engine.forgotten(view) for view in pipeline.views if tables_alone}.items():
+        if tables:
+            found.repaired.append(f"view {view} has what is left of {', '.join(tables)}: earlier rows were forgotten")
 
 
 def compact(place: str | Path) -> tuple[int, int]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
-from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import LEAST, Raw
 from deltic.engine.local.storage.run import Run, Weights, consolidate
@@ -81,8 +80,7 @@ class Windowing(Kernel):
     def _leave(self, batch: Batch, before: int, after: int) -> None:
         """The rows of the window with timestamps from `before` up to but not `after`, taken back."""
         for run in self.by_time.runs:
-            first, last = (_position(self.by_time, run, timestamp) for timestamp in (before, after))
-            for start, end in [(first, last)] if first <= last else [(first, len(run)), (0, last)]:
+            for start, end in self.by_time.between(run, before, after):
                 self.visits.rows += end - start
                 if end > start:
                     weights = run.weights[start:end] if run.weights.size else np.ones(end - start, np.int64)
@@ -91,16 +89,3 @@ class Windowing(Kernel):
     def _take_back(self, batch: Batch, columns: list[Raw], weights: Weights) -> None:
         words, sums = consolidate(self.target.layout.pack(columns, len(weights)), -weights)
         batch.add(words, sums)
-
-
-def _position(store: Arrangement, run: Run, timestamp: int) -> int:
-    """Where the rows of a run, sorted by time first, are no longer earlier; a turned domain has its own order."""
-    place = store.layout.places[0]
-    offset = timestamp - place.base
-    if store.domains[store.order[0]].is_turned:
-        offset %= 1 << 64
-    if offset <= 0:
-        return 0
-    if offset >= 1 << place.bits:
-        return len(run)
-    return int(np.searchsorted(run.words[0], np.uint64(offset << place.shift)))

@@ -120,6 +120,26 @@ class Arrangement:
         sums: Weights = totals(words, descriptors(self.runs))
         return sums
 
+    def between(self, run: Run, low: int, high: int) -> list[tuple[int, int]]:
+        """Where the rows of a run are whose first column has a value from `low` up to, and not with, `high`.
+
+        There may be NULLs among them. A turned domain has its own order.
+        """
+        first, last = self._position(run, low), self._position(run, high)
+        return [(first, last)] if first <= last else [(first, len(run)), (0, last)]
+
+    def _position(self, run: Run, value: int) -> int:
+        """Where the first column is no longer less."""
+        place = self.layout.places[0]
+        offset = value - place.base
+        if self.domains[self.order[0]].is_turned:
+            offset %= 1 << 64
+        if offset <= 0:
+            return 0
+        if offset >= 1 << place.bits:
+            return len(run)
+        return int(np.searchsorted(run.words[0], np.uint64(offset << place.shift)))
+
     def is_stale(self) -> bool:
         """Whether a domain has outgrown the layout."""
         return not self.layout.holds([self.domains[c] for c in self.order])

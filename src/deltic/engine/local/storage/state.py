@@ -292,6 +292,14 @@ class State:
             surplus = self.auxiliary["surplus", self.canonical]
             surplus.runs = add_runs(surplus.runs, Run(words[:, moved], weights=plain(change[moved])))
 
+    def forget(self, run: Run) -> None:
+        """Let rows be gone without a change: `run` takes them back; between two changes."""
+        if self.kind is Kind.SET:
+            assert self.counts is not None
+            self.count(Run(run.words, weights=plain(-self.counts.weights_of(run.words))))
+        self.append(run)
+        self.compact()
+
     def rows(self) -> tuple[Words, Weights]:
         """The rows that have a weight, in canonical layout, and their weights: one for all of a set."""
         return self.frozen().rows()

@@ -1,0 +1,293 @@
+"""Frontiers: what no future change touches, and what may be forgotten for that reason.
+
+The *frontier* of a column is a set of bounds, values that rise with the watermarks of tables. Every row that comes or
+goes from then on has NULL in the column, or a value of at least the least of them. Tables have frontiers by their
+watermarks; a change that is derived has them from the change that it follows, variable by variable: through equal
+variables, expressions that rise with one, and comparisons, so that a join has one where each of its changes brings one.
+
+A relation's rows below a frontier may be forgotten where no delta query reads them: one that follows another change
+has to be bound, by that change, in the same column. Rows of views are never forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import column, is_literal, show
+from deltic.circuit.expressions.checks import spoken
+from deltic.circuit.watermarks import watermark_of
+from deltic.program.definitions import Constant, Definition, Derived, Table
+from deltic.program.operators.aggregate import Grouped
+from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.over import Windows
+from deltic.program.operators.top import Ranked
+from deltic.program.program import Program, Relation
+from deltic.program.queries import Query, Term, variable_name, variable_of
+from deltic.program.rising import column_of, rising, shifted_back
+
+MARK = "watermark"
+"""The column of a bound's expression."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value that rises with a watermark: an expression over the column MARK, the row of relation `watermark`."""
+
+    watermark: str
+    text: str
+    expression: exp.Expression = field(compare=False)
+
+    @classmethod
+    def of(cls, watermark: str, expression: exp.Expression) -> Bound:
+        """The bound with this expression."""
+        return cls(watermark, show(expression), expression)
+
+    def through(self, rises: exp.Expression) -> Bound:
+        """What an expression that rises with its one column is, when that is this bound."""
+        name, around = column_of(rises), exp.Paren(this=rises.copy())
+        for node in list(around.find_all(exp.Column)):
+            if node.name == name:
+                node.replace(self.expression.copy())
+        return Bound.of(self.watermark, around.this)
+
+
+# The least of its bounds is meant; without any there are no changes at all.
+Frontier = frozenset[Bound]
+
+
+@dataclass(frozen=True)
+class Forgettable:
+    """What is below the frontier in a column may be forgotten."""
+
+    column: int
+    frontier: Frontier
+
+
+@dataclass(frozen=True)
+class Frontiers:
+    """What may be forgotten of a program's relations, by their names, and why that is not possible of others."""
+
+    rows: Mapping[str, Forgettable]
+    """Rows, with all column orders and counts."""
+    groups: Mapping[str, Forgettable]
+    """What an operator keeps of groups or parts beside the rows; `column` is the position among their keys."""
+    reasons: Mapping[str, str]
+    """Why relations keep all rows whose changes have a frontier."""
+
+
+def frontiers(program: Program) -> Frontiers:
+    """The frontiers of a program."""
+    return _Analysis(program).result() if watermarks(program) else Frontiers({}, {}, {})
+
+
+def watermarks(program: Program) -> dict[str, str]:
+    """The tables that have watermarks, by the relations that hold these."""
+    marks = {t: [watermark_of(t, is_whole=is_whole) for is_whole in (False, True)] for t in program.tables}
+    return {program.tables[mark]: t for t, both in marks.items() for mark in both if mark in program.tables}
+
+
+class _Analysis:
+    """Goes through the strata from below; `flow` has the frontiers of the columns of each relation's changes."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.flow: dict[str, dict[int, Frontier]] = {}
+        self.limits: dict[str, dict[int, exp.Expression]] = {}
+        self.needs: dict[str, dict[int, Frontier]] = {}
+        self.reasons: dict[str, str] = {}
+        self.whole: set[str] = set()
+
+    def result(self) -> Frontiers:
+        """What may be forgotten."""
+        for stratum in self.program.strata:
+            for name in stratum.relations:
+                self._relation(self.program.relations[name], stratum.recursive)
+        views: dict[str, str] = {}
+        for view, name in self.program.sinks.items():
+            views.setdefault(name, view)
+        rows, groups = dict[str, Forgettable](), dict[str, Forgettable]()
+        for name, flow in self.flow.items():
+            if name in views:
+                self.reasons[name] = f"they are those of view {views[name]}"
+            elif name not in self.whole and flow and (found := self._forgettable(name, flow)) is not None:
+                rows[name] = found
+            if (key := self._key(self.program.relations[name])) is not None:
+                groups[name] = key
+        timed = {name for name, flow in self.flow.items() if flow and name not in self.program.passed}
+        return Frontiers(rows, groups, {n: why for n, why in self.reasons.items() if n in timed and n not in rows})
+
+    def _relation(self, relation: Relation, is_recursive: bool) -> None:
+        """Find the frontiers of a relation's changes, and note what its rules read."""
+        name, definition = relation.name, relation.definition
+        if is_recursive:
+            self.flow[name] = {}
+            for read in (*definition.sources, *(r for rule in self.program.rules_of(name) for r in rule.relations)):
+                self._keep(read, f"the recursion of {name} may be computed anew from them")
+        elif isinstance(definition, Derived):
+            self.flow[name] = self._derived(name)
+        elif isinstance(definition, Constant):
+            self.flow[name] = {c: frozenset() for c in range(len(relation.schema))}
+        else:
+            self.flow[name] = dict(self._defined(definition))
+
+    def _defined(self, definition: Definition) -> Iterator[tuple[int, Frontier]]:
+        """The frontiers of what is no sum of conjunctions; what is not told apart here has none."""
+        if isinstance(definition, Table):
+            yield from self._table(definition)
+        elif isinstance(definition, Grouped):
+            yield from ((k, f) for k, f in self.flow[definition.source].items() if k < definition.keys)
+        elif isinstance(definition, Expanded):
+            yield from self.flow[definition.source].items()
+            self._limit(definition)
+        elif isinstance(definition, Windows | Ranked):
+            yield from ((k, self.flow[definition.source][k]) for k in self._parts(definition))
+
+    def _table(self, table: Table) -> Iterator[tuple[int, Frontier]]:
+        for is_whole in (False, True):
+            mark = self.program.tables.get(watermark_of(table.table, is_whole=is_whole))
+            if mark is not None:
+                (told,) = self.program.relations[mark].schema
+                own = self.program.tables[table.table]
+                index = self.program.relations[own].schema.index(told.name)
+                if is_whole:
+                    self._keep(own, f"its key has no {told.name}")
+                yield index, frozenset({Bound.of(mark, column(MARK))})
+
+    def _limit(self, definition: Expanded) -> None:
+        """Note the greatest value that a flatmap makes, where that is a constant."""
+        stop = definition.operator.expressions[1] if definition.operator.generator == "range" else None
+        owner = next(n for n, r in self.program.relations.items() if r.definition is definition)
+        if isinstance(stop, exp.Literal) and len(definition.operator.expressions) == 2:
+            last = len(self.program.relations[owner].schema) - 1
+            self.limits[owner] = {last: exp.Literal.number(int(stop.this) - 1)}
+
+    def _parts(self, definition: Windows | Ranked) -> list[int]:
+        """The columns of the source that have a frontier, and by which its rows are divided into parts."""
+        names = self.program.relations[definition.source].schema.names
+        keys = [names.index(key) for key in definition.operator.keys]
+        return [k for k in keys if k in self.flow[definition.source]]
+
+    def _key(self, relation: Relation) -> Forgettable | None:
+        """The key of groups or parts that has a frontier, the first of them."""
+        definition = relation.definition
+        if isinstance(definition, Grouped):
+            found = [(k, k) for k in range(definition.keys) if k in self.flow[definition.source]]
+        elif isinstance(definition, Windows | Ranked):
+            names = self.program.relations[definition.source].schema.names
+            keys = [names.index(key) for key in definition.operator.keys]
+            found = [(keys.index(k), k) for k in self._parts(definition)]
+        else:
+            return None
+        if not found:
+            self.reasons[relation.name] = "no key of its groups has a frontier"
+            return None
+        position, k = found[0]
+        frontier = self.flow[definition.source][k]
+        return Forgettable(position, frontier) if frontier else None
+
+    # Rules
+
+    def _derived(self, name: str) -> dict[int, Frontier]:
+        """The frontiers of what all rules of a relation derive."""
+        found: dict[int, Frontier] | None = None
+        for rule in self.program.rules_of(name):
+            for query in rule.queries():
+                told = self._query(query)
+                if told is not None:
+                    found = told if found is None else {c: found[c] | told[c] for c in found.keys() & told.keys()}
+        return found or {}
+
+    def _query(self, query: Query) -> dict[int, Frontier] | None:
+        """The frontiers of what a delta query derives, None where nothing ever; notes what it reads."""
+        delta = query.delta
+        if isinstance(self.program.relations[delta.relation].definition, Constant):
+            return None
+        bounds = _Bounds(query, self.flow.get(delta.relation, {}), self.limits.get(delta.relation, {}))
+        for atom in (*query.body.atoms, *query.body.absent):
+            if atom is not delta:
+                read = {c: f for c, t in enumerate(atom.terms) if (f := bounds.of(t)) is not None}
+                self._need(atom.relation, read, query)
+        return {c: f for c, t in enumerate(query.terms) if (f := bounds.of(t)) is not None}
+
+    def _need(self, relation: str, read: Mapping[int, Frontier], query: Query) -> None:
+        """Note that a query reads the rows of a relation that are not below these frontiers."""
+        known = self.needs.get(relation)
+        left = dict(read) if known is None else {c: known[c] | read[c] for c in known.keys() & read.keys()}
+        self.needs[relation] = left
+        if not left.keys() & self.flow.get(relation, {}).keys():
+            self._keep(relation, f"{query.head} reads them when {query.delta.relation} changes")
+
+    def _keep(self, relation: str, reason: str) -> None:
+        self.whole.add(relation)
+        self.reasons.setdefault(relation, reason)
+
+    def _forgettable(self, name: str, flow: Mapping[int, Frontier]) -> Forgettable | None:
+        """The first column below whose frontier nobody touches or reads a row."""
+        needs = self.needs.get(name)
+        for index in sorted(flow):
+            if flow[index] and (needs is None or index in needs):
+                return Forgettable(index, flow[index] | (needs or {}).get(index, frozenset()))
+        return None
+
+
+class _Bounds:
+    """The frontiers of a delta query's variables, by what is known of its change."""
+
+    def __init__(self, query: Query, flow: Mapping[int, Frontier], limits: Mapping[int, exp.Expression]) -> None:
+        terms = list(enumerate(query.delta.terms))
+        self._found: dict[int, Frontier] = {t: flow[c] for c, t in terms if isinstance(t, int) and c in flow}
+        self._limits = {variable_name(t): limits[c] for c, t in terms if isinstance(t, int) and c in limits}
+        steps = list(_comparisons(query))
+        while any(self._learn(variable, least) for variable, least in steps):
+            pass
+
+    def of(self, term: Term) -> Frontier | None:
+        """The frontier of a term; None for none."""
+        if isinstance(term, int):
+            return self._found.get(term)
+        rises = rising(term, self._limits)
+        if rises is None:
+            return None
+        found = self._found.get(variable_of(column_of(rises)))
+        return None if found is None else frozenset(bound.through(rises) for bound in found)
+
+    def _learn(self, variable: int, least: exp.Expression) -> bool:
+        """Take it that a variable is at least an expression; whether that tells something new."""
+        if variable in self._found or (found := self.of(_term(least))) is None:
+            return False
+        self._found[variable] = found
+        return True
+
+
+def _comparisons(query: Query) -> Iterator[tuple[int, exp.Expression]]:
+    """What variables are at least, by the equations and conditions of a query."""
+    for variable, expression in query.body.equations:
+        yield variable, expression
+        yield from _at_least(expression, column(variable_name(variable)))
+    for condition in query.body.conditions:
+        if isinstance(condition, exp.LT | exp.LTE | exp.EQ):
+            yield from _at_least(condition.expression, condition.this)
+        if isinstance(condition, exp.GT | exp.GTE | exp.EQ):
+            yield from _at_least(condition.this, condition.expression)
+
+
+def _at_least(greater: exp.Expression, least: exp.Expression) -> Iterator[tuple[int, exp.Expression]]:
+    """What a variable is at least, where it stands on the greater side, by itself or shifted by a constant."""
+    if is_literal(least) or is_literal(greater):
+        return
+    found = shifted_back(greater, least)
+    if found is not None:
+        yield variable_of(found[0]), found[1]
+
+
+def _term(expression: exp.Expression) -> Term:
+    return variable_of(expression.name) if isinstance(expression, exp.Column) else expression
+
+
+def shown(frontier: Frontier, names: Mapping[str, str]) -> str:
+    """A frontier for a reader: `names` are the tables of the watermarks."""
+    parts = sorted(spoken(b.expression).replace(MARK, f"the watermark of {names[b.watermark]}") for b in frontier)
+    return parts[0] if len(parts) == 1 else f"the least of {', '.join(parts)}"
