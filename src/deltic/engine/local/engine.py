@@ -374,27 +374,37 @@ class LocalEngine(Engine):
         """The state before and the changes of the views."""
         for name, (columns, _) in batches.items():
             make_room(self.states[self.program.tables[name]], columns)
-        return self._settled(partial(self._epoch, batches, conflicts))
+        changed = [self.program.tables[name] for name in batches] + [s.relation.name for s in self._pending_constants()]
+        relations = self._strata.may_change(frozenset(changed))
+        return self._settled(partial(self._epoch, batches, conflicts), relations=relations)
 
     def _settled(
-        self, epoch: Callable[[], Changes], again: Callable[[], None] = lambda: None
+        self,
+        epoch: Callable[[], Changes],
+        again: Callable[[], None] = lambda: None,
+        relations: Collection[str] | None = None,
     ) -> tuple[Snapshot, Changes]:
-        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try."""
+        """The state before an epoch and its changes, once all domains hold its values; `again` precedes another try.
+
+        `relations` are those that it may change: without them, all.
+        """
         found, grown = None, set[Domain]()
         while found is None:
-            found = self._try_epoch(epoch, grown)
+            found = self._try_epoch(epoch, grown, relations)
             if found is None:
                 again()
         return found
 
-    def _try_epoch(self, epoch: Callable[[], Changes], grown: set[Domain]) -> tuple[Snapshot, Changes] | None:
+    def _try_epoch(
+        self, epoch: Callable[[], Changes], grown: set[Domain], relations: Collection[str] | None
+    ) -> tuple[Snapshot, Changes] | None:
         """The state before and the changes of the views; None when a domain had to grow: the epoch is to be run again.
 
         `grown` are the domains that had to in this epoch: one that has to again is where a recursion counts, so it gets
         room for more. After any exception the state is as before the epoch.
         """
         self._fit()
-        snapshot = self.store.snapshot()
+        snapshot = self.store.snapshot(relations)
         self._environment.faults.clear()
         try:
             changes = epoch()
@@ -435,12 +445,15 @@ class LocalEngine(Engine):
         for name, (columns, weights) in batches.items():
             state = self.states[self.program.tables[name]]
             state.delta = table_change(name, state, columns, weights, conflicts, self.store.interner)
-        for state in self._constants:
-            if not state.contents.runs:
-                state.delta = constant_change(state, self.store.interner)
+        for state in self._pending_constants():
+            state.delta = constant_change(state, self.store.interner)
         for state in self.store.changed():
             assert state.delta is not None
             state.append(state.delta)
+
+    def _pending_constants(self) -> list[State]:
+        """The constants whose rows have not come yet."""
+        return [state for state in self._constants if not state.contents.runs]
 
     def _view_changes(self) -> Changes:
         states = {name: self.states[relation] for name, relation in self.program.sinks.items()}

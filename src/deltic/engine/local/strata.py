@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -28,6 +29,8 @@ from deltic.program.queries import Rule
 
 # How many times as many rows as another an atom has from which a rule begins with the other: few orders are built.
 _FAR_LESS = 4
+# How many sets of changed relations are remembered with what they lead to.
+_COURSES = 256
 
 
 class Strata:
@@ -60,6 +63,23 @@ class Strata:
                 self._steps.append(_Defined(name, definition, states, kernel))
         self._states = states
         self._environment = environment
+        self._courses: dict[frozenset[str], _Course] = {}
+
+    def may_change(self, relations: frozenset[str]) -> frozenset[str]:
+        """The relations that an epoch may change in which these do; known from the second time on."""
+        return self._course(relations).relations
+
+    def _course(self, changed: frozenset[str]) -> _Course:
+        if changed not in self._courses:
+            if len(self._courses) >= _COURSES:
+                self._courses.clear()
+            steps, relations = [], set(changed)
+            for step in self._steps:
+                if not step.follows.isdisjoint(relations) or _is_timed(step):
+                    steps.append(step)
+                    relations.update(step.relations)
+            self._courses[changed] = _Course(tuple(steps), frozenset(relations))
+        return self._courses[changed]
 
     @property
     def evaluations(self) -> Iterator[Evaluation]:
@@ -96,7 +116,7 @@ class Strata:
             self._end_change(self._states[name])
         changed = {name for name, state in self._states.items() if state.delta is not None}
         reports = []
-        for step in self._steps:
+        for step in self._steps if new else self._course(frozenset(changed)).steps:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
                 self._environment.check()
@@ -117,6 +137,19 @@ class Strata:
         state.compact()
         if state.kind is not Kind.TRANSIENT:
             state.delta = None
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What an epoch may have to do: steps, in order, and the relations that they and what came before may change."""
+
+    steps: tuple[_Derived | _Defined | Recursive, ...]
+    relations: frozenset[str]
+
+
+def _is_timed(step: _Derived | _Defined | Recursive) -> bool:
+    """Whether a step may have to run though nothing below it changes."""
+    return isinstance(step, _Defined) and type(step.kernel).is_due is not Kernel.is_due
 
 
 class _Derived:

@@ -152,9 +152,9 @@ class Store:
 
     # Epochs
 
-    def snapshot(self) -> Snapshot:
-        """This moment, to come back to; it costs nothing but the runs that it keeps alive."""
-        return Snapshot.of(self.states.values())
+    def snapshot(self, relations: Iterable[str] | None = None) -> Snapshot:
+        """This moment of some relations or all, to come back to; it costs nothing but the runs that it keeps alive."""
+        return Snapshot.of(self.states.values() if relations is None else map(self.states.__getitem__, relations))
 
     def roll_back(self, snapshot: Snapshot) -> None:
         """Be as at the moment of the snapshot, with no change under way."""
