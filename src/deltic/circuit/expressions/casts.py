@@ -62,9 +62,24 @@ def null(type_: Type) -> exp.Expression:
     return cast(exp.Null(), type_)
 
 
+def is_null_of_a_type(expression: exp.Expression) -> bool:
+    """Whether the node is the NULL of a type."""
+    return isinstance(expression, exp.TryCast) and isinstance(expression.this, exp.Null)
+
+
 def cast_type(expression: exp.Expression) -> Type:
     """The type that a cast converts to."""
     return _of_sql(expression.args["to"])
+
+
+def type_name(type_: Type) -> str:
+    """The name of a type in DuckDB's SQL."""
+    return _name(type_)
+
+
+def type_named(name: str) -> Type:
+    """The type of that name in DuckDB's SQL; what it holds may be NULL."""
+    return _of_sql(exp.DataType.build(name, dialect="duckdb"))
 
 
 def has_cast(source: Type, target: Type) -> bool:

@@ -4,7 +4,7 @@ In circuits a function is called by its name in Spark behind `spark_`. It takes 
 row says; SQL brings its arguments to them.
 """
 
-from deltic.circuit.spark import collections, json, numbers, texts, times
+from deltic.circuit.spark import collections, json, numbers, records, texts, times, urls
 from deltic.circuit.spark.function import FUNCTIONS, Function, call, function_of, is_call
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "is_call",
     "json",
     "numbers",
+    "records",
     "texts",
     "times",
+    "urls",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -77,6 +79,37 @@ def _sequence(start: int, stop: int, step: int) -> Values | None:
     return tuple(range(start, stop + (1 if step > 0 else -1), step)) if step else (start,)
 
 
+def _of_entries(entries: Values) -> Values | None:
+    return _map(*zip(*entries, strict=True)) if entries else ()
+
+
+def _zipped(*arrays: Values) -> Values:
+    """The elements at each place together; NULL stands where an array has ended."""
+    return tuple(itertools.zip_longest(*arrays))
+
+
+def _zipped_type(node: exp.Expression, types: Sequence[Type]) -> Type:
+    names = (name.this for name in node.expressions[: len(types) // 2])
+    pairs = zip(names, types[len(types) // 2 :], strict=True)
+    return Type.array(Type.struct(Column(name, type_.element.type, True) for name, type_ in pairs).or_null)
+
+
+def _inserted(values: Values | None, place: int | None, value: Any) -> Values | None:
+    """The array with a value at a place from 1 on, or from -1 at the end on, filled up with NULLs as far as needed."""
+    if values is None or not place:
+        return None
+    if place > 0:
+        return (*values[: place - 1], *(None,) * (place - 1 - len(values)), value, *values[place - 1 :])
+    end = len(values) + place + 1
+    return (*values[:end], value, *values[end:]) if end >= 0 else (value, *(None,) * -end, *values)
+
+
+def _texts_map(text: str, between: str, within: str) -> Values | None:
+    """The map of the pairs that a text has."""
+    pairs = [re.split(within, pair, maxsplit=1, flags=re.ASCII) for pair in re.split(between, text, flags=re.ASCII)]
+    return _map(tuple(pair[0] for pair in pairs), tuple(pair[1] if len(pair) > 1 else None for pair in pairs))
+
+
 def _map(keys: Values, values: Values) -> Values | None:
     """Pairs in the order of keys; none for keys that are NULL or not distinct."""
     pairs = sorted(zip(keys, values, strict=False), key=lambda pair: _key(pair[0]))
@@ -143,7 +176,10 @@ def _set(python: Callable[..., Any], strict: bool = True, partial: bool = False)
 
 FUNCTIONS |= {
     "array": Function(
-        lambda node, types: Type.array(types[0].or_null), python=lambda *values: values, strict=False, nullable=False
+        lambda node, types: Type.array((types[0] if types else BOOL).or_null),
+        python=lambda *values: values,
+        strict=False,
+        nullable=False,
     ),
     "size": Function(INT, _sized),
     "get": Function(_element, "CASE WHEN {1} >= 0 THEN {0}[{1} + 1] END", tolerant=True),
@@ -180,6 +216,14 @@ FUNCTIONS |= {
     "map_from_arrays": Function(
         lambda node, types: Type.map(types[0].element.type, types[1].element), python=_map, partial=True
     ),
+    "map_from_entries": Function(
+        lambda node, types: Type.map(*(column.type for column in types[0].element.type.fields)),
+        python=_of_entries,
+        partial=True,
+    ),
+    "arrays_zip": Function(_zipped_type, python=lambda *parts: _zipped(*parts[len(parts) // 2 :]), nullable=True),
+    "array_insert": Function(_same, python=_inserted, strict=False, partial=True),
+    "str_to_map": Function(Type.map(Type.STRING, Type.STRING.or_null), python=_texts_map, partial=True),
     "map_keys": Function(lambda node, types: Type.array(types[0].key.or_null), python=lambda m: tuple(k for k, _ in m)),
     "map_values": Function(
         lambda node, types: Type.array(types[0].value.type.or_null), python=lambda m: tuple(v for _, v in m)

@@ -38,9 +38,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Object, parse_const
 
 def _read(text: str) -> Any:
     """The first value of a text; ValueError if there is none."""
-    own = text.lstrip(" \t\r\n")
-    if "'" in own:
-        own = _QUOTED.sub(_requoted, own)
+    own = requoted(text.lstrip(" \t\r\n"))
     try:
         value, end = _DECODER.raw_decode(own)
     except RecursionError:
@@ -50,11 +48,15 @@ def _read(text: str) -> Any:
     return value
 
 
-def _requoted(quoted: re.Match[str]) -> str:
-    """A text in double quotes, as Spark takes it in single ones too."""
-    inner = quoted[1]
+def requoted(text: str) -> str:
+    """JSON in which texts stand in double quotes, as Spark takes them in single ones too."""
+    return _QUOTED.sub(_requoted, text) if "'" in text else text
+
+
+def _requoted(found: re.Match[str]) -> str:
+    inner = found[1]
     if inner is None:
-        return quoted[0]
+        return found[0]
     doubled = re.sub(r"""\\.|\"""", lambda part: part[0] if len(part[0]) > 1 else '\\"', inner, flags=re.DOTALL)
     return f'"{doubled}"'
 
@@ -66,8 +68,13 @@ def _write(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(_write, value)) + "]"
     if isinstance(value, str):
-        return f'"{value.translate(_ESCAPED)}"'
+        return quoted(value)
     return str(_of_double(value)) if isinstance(value, float) else json.dumps(value)
+
+
+def quoted(text: str) -> str:
+    """A text as JSON."""
+    return f'"{text.translate(_ESCAPED)}"'
 
 
 def steps_of(path: str) -> list[Step] | None:
@@ -78,10 +85,10 @@ def steps_of(path: str) -> list[Step] | None:
     return [_step(*step.groups()) for step in found]
 
 
-def _step(name: str | None, quoted: str | None, index: str | None, every: str | None) -> Step:
+def _step(name: str | None, in_quotes: str | None, index: str | None, every: str | None) -> Step:
     if every is not None or index is not None:
         return None if index is None else int(index)
-    return quoted if name is None else name
+    return in_quotes if name is None else name
 
 
 def _found(value: Any, way: Sequence[Step]) -> list[Any]:

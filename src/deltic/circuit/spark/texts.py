@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from typing import Any
 
@@ -50,6 +51,58 @@ def _bounded(text: str, limit: int, fixed: bool) -> str | None:
     if len(bare) > limit:
         return None
     return bare if fixed else text[: max(limit, len(bare))]
+
+
+_SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", strict=True))
+
+
+def _soundex(text: str) -> str:
+    """A letter and three digits for how an English word sounds; a text that begins with no letter as it is."""
+    letters = text.upper() if text.isascii() else text
+    if letters[:1] not in _SOUNDS:
+        return text
+    found, last = letters[0], _SOUNDS[letters[0]]
+    for letter in letters[1:]:
+        sound = _SOUNDS.get(letter)
+        if sound is None:
+            last = "0"
+        elif sound != "7":
+            found += sound if sound not in ("0", last) else ""
+            last = sound
+    return found[:4].ljust(4, "0")
+
+
+def _split(text: str, pattern: str, limit: int) -> tuple[str, ...]:
+    """The parts between the matches of a pattern, at most so many where the limit is above zero."""
+    parts: list[str] = []
+    begin = 0
+    for found in re.finditer(pattern, text, re.ASCII):
+        if len(parts) + 1 == limit:
+            break
+        parts.append(text[begin : found.start()])
+        begin = found.end()
+    return (*parts, text[begin:])
+
+
+def _letters(text: str, limit: int) -> tuple[str, ...]:
+    """The letters of a text, of which the last part has the rest where there is a limit."""
+    return tuple(text) if not 0 < limit < len(text) else (*text[: limit - 1], text[limit - 1 :])
+
+
+def _bounded_distance(first: str, second: str, most: int) -> int:
+    """The distance of Levenshtein, -1 where it is more than that."""
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(second, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1] if row[-1] <= most else -1
+
+
+def _passes_luhn(text: str) -> bool:
+    """Whether digits end with the one that checks the others."""
+    digits = [int(digit) for digit in reversed(text)] if text.isascii() and text.isdigit() else [1]
+    return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
 
 def _concat_ws(separator: str | None, *parts: Any) -> str | None:
@@ -132,6 +185,11 @@ FUNCTIONS |= {
     "overlay": Function(TEXT, "", (TEXT, TEXT, INT, INT), (-1,), python=_overlay),
     "levenshtein": Function(INT, "CAST(levenshtein({0}, {1}) AS INTEGER)", (TEXT, TEXT)),
     "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),
+    "luhn_check": Function(BOOL, takes=(TEXT,), python=_passes_luhn),
+    "soundex": Function(TEXT, takes=(TEXT,), python=_soundex),
+    "split_up_to": Function(TEXTS, python=_split),
+    "letters": Function(TEXTS, python=_letters),
+    "levenshtein_up_to": Function(INT, python=_bounded_distance),
     "bounded_text": Function(
         TEXT, python=_bounded, partial=True, failure=lambda _: "it has more letters than its column takes"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from calendar import monthrange
 from collections.abc import Callable
@@ -191,6 +192,99 @@ def _shifted(unit: str, count: int, time: datetime) -> datetime | None:
         return None
 
 
+def _times(start: Any, stop: Any, step: int | timedelta) -> tuple[Any, ...] | None:
+    """The times from one to another by a number of months or a span of time; None for a step that leads away."""
+    is_ahead = step > 0 if isinstance(step, int) else step > timedelta()
+    is_of_days = isinstance(step, int) or isinstance(start, datetime) or not step % timedelta(days=1)
+    if not step or not is_of_days or (stop != start and is_ahead != (stop > start)):
+        return None
+    found, count = [], 0
+    while (time := _moved(start, step, count)) is not None and (time <= stop if is_ahead else time >= stop):
+        found.append(time)
+        count += 1
+    return tuple(found)
+
+
+def _moved(start: Any, step: int | timedelta, count: int) -> Any:
+    """A date or time so many steps later."""
+    try:
+        if isinstance(step, int):
+            return _shifted("MONTH", step * count, start)
+        if isinstance(start, datetime):
+            return start + step * count
+        return start + count * step
+    except OverflowError:
+        return None
+
+
+def _scaled(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
+    """An interval so many times, rounded to whole months or microseconds."""
+    units = span if isinstance(span, int) else span // timedelta(microseconds=1)
+    try:
+        exact = Decimal(units * number if isinstance(number, float) else units) * (
+            1 if isinstance(number, float) else number
+        )
+        whole = int(exact.quantize(Decimal(1), ROUND_HALF_UP))
+    except (ArithmeticError, ValueError):
+        return None
+    return _interval(span, whole)
+
+
+def _span(days: int, hours: int, minutes: int, seconds: Decimal) -> timedelta | None:
+    """The interval of days, hours, minutes and seconds."""
+    whole = ((days * 24 + hours) * 60 + minutes) * 60_000_000 + int(seconds.scaleb(6))
+    found = _interval(timedelta(), whole)
+    return found if isinstance(found, timedelta) else None
+
+
+def _months(years: int, months: int) -> int | None:
+    """The interval of years and months."""
+    found = _interval(0, 12 * years + months)
+    return found if isinstance(found, int) else None
+
+
+def _divided(span: int | timedelta, number: Decimal | float) -> int | timedelta | None:
+    """A part of an interval, rounded to whole months or microseconds."""
+    units = span if isinstance(span, int) else span // timedelta(microseconds=1)
+    if not number:
+        return None
+    try:
+        whole = int((Decimal(units) / Decimal(number)).quantize(Decimal(1), ROUND_HALF_UP))
+    except (ArithmeticError, ValueError):
+        return None
+    return _interval(span, whole)
+
+
+def _interval(like: int | timedelta, units: int) -> int | timedelta | None:
+    """An interval of the same kind of so many months or microseconds."""
+    if isinstance(like, int):
+        return units if -(2**31) <= units < 2**31 else None
+    return timedelta(microseconds=units) if -(2**63) <= units < 2**63 else None
+
+
+_PARTS: dict[str, Callable[[Any], Any]] = {
+    "year": lambda months: int(months / 12),
+    "month": lambda months: int(math.fmod(months, 12)),
+    "day": lambda span: _toward_zero(span, 86_400_000_000),
+    "hour": lambda span: _toward_zero(span, 3_600_000_000, 24),
+    "minute": lambda span: _toward_zero(span, 60_000_000, 60),
+}
+"""The fields of intervals but seconds."""
+
+
+def _toward_zero(span: timedelta, unit: int, wrap: int | None = None) -> int:
+    """How many whole units a span has, those of the next greater unit left out."""
+    units = span // timedelta(microseconds=1)
+    whole = abs(units) // unit
+    return (-1 if units < 0 else 1) * (whole % wrap if wrap else whole)
+
+
+def _seconds(span: timedelta) -> Decimal:
+    units = span // timedelta(microseconds=1)
+    rest = Decimal(abs(units) % 60_000_000).scaleb(-6)
+    return (-rest if units < 0 else rest).quantize(Decimal("0.000001"))
+
+
 def _units_between(unit: str, start: datetime, end: datetime) -> int:
     """How many whole units lead from one time to another."""
     if unit in SPANS:
@@ -228,6 +322,7 @@ def _dated(sql: str) -> str:
     return f"CASE WHEN {sql} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {sql} END"
 
 
+_INTERVAL_FIELDS = {"year": INT, "month": Type.INT8, "day": INT, "hour": Type.INT8, "minute": Type.INT8}
 _WALL = "CAST({0} AS TIMESTAMP)"
 
 FUNCTIONS |= {
@@ -259,6 +354,15 @@ FUNCTIONS |= {
         lambda _, operands: operands[0], python=_window_start, vector=_window_starts, partial=True
     ),
     "shifted": Function(TIMESTAMP, python=_shifted, partial=True),
+    "sequence_of_times": Function(lambda _, operands: Type.array(operands[0].or_null), python=_times, partial=True),
+    "make_dt_interval": Function(
+        Type.DAY_TIME_INTERVAL, "", (INT, INT, INT, Type.decimal(16, 6)), (0, 0, 0, Decimal(0)), _span, partial=True
+    ),
+    "make_ym_interval": Function(Type.YEAR_MONTH_INTERVAL, "", (INT, INT), (0, 0), _months, partial=True),
+    "times": Function(lambda _, operands: operands[0], python=_scaled, partial=True),
+    "part_of": Function(lambda _, operands: operands[0], python=_divided, partial=True),
+    **{f"{name}_of_interval": Function(_INTERVAL_FIELDS[name], python=read) for name, read in _PARTS.items()},
+    "second_of_interval": Function(Type.decimal(8, 6), python=_seconds),
     "units_between": Function(LONG, python=_units_between),
     "unix_micros": Function(LONG, "epoch_us({0})", (TIMESTAMP,)),
     "unix_millis": Function(LONG, "epoch_us({0}) // 1000 - CAST(epoch_us({0}) % 1000 < 0 AS INTEGER)", (TIMESTAMP,)),

@@ -7,18 +7,24 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from deltic.circuit.expressions import (
+    Checked,
     cast,
+    checked,
     conversion,
     is_literal,
     literal,
     null,
 )
-from deltic.circuit.expressions.casts import converts_all, has_conversion, never_undefined
+from deltic.circuit.expressions.casts import converts_all, has_conversion, is_null_of_a_type, never_undefined
+from deltic.circuit.spark import call, is_call
+from deltic.circuit.spark.function import PREFIX
 from deltic.circuit.types import Column, Kind, Type, ValueType
 from deltic.circuit.types.value import MAX_PRECISION
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.typed import Typed, defined
 
+VOID = Type._of(Kind.BOOLEAN, ("void",))
+"""What NULL is of as it is written, and an empty array's elements; no value of a circuit has it."""
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 _UNSIGNED = {
     Type.UINT8: Type.INT16,
@@ -48,8 +54,10 @@ def common_type(types: Sequence[Type]) -> Type | None:
 
 def _common(a: Type, b: Type) -> Type | None:
     a, b = as_signed(a), as_signed(b)
-    if a is b:
+    if a is b or b is VOID:
         return a
+    if a is VOID:
+        return b
     if Type.STRING in (a, b):
         return _with_string(b if a is Type.STRING else a)
     if a.is_numeric and b.is_numeric:
@@ -113,7 +121,13 @@ def _of_parts(a: ValueType, b: ValueType) -> ValueType | None:
 
 
 def coerced(typed: Typed, target: Type) -> Typed:
-    """The value brought to a type, an error where it has no value there; it must be one that Spark casts to."""
+    """The value brought to a type, an error where it has no value there; it must be one that Spark casts to.
+
+    Of what is made of NULL, as it is written, and of nothing the parts are brought to theirs.
+    """
+    source = typed.type.type
+    if source is not target and source.is_composite and source.kind is target.kind and open_type(typed) is not source:
+        return Typed(_rebuilt(typed.expression, source, target), ValueType(target, typed.type.nullable))
     found = _converted(typed, target)
     is_done = found is typed or typed.is_null or is_literal(found.expression)
     return found if is_done else folded(defined(found, typed))
@@ -159,6 +173,70 @@ def _integer(expression: exp.Expression) -> int:
     return int(expression.this) if isinstance(expression, exp.Literal) else _integer(expression.this)
 
 
+def open_type(typed: Typed) -> Type:
+    """The type of a value, with VOID in the place of parts that have NULL or nothing, as it is written, alone."""
+    return VOID if typed.is_null else _open(typed.expression, typed.type.type)
+
+
+def _open(expression: exp.Expression, type_: Type) -> Type:
+    if isinstance(expression, exp.Null) or (type_ is Type.BOOLEAN and is_null_of_a_type(expression)):
+        return VOID
+    if isinstance(expression, Checked):
+        return _open(expression.this, type_)
+    if not is_call(expression) or not type_.is_composite:
+        return type_
+    operands = expression.expressions
+    match expression.name.removeprefix(PREFIX):
+        case "ARRAY":
+            known = [found for o in operands if (found := _open(o, type_.element.type)) is not VOID]
+            return Type.array((common_type(known) or type_.element.type if known else VOID).or_null)
+        case "NAMED_STRUCT":
+            columns = zip(type_.fields, operands[1::2], strict=True)
+            return Type.struct(Column(c.name, _open(o, c.type), c.nullable) for c, o in columns)
+        case "MAP_FROM_ARRAYS":
+            parts = zip(operands, (type_.key.or_null, type_.value), strict=True)
+            keys, values = (_open(o, Type.array(part)) for o, part in parts)
+            return Type.map(keys.element.type, values.element)
+    return type_
+
+
+def _closed(type_: Type) -> Type:
+    """The type with BOOLEAN for what is VOID."""
+    match type_.kind:
+        case Kind.ARRAY:
+            return Type.array(ValueType(_closed(type_.element.type), type_.element.nullable))
+        case Kind.MAP:
+            return Type.map(_closed(type_.key), ValueType(_closed(type_.value.type), type_.value.nullable))
+        case Kind.STRUCT:
+            return Type.struct(Column(c.name, _closed(c.type), c.nullable) for c in type_.fields)
+    return Type.BOOLEAN if type_ is VOID else type_
+
+
+def _rebuilt(expression: exp.Expression, source: Type, target: Type) -> exp.Expression:
+    """What makes an array, a struct or a map, with its parts brought to those of another type."""
+    if _open(expression, source) is VOID:
+        return null(target)
+    if source is target or _open(expression, source) is source:
+        return coerced(Typed(expression, source.or_null), target).expression
+    if isinstance(expression, Checked):
+        return checked(_rebuilt(expression.this, source, target))
+    parts: list[exp.Expression] = expression.expressions
+    if not parts:
+        return call("array_compact", call("array", null(target.element.type)))
+    if source.kind is Kind.ARRAY:
+        made = [_rebuilt(part, source.element.type, target.element.type) for part in parts]
+    elif source.kind is Kind.MAP:
+        types = zip((source.key.or_null, source.value), (target.key.or_null, target.value), strict=True)
+        arrays = zip(parts, types, strict=True)
+        made = [_rebuilt(part, Type.array(one), Type.array(other)) for part, (one, other) in arrays]
+    else:
+        fields = zip(parts[1::2], source.fields, target.fields, strict=True)
+        names = (literal(column.name, Type.STRING) for column in target.fields)
+        values = (_rebuilt(part, one.type, other.type) for part, one, other in fields)
+        made = [part for pair in zip(names, values, strict=True) for part in pair]
+    return call(expression.name.removeprefix(PREFIX).lower(), *made)
+
+
 def unified(values: Sequence[Typed]) -> list[Typed] | None:
     """The values brought to the type that they have in common; None where there is none. NULL takes any type."""
     target = type_in_common(values)
@@ -167,10 +245,24 @@ def unified(values: Sequence[Typed]) -> list[Typed] | None:
 
 def type_in_common(values: Iterable[Typed]) -> Type | None:
     """The type that the values have in common, BOOLEAN where all are NULL; None where there is none."""
-    types = [value.type.type for value in values if not value.is_null]
-    return common_type(types) if types else Type.BOOLEAN
+    types = [open_type(value) for value in values if not value.is_null]
+    found = common_type(types) if types else VOID
+    return None if found is None else _closed(found)
 
 
 def can_coerce(typed: Typed, target: Type) -> bool:
     """Whether Spark casts the value to the type."""
-    return typed.is_null or has_conversion(as_signed(typed.type.type), target)
+    return _has_conversion(open_type(typed), target)
+
+
+def _has_conversion(source: Type, target: Type) -> bool:
+    if source is VOID:
+        return True
+    if source.kind is not target.kind or not source.is_composite:
+        return has_conversion(as_signed(source), target)
+    if source.kind is Kind.STRUCT:
+        pairs = [*zip(source.fields, target.fields, strict=False)]
+        return len(source.fields) == len(target.fields) and all(_has_conversion(a.type, b.type) for a, b in pairs)
+    if source.kind is Kind.ARRAY:
+        return _has_conversion(source.element.type, target.element.type)
+    return _has_conversion(source.key, target.key) and _has_conversion(source.value.type, target.value.type)

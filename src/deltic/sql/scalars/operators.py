@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from deltic.circuit.expressions import is_checked, is_literal
+from deltic.circuit.spark import call
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars.coercion import as_decimal, as_signed, can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.typed import Typed, applied, constant, of_node
+from deltic.sql.scalars.typed import Typed, applied, constant, defined, of_node
 from deltic.sql.types import written
 
 _SAFE: dict[type[exp.Expression], type[exp.Expression]] = {
@@ -143,8 +144,17 @@ def _difference(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
 
 
 def _multiple(kind: type[exp.Expression], span: Typed, number: Typed) -> Typed:
-    """A written interval times or by a written number; others are refused."""
-    raise Mismatch("multiples of intervals are not supported; write the interval that is meant")
+    """An interval times or by a number."""
+    if number.is_null:
+        number = coerced(number, Type.INT32)
+    type_ = as_signed(number.type.type)
+    if not (type_.is_numeric or type_ is Type.STRING):
+        raise Mismatch("an interval is multiplied with a number, and divided by one")
+    wide = as_decimal(type_) if type_.is_integer or type_.kind is Kind.DECIMAL else Type.FLOAT64
+    name = "times" if kind is exp.Mul else "part_of"
+    operands = [span, coerced(number, wide)]
+    node = call(name, *(operand.expression for operand in operands))
+    return defined(of_node(node, *operands), *operands)
 
 
 # Comparisons and logic

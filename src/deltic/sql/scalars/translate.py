@@ -118,6 +118,9 @@ class _Translation:
         if node.name.lower() in ("struct", "named_struct") and node.expressions:
             return self._struct(node)
         name, arguments = node.name.lower(), node.expressions
+        if name == "arrays_zip":
+            names = [part.name if isinstance(part, exp.Column) else str(i) for i, part in enumerate(arguments)]
+            return functions.collections.arrays_zip(names, self.all(arguments))
         if name in _OF_UNITS and len(arguments) == 3 and isinstance(arguments[0], exp.Column):
             return functions.times.of_unit(name, arguments[0].name, *self.all(arguments[1:]))
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
@@ -214,7 +217,9 @@ class _Translation:
 
     def arithmetic(self, node: exp.Expression) -> Typed:
         left, right = self.of(node.this), self.of(node.expression)
-        return folded(operators.arithmetic(type(node), left, right))
+        found = operators.arithmetic(type(node), left, right)
+        is_multiple = isinstance(node, exp.Mul | exp.Div) and found.type.type is Type.DAY_TIME_INTERVAL
+        return found if is_multiple else folded(found)  # a DATE moved by a multiple of days is a TIMESTAMP
 
     def tried(self, node: exp.Expression) -> Typed:
         left, right = self.of(node.this), self.of(node.expression)

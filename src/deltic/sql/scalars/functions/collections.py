@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from datetime import timedelta
+from functools import partial, reduce
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import Mapped, bound, higher_order
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import operators
-from deltic.sql.scalars.coercion import coerced, type_in_common
+from deltic.sql.scalars.coercion import VOID, coerced, open_type, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, must, rule, same_type, to
+from deltic.sql.scalars.functions.texts import pattern_of
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import Typed, constant, of_node
+from deltic.sql.scalars.typed import NULL, Typed, constant, of_node
 
 TEXT, INT, BOOL = Type.STRING, Type.INT32, Type.BOOLEAN
 
@@ -35,7 +37,9 @@ def _map(value: Typed) -> Type:
 
 def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
     """An array and a value of its elements' type, both brought to what they have in common."""
-    target = type_in_common([Typed(value.expression, _array(array).element), value])
+    _array(array)
+    element = open_type(array).element
+    target = type_in_common([NULL if element.type is VOID else Typed(exp.column("element"), element), value])
     if target is None or value.is_null:
         raise Mismatch("the value is of the type of the elements")
     return coerced(array, Type.array(target.or_null)), coerced(value, target)
@@ -45,7 +49,7 @@ def _element(array: Typed, value: Typed) -> tuple[Typed, Typed]:
 def array(*values: Typed) -> Typed:
     """The array of these values."""
     if not values:
-        raise Mismatch("an empty array has no type; cast NULL to one, or use slice")
+        return attempt("array")
     type_ = same_type(values)
     return attempt("array", *(coerced(value, type_) for value in values))
 
@@ -202,11 +206,14 @@ def array_repeat(value: Typed, count: Typed) -> Typed:
 
 @rule("sequence")
 def sequence(start: Typed, stop: Typed, step: Typed | None = None) -> Typed:
-    """The integers from one to another; by 1, or by −1 downward, where no step is given."""
-    given = [start, stop] if step is None else [start, stop, step]
-    type_ = same_type(given)
+    """What leads from one integer, date or time to another: by 1, one day, or back, where no step is given."""
+    type_ = same_type([start, stop])
+    if type_ in _TIMES:
+        return _times(coerced(start, type_), coerced(stop, type_), step)
+    if step is not None:
+        type_ = same_type([start, stop, step])
     if not type_.is_integer:
-        raise Mismatch("sequence takes integers here")
+        raise Mismatch("sequence takes integers, dates or timestamps")
     first, last = coerced(start, type_), coerced(stop, type_)
     one = coerced(constant(1, INT), type_)
     up = operators.comparison(exp.LTE, first, last)
@@ -214,10 +221,71 @@ def sequence(start: Typed, stop: Typed, step: Typed | None = None) -> Typed:
     return apply("sequence", first, last, by)
 
 
+_TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ)
+_DAY = constant(timedelta(days=1), Type.DAY_TIME_INTERVAL)
+
+
+def _times(first: Typed, last: Typed, step: Typed | None) -> Typed:
+    if step is None:
+        up = operators.comparison(exp.LTE, first, last)
+        return apply("sequence_of_times", first, last, case([(up, _DAY)], operators.negated(_DAY)))
+    if step.type.type not in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL):
+        raise Mismatch("the step from one date or time to another is an INTERVAL")
+    return apply("sequence_of_times", first, last, step)
+
+
+@rule("map_from_entries")
+def map_from_entries(entries: Typed) -> Typed:
+    """The map of the entries in an array of structs of a key and a value; NULL where one of these is NULL."""
+    element = _array(entries).element.type
+    if element.kind is not Kind.STRUCT or len(element.fields) != 2:
+        raise Mismatch("map_from_entries takes an array of structs of two fields")
+    made = apply("map_from_entries", attempt("array_compact", entries))
+    lengths = (attempt("size", value) for value in (entries, attempt("array_compact", entries)))
+    return folded(case([(operators.comparison(exp.EQ, *lengths), made)], None))
+
+
+def arrays_zip(names: Sequence[str], arrays: Sequence[Typed]) -> Typed:
+    """The array of structs of what stands at each place of several arrays, whose fields have these names."""
+    if not arrays:
+        raise Mismatch("arrays_zip takes arrays")
+    for value in arrays:
+        _array(value)
+    return attempt("arrays_zip", *(constant(name, TEXT) for name in names), *arrays)
+
+
+@rule("arrays_zip")
+def _zipped(*arrays: Typed) -> Typed:
+    """As above, without names."""
+    return arrays_zip([str(i) for i in range(len(arrays))], arrays)
+
+
+@rule("array_insert")
+def array_insert(values: Typed, place: Typed, value: Typed) -> Typed:
+    """The array with a value at a place from 1 on, or from -1 at the end on."""
+    wide, own = (values, coerced(value, _array(values).element.type)) if value.is_null else _element(values, value)
+    given = [wide, to(place, INT)]
+    are_there = [operators.logic(exp.Not, [_is_null(part)]) for part in given if part.type.nullable]
+    found = apply("array_insert", *given, own)
+    return (
+        folded(case([(reduce(lambda a, b: operators.logic(exp.And, [a, b]), are_there), found)], None))
+        if are_there
+        else found
+    )
+
+
+@rule("str_to_map")
+def str_to_map(text: Typed, between: Typed | None = None, within: Typed | None = None) -> Typed:
+    """The map of the pairs in a text, which patterns part from each other, and their keys from their values."""
+    given = zip((between, within), (",", ":"), strict=True)
+    patterns = [constant(sign, TEXT) if own is None else pattern_of(own, "str_to_map") for own, sign in given]
+    return apply("str_to_map", to(text, TEXT), *patterns)
+
+
 @rule("map")
 def map_(*parts: Typed) -> Typed:
     """The map of keys and values, which stand in turn."""
-    if not parts or len(parts) % 2:
+    if len(parts) % 2:
         raise Mismatch("map takes keys and values in turn")
     return apply("map_from_arrays", array(*parts[::2]), array(*parts[1::2]))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP
 
 from sqlglot import exp
 
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import as_decimal, as_signed, bounded_decimal, coerced
-from deltic.sql.scalars.functions.rules import apply, literal_of, plain, rule
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.rules import apply, attempt, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, applied, constant
 
@@ -69,8 +71,10 @@ def _toward(name: str, value: Typed, places: Typed | None = None) -> Typed:
 
 def _decimal_toward(name: str, value: Typed, places: int) -> Typed:
     """A decimal of fewer places; that is the nearest one, moved by half of the last place that is left."""
-    if value.type.type.is_float or places < 0:
-        raise Mismatch(f"{name} to places takes a decimal, and places from 0 on; cast to DECIMAL")
+    if value.type.type.is_float:
+        raise Mismatch(f"{name} to places takes a decimal; cast to DECIMAL")
+    if places < 0:
+        return _nearest(name, value, places)
     decimal = coerced(value, as_decimal(as_signed(value.type.type)))
     type_ = decimal.type.type
     if places >= type_.scale:
@@ -98,10 +102,7 @@ def round_(value: Typed, places: Typed | None = None) -> Typed:
 @rule("bround")
 def bround(value: Typed, places: Typed | None = None) -> Typed:
     """The nearest number of so many places, the even one of two."""
-    number = _number(value)
-    if not number.type.type.is_float:
-        raise Mismatch("bround takes a DOUBLE here; cast to it, or use round")
-    return _rounded("bround", number, 0 if places is None else int(literal_of(places, "the places of bround", INT)))
+    return _rounded("bround", value, 0 if places is None else int(literal_of(places, "the places of bround", INT)))
 
 
 def _rounded(name: str, value: Typed, places: int) -> Typed:
@@ -109,13 +110,48 @@ def _rounded(name: str, value: Typed, places: int) -> Typed:
     type_ = number.type.type
     if type_.is_float:
         return coerced(apply(name, coerced(number, DOUBLE), constant(places, INT)), type_)
+    if type_.is_integer and places >= 0:
+        return number
     if type_.is_integer:
-        return number if places >= 0 else _to_tens(number, -places)
-    whole = type_.precision - type_.scale
-    if places < 0:
-        raise Mismatch("round to places before the point takes integers and DOUBLEs; cast to one of them")
+        return _to_tens(number, -places) if name == "round" else coerced(_nearest(name, number, places), type_)
+    if name == "bround" or places < 0:
+        return _nearest(name, number, places)
     scale = min(places, type_.scale)
-    return coerced(number, bounded_decimal(whole + scale + (scale < type_.scale), scale))
+    return coerced(number, bounded_decimal(type_.precision - type_.scale + scale + (scale < type_.scale), scale))
+
+
+def _nearest(name: str, number: Typed, places: int) -> Typed:
+    """The nearest decimal of so many places, which are before the point where they are negative."""
+    decimal = coerced(number, as_decimal(as_signed(number.type.type)))
+    return apply("round_decimal", decimal, constant(places, INT), constant(_WAYS[name], Type.STRING))
+
+
+_WAYS = {"round": ROUND_HALF_UP, "bround": ROUND_HALF_EVEN, "ceil": ROUND_CEILING, "floor": ROUND_FLOOR}
+
+
+@rule("shiftrightunsigned")
+def shift_right_unsigned(value: Typed, places: Typed) -> Typed:
+    """The bits of an INT or BIGINT moved to the right, with zeros behind them."""
+    type_ = LONG if value.type.type is LONG else INT
+    width = constant(64 if type_ is LONG else 32, INT)
+    return apply("shift_unsigned", to(value, type_), to(places, INT), width)
+
+
+@rule("conv")
+def conv(number: Typed, base: Typed, other: Typed) -> Typed:
+    """A whole number, written in one base, as it is written in another; one of more than 64 bits is an error."""
+    text, one, two = to(number, Type.STRING), to(base, INT), to(other, INT)
+    return folded(case([(apply("is_narrow", text, one), attempt("conv", text, one, two))], None))
+
+
+@rule("format_number")
+def format_number(number: Typed, places: Typed) -> Typed:
+    """A number with commas between its thousands, and so many places."""
+    if places.type.type is Type.STRING:
+        raise Mismatch("format_number takes a number of places; patterns are not supported")
+    value = _number(number)
+    wide = LONG if value.type.type.is_integer else DOUBLE if value.type.type.is_float else value.type.type
+    return attempt("format_number", coerced(value, wide), to(places, INT))
 
 
 def _to_tens(number: Typed, places: int) -> Typed:

@@ -12,10 +12,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("current_catalog", "current_timezone", "version"), _SESSION),
     **dict.fromkeys(("hash", "xxhash64"), _HASH),
     **dict.fromkeys(("assert_true", "raise_error"), "state the condition in WHERE"),
-    **dict.fromkeys(
-        ("from_json", "schema_of_json"), "read the fields by get_json_object, and cast them to their types"
-    ),
-    "to_json": "join its parts with ||, or make the text where the view is read",
     **dict.fromkeys(("java_method", "reflect"), "compute the value before it is inserted"),
 }
 """Names and remedies."""

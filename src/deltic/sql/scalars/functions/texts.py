@@ -11,8 +11,9 @@ from deltic.circuit.spark.json import steps_of
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
+from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, plain, rule, to
-from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.scalars.typed import Typed, constant
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
@@ -159,12 +160,50 @@ def get_json_object(text: Typed, path: Typed) -> Typed:
 
 
 @rule("split")
-def split(text: Typed, pattern: Typed) -> Typed:
-    """The parts between the matches of a pattern."""
+def split(text: Typed, pattern: Typed, limit: Typed | None = None) -> Typed:
+    """The parts between the matches of a pattern, at most so many where a limit above zero is given."""
     known = pattern_of(pattern, "split")
+    if limit is not None:
+        return _split_up_to(to(text, TEXT), known, to(limit, INT))
     if re.compile(known.expression.name).fullmatch("") and known.expression.name:
         raise Mismatch("the pattern of split must not match the empty text")
     return apply("split", to(text, TEXT), known)
+
+
+def _split_up_to(text: Typed, pattern: Typed, limit: Typed) -> Typed:
+    written = pattern.expression.name
+    if not written:
+        return attempt("letters", text, limit)
+    if re.compile(written).match(""):
+        raise Mismatch("the pattern of split must not match the empty text")
+    return attempt("split_up_to", text, pattern, limit)
+
+
+@rule("levenshtein")
+def levenshtein(first: Typed, second: Typed, most: Typed | None = None) -> Typed:
+    """How many letters are changed from one text to another; -1 where it is more than the most."""
+    if most is None:
+        return apply("levenshtein", to(first, TEXT), to(second, TEXT))
+    return attempt("levenshtein_up_to", to(first, TEXT), to(second, TEXT), to(most, INT))
+
+
+def _parse_url(safe: bool, url: Typed, part: Typed, key: Typed | None = None) -> Typed:
+    """A part of a URL by its name, of the query also the value of a key."""
+    operands = [to(url, TEXT), to(part, TEXT), *([] if key is None else [to(key, TEXT)])]
+    found = attempt("url_part", *operands)
+    if safe:
+        return found
+    return folded(case([(apply("is_url", operands[0]), found)], None))
+
+
+rule("parse_url")(partial(_parse_url, False))
+rule("try_parse_url")(partial(_parse_url, True))
+
+
+@rule("try_url_decode")
+def try_url_decode(text: Typed) -> Typed:
+    """The text that url_encode was given; NULL for what it does not make."""
+    return attempt("url_decode", to(text, TEXT))
 
 
 def like(name: str, text: Typed, pattern: Typed, escape: str = "\\") -> Typed:

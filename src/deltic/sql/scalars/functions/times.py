@@ -39,6 +39,11 @@ _FIELDS = {
     **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "seconds"),
 }
 
+_OF_INTERVALS = {
+    Type.YEAR_MONTH_INTERVAL: ("year", "month"),
+    Type.DAY_TIME_INTERVAL: ("day", "hour", "minute", "seconds"),
+}
+
 rule("dayofmonth")(lambda value: plain("day", [value]))
 rule("date_part", "datepart")(lambda field, value: extract(literal_of(field, "the field"), value))
 rule("to_unix_timestamp")(lambda *arguments: RULES["unix_timestamp"](*arguments))
@@ -47,7 +52,11 @@ rule("to_unix_timestamp")(lambda *arguments: RULES["unix_timestamp"](*arguments)
 def extract(field: str, value: Typed) -> Typed:
     """A field of a date or time."""
     name = _FIELDS.get(field.lower())
-    if name is None or value.type.type in (Type.YEAR_MONTH_INTERVAL, Type.DAY_TIME_INTERVAL):
+    if (fields := _OF_INTERVALS.get(value.type.type)) is not None:
+        if name not in fields:
+            raise Mismatch(f"the fields of this interval are {', '.join(fields)}")
+        return attempt(f"{name.removesuffix('s')}_of_interval", value)
+    if name is None:
         raise Mismatch(f"the fields of a date or time are {', '.join(sorted(set(_FIELDS.values())))}")
     return plain(name, [value])
 
@@ -148,6 +157,14 @@ rule("try_to_timestamp")(partial(_to_time, TIMESTAMP, True))
 def date_format(time: Typed, pattern: Typed) -> Typed:
     """A time as text."""
     return apply("date_format", to(time, TIMESTAMP), _pattern(pattern, WRITABLE))
+
+
+@rule("to_char")
+def to_char(time: Typed, pattern: Typed) -> Typed:
+    """A time as text."""
+    if time.type.type not in (DATE, TIMESTAMP, Type.TIMESTAMP_NTZ):
+        raise Mismatch("to_char takes a date or time; of numbers use format_number, lpad and round")
+    return date_format(time, pattern)
 
 
 @rule("unix_timestamp")
