@@ -83,6 +83,11 @@ def _of_entries(entries: Values) -> Values | None:
     return _map(*zip(*entries, strict=True)) if entries else ()
 
 
+def _of_entries_type(node: exp.Expression, types: Sequence[Type]) -> Type:
+    key, value = types[0].element.type.fields
+    return Type.map(key.type, value.type.or_null)
+
+
 def _zipped(*arrays: Values) -> Values:
     """The elements at each place together; NULL stands where an array has ended."""
     return tuple(itertools.zip_longest(*arrays))
@@ -217,7 +222,7 @@ FUNCTIONS |= {
         lambda node, types: Type.map(types[0].element.type, types[1].element), python=_map, partial=True
     ),
     "map_from_entries": Function(
-        lambda node, types: Type.map(*(column.type for column in types[0].element.type.fields)),
+        _of_entries_type,
         python=_of_entries,
         partial=True,
     ),
