@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.functions import function
     from deltic.pipeline.outside import External
     from deltic.pipeline.session import Pipeline
+    from deltic.pipeline.shards import Shards
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
     from deltic.pipeline.views import Between as between
 
@@ -37,6 +38,7 @@ __all__ = [
     "IterationLimitError",
     "Pipeline",
     "ProgramError",
+    "Shards",
     "StreamError",
     "UnsupportedError",
     "__version__",
@@ -56,6 +58,10 @@ def __getattr__(name: str) -> Any:
         from deltic.pipeline.session import Pipeline
 
         return Pipeline
+    if name == "Shards":
+        from deltic.pipeline.shards import Shards
+
+        return Shards
     if name == "External":
         from deltic.pipeline.outside import External
 

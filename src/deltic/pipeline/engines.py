@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deltic.calculus.planning import Rewrites
 from deltic.calculus.planning.magic import Hints, Pushed, push_demand
@@ -14,8 +16,12 @@ from deltic.engine.protocol import Engine
 from deltic.engine.resources import Resources
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice, find
+from deltic.pipeline.shards import Shards
 
-EngineName = Literal["auto", "local", "reference"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EngineName = Literal["auto", "local", "spark", "reference"]
 StrategyName = Literal["nested", "elastic", "full"]
 RefreshName = Literal["auto", "incremental", "incremental strict", "full"]
 
@@ -76,11 +82,14 @@ class Engines:
     maintenance: Maintenance
     resources: Resources
     rewrites: Rewrites
+    shards: Shards | None = None
+    spark: SparkSession | None = None
 
     @property
     def options(self) -> dict[str, Any]:
         """What a state that an engine has written depends on."""
-        return {"strategy": dict(self.maintenance.chosen) or self.maintenance.default}
+        split = {"engine": "spark", "shards": self.shards.count} if self.shards else {}
+        return {"strategy": dict(self.maintenance.chosen) or self.maintenance.default, **split}
 
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
         """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
@@ -90,8 +99,9 @@ class Engines:
         return push_demand(catalog.circuit, Hints(always, never))
 
     def for_answer(self, circuit: Circuit) -> Engine:
-        """An engine for one answer, which nothing was chosen for."""
-        return replace(self, maintenance=self.maintenance.of_any).new(circuit)
+        """An engine for one answer, which nothing was chosen for; it is in one process."""
+        name: EngineName = "local" if self.name == "spark" else self.name
+        return replace(self, name=name, maintenance=self.maintenance.of_any, shards=None).new(circuit)
 
     def new(self, circuit: Circuit) -> Engine:
         """An engine for the circuit, without rows; raises UnsupportedError when it cannot run it."""
@@ -100,18 +110,31 @@ class Engines:
             from deltic.engine.reference import ReferenceEngine
 
             return ReferenceEngine(circuit, kept.iteration_limit)
-        from deltic.engine.local.engine import LocalEngine
-        from deltic.engine.local.plans import Plans
         from deltic.engine.local.recursion.refresh import Policy, Refresh
         from deltic.engine.local.recursion.strategy import Strategy
 
         policy, _, strict = kept.refresh.partition(" ")
-        return LocalEngine(
-            circuit,
-            Strategy(kept.default),
-            Refresh(Policy(policy), kept.switch, bool(strict)),
-            kept.iteration_limit,
-            {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
-            resources=self.resources,
-            plans=Plans(self.rewrites),
-        )
+        options: dict[str, Any] = {
+            "strategy": Strategy(kept.default),
+            "refresh": Refresh(Policy(policy), kept.switch, bool(strict)),
+            "iteration_limit": kept.iteration_limit,
+            "strategies": {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
+        }
+        if self.shards is not None:
+            return self._on_shards(circuit, self.shards, options)
+        from deltic.engine.local.engine import LocalEngine
+        from deltic.engine.local.plans import Plans
+
+        return LocalEngine(circuit, **options, resources=self.resources, plans=Plans(self.rewrites))
+
+    def _on_shards(self, circuit: Circuit, shards: Shards, options: dict[str, Any]) -> Engine:
+        from deltic.engine.shards.engine import ShardedEngine
+        from deltic.engine.spark.engine import SparkEngine
+        from deltic.engine.spark.job import run_job
+        from deltic.engine.spark.placement import Placement
+
+        if self.spark is None or shards.directory is None:
+            return ShardedEngine(circuit, **options, shards=shards.count)
+        placement = Placement(None if shards.executor == "auto" else shards.executor)
+        files, job = Path(shards.directory), partial(run_job, self.spark)
+        return SparkEngine(circuit, directory=files, run_tasks=job, placement=placement, **options, shards=shards.count)

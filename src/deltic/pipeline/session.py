@@ -39,6 +39,7 @@ from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.opened import Opened
 from deltic.pipeline.reading import Published, Reading
 from deltic.pipeline.rows import Rows
+from deltic.pipeline.shards import Shards
 from deltic.pipeline.snapshot import Snapshot
 from deltic.pipeline.spark import check_session
 from deltic.pipeline.transaction import Terms, Transaction
@@ -56,7 +57,9 @@ class Pipeline(Reading):
     """Tables, and views over them that stay fresh at the cost of the change.
 
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
-    `engine` is "local", "reference" (slow; for tests) or "auto", which is the local one. `conflicts` says what to do
+    `engine` is "local", "reference" (slow; for tests), "auto", which is the local one, or "spark": rows are split into
+    `shards`, a number of them or Shards, and a transaction is computed in this process or as one Spark job;
+    docs/spark.md tells more. `conflicts` says what to do
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
     "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late` says what to
     do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report of the epoch
@@ -124,6 +127,7 @@ class Pipeline(Reading):
         retain: int = 1,
         timeout: float | None = None,
         now: Time | None = None,
+        shards: Shards | int | None = None,
     ) -> None:
         check_choice(engine, "engine", get_args(EngineName))
         check_choice(conflicts, "policy for conflicts", get_args(Conflicts))
@@ -133,7 +137,8 @@ class Pipeline(Reading):
         self.conflicts: Conflicts = conflicts
         self.late: LatePolicy = late
         maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
-        self._engines = Engines(engine, maintenance, Resources.of(threads, spill, memory, state), rewrites)
+        resources = Resources.of(threads, spill, memory, state)
+        self._engines = Engines(engine, maintenance, resources, rewrites, Shards.of(shards, engine, spark), spark)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
         definitions = _with_functions(functions) if functions else Definitions()
         made = self._engines.new(definitions.catalog.circuit)

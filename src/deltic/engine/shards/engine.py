@@ -17,6 +17,7 @@ from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import ConflictError, joined
 from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.image import Image, Saved
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
@@ -27,6 +28,7 @@ from deltic.engine.local.version import LocalVersion, readable
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.shards.extension import difference, refuse_memory, weights_of
+from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.shard import Options, Parcel, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
@@ -203,18 +205,19 @@ class ShardedEngine(Engine):
         other = self._like(circuit)
         refuse_memory(self.shards, self.program, other.program)
         stay = [t for t in other.program.tables if self._has_table(t, other)]
-        loaded = {table: weights_of(self.shards, self.program.tables[table]) for table in stay}
+        loaded = {table: weights_of(self._stores(), self.program.tables[table]) for table in stay}
         result = other.apply(loaded, "trust")
         changes = {view: change for view in other.program.sinks if (change := self._difference(view, other))}
         kept = tuple(other.program.tables[table] for table in stay)
         built = tuple(name for name in other.program.relations if name not in kept)
         gone = tuple(name for name in self.program.relations if name not in other.program.relations)
         extension = Extension(built, kept, gone)
-        other.section = self.section
-        other.epoch, other.token, other.version.epoch = self.epoch + 1, self.token, self.epoch + 1
-        vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
+        other._take_over(self, self.epoch + 1, self.token)
         seconds = time.perf_counter() - started
         return replace(result, changes=Changes(changes), rows_in=0, seconds=seconds, components=(), extension=extension)
+
+    def _stores(self) -> list[Store]:
+        return [shard.store for shard in self.shards]
 
     def _like(self, circuit: Circuit) -> ShardedEngine:
         """An engine for another circuit, without rows, and with the options of this one."""
@@ -232,14 +235,48 @@ class ShardedEngine(Engine):
         name = self.program.sinks.get(view)
         is_here = name is not None and self.program.relations[name].schema == schema
         rows = difference(
-            schema, weights_of(self.shards, name) if is_here and name else None, other._weights_of_view(view)
+            schema, weights_of(self._stores(), name) if is_here and name else None, other._weights_of_view(view)
         )
         if not rows.num_rows:
             return None
         return ViewChange(*count(rows.column(WEIGHT).to_numpy()), rows.num_rows, lambda: rows)
 
     def _weights_of_view(self, view: str) -> pa.Table:
-        return weights_of(self.shards, self.program.sinks[view])
+        return weights_of(self._stores(), self.program.sinks[view])
+
+    # What is written
+
+    @exclusive
+    def capture(self) -> Image:
+        refuse_second(self._prepared)
+        for shard in self.shards:
+            shard.fit()
+        about = {"epoch": self.epoch, "token": self.token, "relations": self.plan.program.fingerprints()}
+        return image_of_shards(about, self.shards)
+
+    @exclusive
+    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
+        about, other = saved.about, self._like(self.circuit)
+        refuse_other(about, self.options.shards)
+        stores = restored_stores(saved, self.plan.program)
+        if about["relations"] == self.plan.program.fingerprints() and not tables_alone:
+            other.shards = [Shard(n, other.plan, other.options, store) for n, store in enumerate(stores)]
+            for shard, said in zip(other.shards, about["shards"], strict=True):
+                shard.learn(said["learned"])
+            other._has_begun = True
+            other.version = ShardsVersion(about["epoch"], [other._frozen(s, about["epoch"]) for s in other.shards])
+        else:
+            refuse_missing(stores, self.program)
+            tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
+            other.apply(tables, "trust")
+        other._take_over(self, about["epoch"], about["token"])
+
+    def _take_over(self, old: ShardedEngine, epoch: int, token: str) -> None:
+        """Let the old engine be this one, at an epoch."""
+        self.epoch, self.token, self.version.epoch, self.section = epoch, token, epoch, old.section
+        for shard in self.version.shards:
+            shard.epoch = epoch
+        vars(old).update(vars(self))  # CPython 3.13 loses attributes of an object that is given another's __dict__
 
     # Results
 

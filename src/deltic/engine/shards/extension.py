@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,18 +38,18 @@ def _remembers(shards: Sequence[Shard], name: str) -> bool:
     return any(arrangement.runs for shard in shards for arrangement in shard.states[name].auxiliary.values())
 
 
-def weights_of(shards: Sequence[Shard], name: str) -> pa.Table:
+def weights_of(stores: Iterable[Store], name: str) -> pa.Table:
     """All that was ever summed up of a table: its rows, and what trusted changes of a set have beside 0 and 1."""
     parts = []
-    for shard in shards:
-        state = shard.states[name]
+    for store in stores:
+        state = store.states[name]
         kept = [(state.layout, *state.rows())]
         for (role, _), arrangement in state.auxiliary.items():
             if role == "surplus":
                 kept += [(arrangement.layout, run.words, run.all_weights()) for run in arrangement.runs]
         for layout, words, weights in kept:
             signed = weights.astype("int64")
-            parts.append(decode_rows(state.relation.schema, layout, words, shard.store.interner, signed))
+            parts.append(decode_rows(state.relation.schema, layout, words, store.interner, signed))
     return pa.concat_tables(parts)
 
 

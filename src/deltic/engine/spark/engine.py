@@ -14,6 +14,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes, ViewChange, count
 from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
+from deltic.engine.image import Saved
 from deltic.engine.local.version import LocalVersion, readable
 from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
 from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, summed
@@ -84,6 +85,13 @@ class SparkEngine(ShardedEngine):
         shutil.rmtree(before, ignore_errors=True)
         return result
 
+    @exclusive
+    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
+        before = self.directory
+        super().restore(saved, tables_alone)
+        self._ahead = self._open is not None
+        shutil.rmtree(before, ignore_errors=True)
+
     def _state_bytes(self) -> int:
         """The memory of the shards that are in this process; of those that are not, nothing is in it."""
         return sum(shard.store.nbytes for shard in self._open or ())
@@ -123,13 +131,8 @@ class SparkEngine(ShardedEngine):
         return ShardsVersion(self.epoch + 1, shards)
 
     def _result_of(self, outcome: Outcome) -> EpochResult:
-        changes = {}
-        for view, name in self.program.sinks.items():
-            if name in outcome.changes:
-                rows = together(outcome.changes[name])
-                changes[view] = ViewChange(
-                    *count(rows.column(WEIGHT).to_numpy()), rows.num_rows, lambda rows=rows: rows
-                )
+        sinks = {view: outcome.changes[name] for view, name in self.program.sinks.items() if name in outcome.changes}
+        changes = {view: _change(together(parts)) for view, parts in sinks.items()}
         reports = tuple(summed(outcome.reports))
         return EpochResult(Changes(changes), rows_visited=outcome.visited, components=reports)
 
@@ -141,12 +144,9 @@ class SparkEngine(ShardedEngine):
 
 
 def _change(rows: pa.Table) -> ViewChange:
-    """The change of a view that has these rows, with their weights."""
-
-    def decode() -> pa.Table:
-        return rows
-
-    return ViewChange(*count(rows.column(WEIGHT).to_numpy()), rows.num_rows, decode)
+    """The change of a view that consists of these rows, with their weights."""
+    inserted, deleted = count(rows.column(WEIGHT).to_numpy())
+    return ViewChange(inserted, deleted, rows.num_rows, lambda: rows)
 
 
 def _nothing() -> None:
