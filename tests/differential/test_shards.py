@@ -20,6 +20,7 @@ from deltic.engine.spark.placement import Placement
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
+from tests.engine.reopening import saved
 from tests.engine.shards.jobs import run_here
 
 PER_BATCH = 15
@@ -74,3 +75,25 @@ def test_random_datalog(shards, record_property):
         found = first_disagreement(case.circuit(), case.run, partial(ShardedEngine, shards=shards))
         if found is not None:
             pytest.fail(f"{shards} shards, seed {seed}\n{case.program}\n{case.run}\n{found}", pytrace=False)
+
+
+class Reopening(ShardedEngine):
+    """Goes on with what it has written after each epoch."""
+
+    def apply(self, *args, **keywords):
+        result = super().apply(*args, **keywords)
+        self.restore(saved(self.capture()))
+        return result
+
+
+def test_random_circuits_on_shards_that_are_written_and_read_again(record_property):
+    record_property("random circuits", 8)
+    check(range(400, 408), 2, partial(Reopening, shards=2), rich=True, ordered=True)
+    check(range(410, 412), 2, lambda circuit: TablesAlone(circuit, shards=2))
+
+
+class TablesAlone(Reopening):
+    """Computes its views from its tables after each epoch."""
+
+    def restore(self, saved, tables_alone=True):
+        super().restore(saved, tables_alone)

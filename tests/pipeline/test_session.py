@@ -212,8 +212,8 @@ def test_mistakes_inside_a_transaction(pipeline, action, words):
 
 
 def test_engines_and_policies_are_checked():
-    with pytest.raises(DelticError, match="there is no engine 'spark'; what there is: auto, local, reference"):
-        deltic.Pipeline(engine="spark")
+    with pytest.raises(DelticError, match="there is no engine 'flink'; what there is: auto, local, spark, reference"):
+        deltic.Pipeline(engine="flink")
     with pytest.raises(DelticError, match="did you mean `normalize`"):
         deltic.Pipeline(conflicts="normalise")
 

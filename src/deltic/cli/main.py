@@ -120,8 +120,12 @@ def run(
         "out"
     ),
     engine: Annotated[
-        EngineChoice, typer.Option(help="What keeps the views; reference: the slow definition, for comparing.")
+        EngineChoice,
+        typer.Option(help="What keeps the views; spark: on shards; reference: the slow definition, for comparing."),
     ] = EngineChoice.auto,
+    shards: Annotated[
+        int | None, typer.Option(help="With --engine spark: into how many shards rows are split.", show_default="8")
+    ] = None,
     master: Annotated[
         str | None,
         typer.Option(
@@ -241,6 +245,7 @@ def run(
         quiet,
         metrics,
         log,
+        shards,
     )
     raise typer.Exit(run_command(options))
 

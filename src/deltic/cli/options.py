@@ -19,6 +19,7 @@ class EngineChoice(StrEnum):
 
     auto = "auto"
     local = "local"
+    spark = "spark"
     reference = "reference"
 
 
@@ -117,3 +118,4 @@ class RunOptions:
     quiet: bool
     metrics: int | None
     log: LogFormat | None
+    shards: int | None

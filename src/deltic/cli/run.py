@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import typer
 
@@ -24,6 +24,9 @@ from deltic.pipeline.observing import logged
 from deltic.pipeline.outcome import Outcome
 from deltic.pipeline.session import Pipeline
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def run_command(options: RunOptions) -> int:
     """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
@@ -32,12 +35,12 @@ def run_command(options: RunOptions) -> int:
     error: DelticError | None = None
     try:
         with (
-            _pipeline(options) as pipeline,
             progress_for(options.quiet or options.as_json) as progress,
-            _files(options, progress) as (reader, writer),
+            _session(options, progress) as session,
+            _pipeline(options, session) as pipeline,
             _watched(options, pipeline),
         ):
-            outcome = run(_settings(options), pipeline, reader, writer, progress)
+            outcome = run(_settings(options), pipeline, *_files(session), progress)
             error = outcome.failure
     except DelticError as failure:
         error = failure
@@ -59,9 +62,12 @@ def _watched(options: RunOptions, pipeline: Pipeline) -> Iterator[None]:
         yield
 
 
-def _pipeline(options: RunOptions) -> Pipeline:
+def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
+    on_shards = options.engine is EngineChoice.spark
     return Pipeline(
-        engine="reference" if options.engine is EngineChoice.reference else "auto",
+        session if on_shards else None,
+        engine=options.engine.value,
+        shards=options.shards,
         late=options.late.value,
         strategy=_strategy(options.strategy),
         refresh=options.refresh.value,
@@ -109,16 +115,11 @@ def _report(options: RunOptions, outcome: Outcome | None, error: DelticError | N
 
 
 @contextmanager
-def _files(options: RunOptions, progress: SilentProgress) -> Iterator[tuple[Reader, Writer]]:
-    """What reads and writes: this process, or with a master a Spark session for as long as the block lasts."""
+def _session(options: RunOptions, progress: SilentProgress) -> Iterator[SparkSession | None]:
+    """With a master a Spark session for as long as the block lasts."""
     if options.master is None:
-        from deltic.pipeline.io.arrow_reader import ArrowReader
-        from deltic.pipeline.io.arrow_writer import ArrowWriter
-
-        yield ArrowReader(), ArrowWriter()
+        yield None
         return
-    from deltic.pipeline.io.spark_reader import SparkReader
-    from deltic.pipeline.io.spark_writer import SparkWriter
     from deltic.pipeline.java import require_java
     from deltic.pipeline.spark_session import spark_session
 
@@ -126,7 +127,20 @@ def _files(options: RunOptions, progress: SilentProgress) -> Iterator[tuple[Read
         with progress.step("starting Spark"):
             require_java("; without --master Deltic reads and writes the files itself")
             session = stack.enter_context(spark_session(options.master, options.driver_memory))
-        yield SparkReader(session), SparkWriter(session)
+        yield session
+
+
+def _files(session: SparkSession | None) -> tuple[Reader, Writer]:
+    """What reads and writes: this process, or Spark where there is a session."""
+    if session is None:
+        from deltic.pipeline.io.arrow_reader import ArrowReader
+        from deltic.pipeline.io.arrow_writer import ArrowWriter
+
+        return ArrowReader(), ArrowWriter()
+    from deltic.pipeline.io.spark_reader import SparkReader
+    from deltic.pipeline.io.spark_writer import SparkWriter
+
+    return SparkReader(session), SparkWriter(session)
 
 
 def _settings(options: RunOptions) -> Settings:
@@ -144,7 +158,7 @@ def _settings(options: RunOptions) -> Settings:
 
 def _check(options: RunOptions) -> None:
     """Raises BadParameter for options that do not go together."""
-    if options.engine is not EngineChoice.auto and (options.master or options.driver_memory):
+    if options.engine not in (EngineChoice.auto, EngineChoice.spark) and (options.master or options.driver_memory):
         raise typer.BadParameter(
             f"--master and --driver-memory are for Spark, and --engine {options.engine.value} has none"
         )

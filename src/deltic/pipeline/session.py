@@ -59,7 +59,7 @@ class Pipeline(Reading):
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
     `engine` is "local", "reference" (slow; for tests), "auto", which is the local one, or "spark": rows are split into
     `shards`, a number of them or Shards, and a transaction is computed in this process or as one Spark job;
-    docs/spark.md tells more. `conflicts` says what to do
+    docs/shards.md tells more. `conflicts` says what to do
     with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
     "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late` says what to
     do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report of the epoch

@@ -206,7 +206,7 @@ class ShardedEngine(Engine):
         refuse_memory(self.shards, self.program, other.program)
         stay = [t for t in other.program.tables if self._has_table(t, other)]
         loaded = {table: weights_of(self._stores(), self.program.tables[table]) for table in stay}
-        result = other.apply(loaded, "trust")
+        result = other.prepare(loaded, "trust").commit()
         changes = {view: change for view in other.program.sinks if (change := self._difference(view, other))}
         kept = tuple(other.program.tables[table] for table in stay)
         built = tuple(name for name in other.program.relations if name not in kept)
@@ -268,7 +268,7 @@ class ShardedEngine(Engine):
         else:
             refuse_missing(stores, self.program)
             tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
-            other.apply(tables, "trust")
+            other.prepare(tables, "trust").commit()
         other._take_over(self, about["epoch"], about["token"])
 
     def _take_over(self, old: ShardedEngine, epoch: int, token: str) -> None:
