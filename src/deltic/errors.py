@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -58,6 +58,11 @@ class ProgramError(DiagnosticError):
 
 class DataError(DiagnosticError):
     """Input data cannot be read as rows of its relation; the epoch was rejected whole."""
+
+    def of(self, operation: str) -> DataError:
+        """The same of an operation, with whose name those findings begin that have no place in a file."""
+        told = [d if d.file else replace(d, message=f"{operation}: {d.message}") for d in self.diagnostics]
+        return DataError(told)
 
 
 class CatalogError(DelticError):

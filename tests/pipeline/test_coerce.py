@@ -225,3 +225,17 @@ def test_rows_of_any_encoding_are_told(column):
 def test_weights_are_whole_decimals_too():
     rows = pa.table({"x": pa.array([1, 2], pa.int64()), "__weight__": pa.array([1, -1], pa.decimal128(3, 0))})
     assert to_table("t", NUMBER, rows, signed=True)["__weight__"].to_pylist() == [1, -1]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_up_to_ten_dicts_that_do_not_fit_are_told(signed):
+    op, schema = {"op": "+"} if signed else {}, Schema.of(x=Type.INT64, y=Type.STRING)
+    bad = [{**op, "x": "a", "y": "b"}, {**op, "x": 1}, {**op, "x": 1, "y": "b", "z": 2}]
+    with pytest.raises(DataError) as error:
+        to_table("t", schema, [{**op, "x": 1, "y": "a"}, *bad * 4], signed)
+    told = [diagnostic.message for diagnostic in error.value.diagnostics]
+    assert [message.partition(":")[0].partition(",")[2].split(",")[0] for message in told[:-1]] == [
+        f" row {number}" for number in range(2, 12)
+    ]
+    assert told[-1] == "these are the first 10 of 12 rows that do not fit table t"
+    assert "there is no column z" in told[2]

@@ -331,3 +331,21 @@ def in_thread(function, *args):
     thread = threading.Thread(target=function, args=args)
     thread.start()
     thread.join()
+
+
+@pytest.mark.parametrize(
+    ("operation", "rows"),
+    [
+        ("insert", [("a", "b", "c")]),
+        ("delete", [("a", 1, 1)]),
+        ("upsert", [("a",)]),
+        ("update", [{"id": "a", "n": 1}]),
+        ("change", [{"op": "+", "id": "a"}]),
+    ],
+)
+def test_a_row_that_does_not_fit_is_told_with_the_operation(operation, rows):
+    pipeline = deltic.Pipeline()
+    pipeline.table("stock", {"id": "int64", "name": "string", "n": "int64"}, key="id")
+    with pytest.raises(deltic.DelticError, match=f"^{operation}: table stock, row 1"), pipeline.transaction() as change:
+        getattr(change, operation)("stock", rows)
+    assert pipeline.epoch == 0

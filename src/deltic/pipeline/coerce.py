@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +27,8 @@ from deltic.pipeline.io.parsed import arrow_schema, table_of
 from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
 from deltic.pipeline.io.values import accepts, problem, shown, whole
 from deltic.pipeline.tabular import is_column, tabular
+
+T = TypeVar("T")
 
 _SIGNED = "rows that all come, or all go, are for insert and delete"
 _LONGEST = 200
@@ -92,8 +95,11 @@ def _misfits(name: str, numbers: Sequence[int], reasons: Iterable[str], rows: It
         Diagnostic(f"{_place(f'{name}, row {number}', reason)}; the row is {shown(row, _LONGEST)}")
         for number, reason, row in zip(numbers[:SHOWN], reasons, rows, strict=True)
     ]
-    more = Diagnostic(f"these are the first {SHOWN} of {len(numbers):,} rows that do not fit table {name}")
-    return DataError([*found, more] if len(numbers) > SHOWN else found)
+    return DataError([*found, _more(name, len(numbers))] if len(numbers) > SHOWN else found)
+
+
+def _more(name: str, count: int) -> Diagnostic:
+    return Diagnostic(f"these are the first {SHOWN} of {count:,} rows that do not fit table {name}")
 
 
 def _reason(row: Mapping[str, Any], layout: Layout) -> str:
@@ -107,7 +113,7 @@ def _reason(row: Mapping[str, Any], layout: Layout) -> str:
 def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected rows, found {type(rows).__name__}", "a single row is given as [row]")
-    listed = [_values(name, number, schema, row) for number, row in enumerate(rows, 1)]
+    listed = _each(name, rows, partial(_values, schema=schema))
     columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
     arrays = [_column(name, column, values, listed) for column, values in zip(schema, columns, strict=True)]
     return table_of(arrays, schema.to_arrow(), len(listed))
@@ -117,12 +123,7 @@ def _from_signed_rows(name: str, layout: Layout, rows: Any) -> pa.Table:
     """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
-    found: list[Signed] = []
-    for number, row in enumerate(rows, 1):
-        try:
-            found += _signed(row, layout)
-        except Malformed as error:
-            raise _error(f"{name}, row {number}", error.reason, error.hint) from None
+    found = [signed for each in _each(name, rows, partial(_signed, layout=layout)) for signed in each]
     values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in found]
     columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
     weights = pa.array([weight for _, weight in found], pa.int64())
@@ -146,21 +147,35 @@ def _signed(row: Any, layout: Layout) -> list[Signed]:
     return [parse_object(row, layout)]
 
 
-def _values(name: str, number: int, schema: Schema, row: Any) -> Sequence[Any]:
-    """The values of one row, in the order of the columns."""
-    if isinstance(row, Mapping):
+def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T]) -> list[T]:
+    """What is read of each row; raises DataError, which tells of the first ones that cannot be read."""
+    found, told, count = [], list[Diagnostic](), 0
+    for number, row in enumerate(rows, 1):
         try:
-            for extra in (key for key in row if key not in schema.names):
-                raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
-            return parse_object(row, Layout(schema))[0]
+            found.append(read(row))
         except Malformed as error:
-            raise _error(f"{name}, row {number}", error.reason, error.hint) from None
+            count += 1
+            if count <= SHOWN:
+                told.append(Diagnostic(_place(f"{name}, row {number}", error.reason), hint=error.hint))
+    if count > SHOWN:
+        told.append(_more(name, count))
+    if told:
+        raise DataError(told)
+    return found
+
+
+def _values(row: Any, schema: Schema) -> Sequence[Any]:
+    """The values of one row, in the order of the columns; raises Malformed."""
+    if isinstance(row, Mapping):
+        for extra in (key for key in row if key not in schema.names):
+            raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
+        return parse_object(row, Layout(schema))[0]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
         hint = "a row of one value is written (value,)" if len(schema) == 1 else ""
-        raise _error(f"{name}, row {number}", f"expected a tuple or a dict, found {shown(row)}", hint)
+        raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
     if len(row) != len(schema):
-        hint = f"the columns are {schema}"
-        raise _error(f"{name}, row {number}", f"expected {_counted(len(schema))}, found {len(row)}: {shown(row)}", hint)
+        found = f"expected {_counted(len(schema))}, found {len(row)}: {shown(row)}"
+        raise Malformed(found, hint=f"the columns are {schema}")
     return row
 
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Schema
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.version import Version
-from deltic.errors import ChangeError, DelticError
+from deltic.errors import ChangeError, DataError, DelticError
 from deltic.pipeline.coerce import to_table
 from deltic.pipeline.delta import Delta
 from deltic.pipeline.epochs import Batches, Epochs, Logged
@@ -88,7 +89,7 @@ class Transaction:
         if found.key and len(found.key) < len(found.schema):
             rows, by_key = with_key_alone(rows, found)
             if by_key:
-                self._by_key("delete", found, to_table(table, found.key_schema, rows))
+                self._by_key("delete", found, found.key_schema, rows)
                 return
         self._add(table, rows, -1)
 
@@ -97,7 +98,7 @@ class Transaction:
 
         Of rows with one key the last one counts. Raises DelticError for a table without a key.
         """
-        self._by_key("upsert", found := self._keyed(table), to_table(table, found.schema, rows))
+        self._by_key("upsert", found := self._keyed(table), found.schema, rows)
 
     def update(self, table: str, rows: Any) -> None:
         """Give columns of the rows with these keys other values: dicts or a frame with the key and these columns.
@@ -106,7 +107,7 @@ class Transaction:
         """
         found = self._keyed(table)
         for part, columns in updates(rows, found):
-            self._by_key("update", found, to_table(table, columns, part))
+            self._by_key("update", found, columns, part)
 
     def change(self, table: str, rows: Any) -> None:
         """Insert and delete rows as their column `__weight__` says: 1 or -1.
@@ -117,7 +118,7 @@ class Transaction:
         key that is named so the last row counts.
         """
         found = self._table(table)
-        self.append(table, to_table(table, found.schema, rows, signed=True, key=found.key))
+        self.append(table, _read("change", found, found.schema, rows, signed=True))
 
     def sql(self, text: str, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
@@ -280,13 +281,15 @@ class Transaction:
         self._definitions = last.definitions
 
     def _add(self, table: str, rows: Any, weight: int) -> None:
-        batch = with_weights(to_table(table, self._table(table).schema, rows), weight)
+        found = self._table(table)
+        batch = with_weights(_read("insert" if weight > 0 else "delete", found, found.schema, rows), weight)
         if len(batch):
             self._operations.append(RowChange(table, batch))
 
-    def _by_key(self, kind: Any, table: Table, rows: pa.Table) -> None:
-        if len(rows):
-            self._operations.append(KeyedChange(kind, table.name, rows))
+    def _by_key(self, kind: Any, table: Table, columns: Schema, rows: Any) -> None:
+        batch = _read(kind, table, columns, rows)
+        if len(batch):
+            self._operations.append(KeyedChange(kind, table.name, batch))
 
     def _table(self, name: str) -> Table:
         self._require(_Phase.OPEN)
@@ -314,6 +317,14 @@ class Transaction:
     def _require(self, phase: _Phase) -> None:
         if self._phase is not phase:
             raise DelticError(f"the transaction {self._phase.value}")
+
+
+def _read(operation: str, table: Table, columns: Schema, rows: Any, signed: bool = False) -> pa.Table:
+    """Rows of these columns as Arrow; raises DataError, which names the operation."""
+    try:
+        return to_table(table.name, columns, rows, signed, table.key if signed else ())
+    except DataError as error:
+        raise error.of(operation) from error.__cause__
 
 
 def _reads(operation: Operation) -> bool:
