@@ -30,7 +30,9 @@ s: from loaded rows to the view: Deltic from Arrow tables in memory, which it en
 its files, DuckDB from its tables. : FlowLog, Deltic's seconds over those of FlowLog's batch mode. processor s: of all
 threads, for FlowLog with reading and writing files. change: the median over deletions of {CHANGED} random rows of one
 table and their return; FlowLog :, how many times as long FlowLog's incremental mode takes as Deltic. answer: whether
-rows and checksum are Deltic's. FlowLog has {{workers}} workers."""
+rows and checksum are Deltic's. FlowLog has {{workers}} workers.
+The changes of closure, cspa and dyck are 2 to 6 % of a table whose arcs nearly all lie on one another's paths: 100 arcs
+of random closure take 80,138 pairs away and give 472,570 of 2.5 M another iteration; of the chain 2 % are left."""
 
 
 def by_deltic(case: Case, seconds: float) -> Measured | str:
