@@ -302,6 +302,7 @@ class Pipeline(Reading):
         it. Raises DataError where rows do not fit their table, ChangeError where they do not go together, and what
         a source raises; then all tables are as before.
         """
+        self._keeping.refuse_change()
         return self._refreshing.refresh(full)
 
     def publish(self, view: str, to: External | str | Path) -> None:

@@ -189,3 +189,31 @@ def test_rows_of_a_source_are_changed_there_alone(folder):
     with pytest.raises(DelticError, match="call `refresh`"), pipeline.transaction() as change:
         change.insert("orders", [(1,)])
     pipeline.refresh()
+
+
+@pytest.mark.parametrize("conflicts", ["error", "normalize"])
+def test_a_set_takes_no_row_twice(folder, conflicts):
+    pipeline = deltic.Pipeline(conflicts=conflicts)
+    pipeline.datalog(".decl orders(id: number)\n.input orders\n.decl ids(id: number)\nids(x) :- orders(x).")
+    pq.write_table(pa.table({"id": [1, 2]}), folder / "a.parquet")
+    pipeline.attach("orders", folder)
+    pipeline.refresh()
+    pq.write_table(pa.table({"id": [2, 3]}), folder / "b.parquet")
+    with pytest.raises(DelticError, match="orders"):
+        pipeline.refresh()
+    assert sorted(pipeline["ids"]) == [(1,), (2,)]
+    (folder / "a.parquet").unlink()
+    pipeline.refresh()
+    assert sorted(pipeline["ids"]) == [(2,), (3,)]
+
+
+def test_a_state_that_is_read_stays_as_it_is(tmp_path, folder):
+    pq.write_table(pa.table({"id": [1, 2]}), folder / "a.parquet")
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.table("orders", source=folder)
+    before = sorted(tmp_path.rglob("*"))
+    with deltic.Pipeline(state=tmp_path / "state", readonly=True) as pipeline:
+        assert pipeline.pending() == {"orders": f"1 files, {(folder / 'a.parquet').stat().st_size:,} bytes"}
+        with pytest.raises(DelticError, match="readonly=True"):
+            pipeline.refresh()
+    assert sorted(tmp_path.rglob("*")) == before

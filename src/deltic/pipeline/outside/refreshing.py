@@ -218,7 +218,7 @@ class Refreshing:
         if not is_new and all(place.epoch == self._pipeline.epoch for place in places):
             return None
         stamps = {STAMP.format(place.publication.id): uuid.uuid4().hex for place in places}
-        with self._pipeline.transaction(positions={**positions, **stamps}) as change:
+        with self._pipeline.transaction("error", positions={**positions, **stamps}) as change:
             for name, found in news.items():
                 change.append(name, found.changes)
         return change.report
