@@ -1,8 +1,9 @@
 """What it takes to make a DataFrame of Spark of an Arrow table, and to run a job over it, in each way there is.
 
 `python benchmarks/dataframes.py [--rows N ...]`: as part of the plan, in partitions from the memory of the driver, and
-in a file that executors read; and the other way, to Arrow, through the driver and through files. What is told is the
-least of three; the first job of each size is not counted.
+in a file that executors read; and the other way, to Arrow, through the driver and through files; and past it, through
+the Python processes of executors, which `mapInArrow` takes. What is told is the least of three; the first job of each
+size is not counted.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def main() -> None:
     options = parser.parse_args()
     with spark_session() as spark, tempfile.TemporaryDirectory() as scratch:
         table = [[f"{rows:,}", *_line(spark, rows, Path(scratch))] for rows in options.rows]
-    header = ["rows", "plan: make", "job", "driver: make", "job", "file: make", "job", "to Arrow", "through Parquet"]
+    header = ["rows", "plan: make", "job", "driver: make", "job", "file: make", "job"]
+    header += ["to Arrow", "through Parquet", "mapInArrow"]
     notes = "Rows of two integers and a text; seconds. The job sums a column."
     report("dataframes", "Rows to Spark and back", header, table, notes)
 
@@ -50,7 +52,12 @@ def _line(spark: SparkSession, rows: int, scratch: Path) -> list[str]:
     ]
     cells = [cell for way in ways for cell in (_made_and_summed(way) if way else ("", ""))]
     frame = spark.range(rows).selectExpr("id AS k", "id % 7 AS n", "concat('text ', id % 1000) AS s")
-    return [*cells, f"{_least(lambda: from_dataframe(frame)):.2f}", f"{_least(lambda: _read(frame, scratch)):.2f}"]
+    return [
+        *cells,
+        f"{_least(lambda: from_dataframe(frame)):.2f}",
+        f"{_least(lambda: _read(frame, scratch)):.2f}",
+        f"{_least(lambda: _mapped(frame)):.2f}",
+    ]
 
 
 def _made_and_summed(way: Callable[[], DataFrame]) -> tuple[str, str]:
@@ -60,6 +67,10 @@ def _made_and_summed(way: Callable[[], DataFrame]) -> tuple[str, str]:
 def _read(frame: DataFrame, scratch: Path) -> None:
     frame.write.mode("overwrite").parquet(f"file://{scratch}/read")
     pq.read_table(scratch / "read")
+
+
+def _mapped(frame: DataFrame) -> None:
+    frame.mapInArrow(lambda batches: batches, frame.schema).selectExpr("sum(n)").collect()
 
 
 def _least(do: Callable[[], object]) -> float:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
+import pyarrow as pa
 import pytest
 
-from deltic import StreamError
+from deltic import Pipeline, StreamError
 from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
+from deltic.pipeline.streaming.into import Into
 
 LAST = Applied("q", 4, 10, 123)
 
@@ -39,3 +43,20 @@ def test_a_batch_that_comes_again_has_the_same_rows(golden):
 def test_a_batch_is_a_position():
     assert Applied.of("t", LAST.position("t")) == LAST
     assert Applied.of("u", LAST.position("t")) is None
+
+
+def test_a_batch_that_two_queries_have_at_once_is_applied_once():
+    """One that was stopped while its last batch was at work, and the one that follows."""
+    pipeline = Pipeline()
+    pipeline.table("t", {"id": "int64"}, bag=True)
+    into = Into(pipeline, "t", "t", (), None, None, Lock())
+    changes = pa.table({"id": [1, 2], "__weight__": [1, 1]}, schema=pa.schema(
+        [pa.field("id", pa.int64(), False), pa.field("__weight__", pa.int64(), False)]
+    ))  # fmt: skip
+    for _ in range(2):
+        into._commit(Applied("q", 0, 2, 5), changes)
+    assert (pipeline.epoch, sorted(pipeline["t"])) == (1, [(1,), (2,)])
+    with pytest.raises(StreamError, match="comes again, with 3 rows other than the 2"):
+        into._commit(Applied("q", 0, 3, 5), changes)
+    into._commit(Applied("q", 1, 2, 5), changes)
+    assert pipeline.epoch == 2

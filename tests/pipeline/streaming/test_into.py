@@ -68,6 +68,10 @@ def test_columns_are_checked_before_a_query_starts(spark, tmp_path):
         pipeline.stream(spark.range(2), into="follows")
     with pytest.raises(StreamError, match="expected a streaming DataFrame of Spark, found list"):
         pipeline.stream([("a", "b")], into="follows")
+    rows = "struct<who: string, whon: string>"
+    envelopes = Folder(tmp_path / "envelopes", f"op string, before {rows}, after {rows}, transaction void")
+    with pytest.raises(DataError, match=r"column whom is missing in after\s+hint: did you mean"):
+        pipeline.stream(envelopes.frame(spark), into="follows")
     good = spark.readStream.format("rate").load().selectExpr("'a' AS who", "'b' AS whom", "value")
     with pytest.raises(StreamError, match=r"order=.*valeu"):
         pipeline.stream(good, into="follows", order="valeu")

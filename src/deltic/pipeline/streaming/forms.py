@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.engine.protocol import WEIGHT
-from deltic.errors import DataError, Diagnostic, StreamError
+from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
 from deltic.pipeline.coerce import columns_needed, to_table
-from deltic.pipeline.io.envelopes import are_envelopes
+from deltic.pipeline.io.envelopes import PARTS, are_envelopes
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.signs import MOST, weight_columns
 from deltic.pipeline.numbering import row_numbers
@@ -60,7 +60,10 @@ class Form:
             _check_texts(frame, table)
             told = [name for name in _KAFKA_ORDER if name in names]
             return cls(table, Kind.RECORDS, ("value",), tuple(order or told))
-        is_signed = are_envelopes(names, layout) or any(name in names for name in weight_columns(layout))
+        if are_envelopes(names, layout):
+            _check_envelopes(frame, table)
+            return cls(table, Kind.CHANGES, tuple(part for part in PARTS if part in names), tuple(order))
+        is_signed = any(name in names for name in weight_columns(layout))
         rest = frame.drop(*(name for name in order if name not in _named(layout)))
         needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
         return cls(table, Kind.CHANGES if is_signed else Kind.ROWS, tuple(needed), tuple(order))
@@ -117,7 +120,7 @@ def _order_name(index: int) -> str:
 
 def _named(layout: Layout) -> tuple[str, ...]:
     """The columns that mean something by themselves."""
-    return (*layout.schema.names, *weight_columns(layout), "before", "after")
+    return (*layout.schema.names, *weight_columns(layout))
 
 
 def _sum(found: pa.Table) -> int:
@@ -131,6 +134,16 @@ def _check_texts(frame: DataFrame, table: Table) -> None:
         raise DataError(
             [Diagnostic(f"table {table.name}: column value: expected JSON, in text or bytes, found {kind}")]
         )
+
+
+def _check_envelopes(frame: DataFrame, table: Table) -> None:
+    """Raises DataError unless the rows that envelopes bring have the table's columns; their types are those of JSON."""
+    after = frame.schema["after"].dataType if "after" in frame.columns else None
+    fields = getattr(after, "names", None)
+    for name in table.schema.names if fields is not None else ():
+        if name not in fields:
+            told = f"table {table.name}: column {name} is missing in after"
+            raise DataError([Diagnostic(told, hint=did_you_mean(name, fields) or f"it has {', '.join(fields)}")])
 
 
 def _check_one_of_each_key(rows: pa.Table, table: Table) -> None:
