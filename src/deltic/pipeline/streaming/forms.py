@@ -138,12 +138,11 @@ def _check_texts(frame: DataFrame, table: Table) -> None:
 
 def _check_envelopes(frame: DataFrame, table: Table) -> None:
     """Raises DataError unless the rows that envelopes bring have the table's columns; their types are those of JSON."""
-    after = frame.schema["after"].dataType if "after" in frame.columns else None
-    fields = getattr(after, "names", None)
-    for name in table.schema.names if fields is not None else ():
-        if name not in fields:
-            told = f"table {table.name}: column {name} is missing in after"
-            raise DataError([Diagnostic(told, hint=did_you_mean(name, fields) or f"it has {', '.join(fields)}")])
+    names = getattr(frame.schema["after"].dataType, "names", None) if "after" in frame.columns else None
+    missing = [name for name in table.schema.names if name not in names] if names is not None else []
+    if names is not None and missing:
+        told = f"table {table.name}: column {missing[0]} is missing in after"
+        raise DataError([Diagnostic(told, hint=did_you_mean(missing[0], names) or f"it has {', '.join(names)}")])
 
 
 def _check_one_of_each_key(rows: pa.Table, table: Table) -> None:
