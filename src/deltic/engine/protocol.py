@@ -96,6 +96,8 @@ class EpochResult:
     """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
     late: tuple[LateRows, ...] = ()
     """Changes of tables that came too late, and were left out."""
+    placement: str = ""
+    """Where the epoch ran, and why, where an engine chooses."""
 
 
 @dataclass(frozen=True)

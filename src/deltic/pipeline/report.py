@@ -40,6 +40,8 @@ class EpochReport:
     """The number of the epoch; 0 where there was none."""
     late: tuple[LateRows, ...] = ()
     """Rows of tables that came too late and were left out, by table."""
+    placement: str = ""
+    """Where the epoch ran, and why: in the driver's process or as a Spark job; "" where the engine has no choice."""
 
     @property
     def rows_late(self) -> int:
@@ -68,11 +70,12 @@ class EpochReport:
         numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
         extension = f"; {self.extension}" if self.extension else ""
         late = "".join(f"; left out: {each}" for each in self.late)
-        return f"{views} ({numbers}){late}{extension}"
+        placement = f"; {self.placement}" if self.placement else ""
+        return f"{views} ({numbers}){late}{extension}{placement}"
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
     """The numbers of an engine's result."""
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
-    return EpochReport(*numbers, result.components, result.extension, epoch, result.late)
+    return EpochReport(*numbers, result.components, result.extension, epoch, result.late, result.placement)

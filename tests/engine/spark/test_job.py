@@ -5,23 +5,54 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import pyarrow as pa
 import pytest
 
+from deltic.datalog import check, lower, parse
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.files import files_of, read_description
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.job import run_job
 from deltic.engine.spark.placement import Placement
+from deltic.errors import DelticError
 from tests.differential.compare import first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
 
+PROGRAM = """
+    .decl edge(x: number, y: number) .input edge
+    .decl reach(x: number, y: number)
+    reach(x, y) :- edge(x, y).
+    reach(x, z) :- reach(x, y), edge(y, z).
+"""
+
+
+def in_jobs(spark, directory, circuit):
+    job = partial(run_job, spark)
+    return SparkEngine(circuit, directory=directory, run_tasks=job, placement=Placement("job"), shards=2)
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 11, 17])
+@pytest.mark.parametrize("seed", [3, 11])
 def test_random_circuits_as_jobs(spark, tmp_path, seed):
     case = random_case(seed, replace(SHAPE, bags=True))
-
-    def make(circuit):
-        job = partial(run_job, spark)
-        return SparkEngine(circuit, directory=tmp_path, run_tasks=job, placement=Placement("job"), shards=2)
-
-    found = first_disagreement(case.circuit, case.run[:3], make)
+    found = first_disagreement(case.circuit, case.run[:3], partial(in_jobs, spark, tmp_path))
     assert found is None, f"{case.circuit}\n{found}"
+
+
+@pytest.mark.slow
+def test_a_job_that_fails_leaves_the_state_of_before(spark, tmp_path):
+    engine = in_jobs(spark, tmp_path, lower(check([parse(PROGRAM)])))
+    rows = pa.table({"x": [1, 2], "y": [2, 3], WEIGHT: [1, 1]})
+    result = engine.apply({"edge": rows})
+    assert result.placement == "as one Spark job: it was chosen for all epochs"
+    before, engine._states = engine._states, {0: "missing.shard", 1: "missing.shard"}
+    more = pa.table({"x": [3], "y": [4], WEIGHT: [1]})
+    with pytest.raises(DelticError, match="the Spark job of the epoch failed, and nothing was changed"):
+        engine.apply({"edge": more})
+    engine._states = before
+    assert engine.count("reach") == 3
+    engine.apply({"edge": more})
+    assert engine.count("reach") == 6
+    assert {path.suffix for path in engine.directory.iterdir()} == {".runs", ".shard"}
+    named = {name for state in engine._states.values() for name in files_of(read_description(engine.directory, state))}
+    assert {path.name for path in engine.directory.iterdir()} == {*named, *engine._states.values()}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,7 +24,7 @@ from deltic.engine.shards.files import collect_garbage, files_of, read_descripti
 from deltic.engine.shards.shard import Parcel, Shard
 from deltic.engine.shards.tasks import Letter, Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion, together
-from deltic.engine.spark.placement import Placement
+from deltic.engine.spark.placement import TOLD, Placement
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
 RunTasks = Callable[[Sequence[Letter], Sequence[Task], int], Iterable[Letter]]
@@ -51,6 +53,7 @@ class SparkEngine(ShardedEngine):
         super().__init__(circuit, **options)
         self.directory, self._run_tasks, self.placement = directory / uuid4().hex, run_tasks, placement or Placement()
         self.directory.mkdir(parents=True)
+        atexit.register(shutil.rmtree, self.directory, ignore_errors=True)
         self._given |= {"directory": directory, "run_tasks": run_tasks, "placement": self.placement}
 
     @property
@@ -67,16 +70,19 @@ class SparkEngine(ShardedEngine):
 
     def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
         rows = sum(batch.num_rows for inbox in mail.values() for batches in inbox.values() for batch in batches)
-        executor, _ = self.placement.of(rows, self._state_bytes())
-        if executor == "job":
-            return self._job(mail, conflicts)
+        executor, reason = self.placement.of(rows, self._state_bytes())
+        executed = self._job(mail, conflicts) if executor == "job" else self._in_process(mail, conflicts)
+        return replace(executed, result=replace(executed.result, placement=f"{TOLD[executor]}: {reason}"))
+
+    def _in_process(self, mail: Mail, conflicts: Conflicts) -> Executed:
+        """Run the epoch in this process."""
         executed = super()._execute(mail, conflicts)
 
         def commit() -> None:
             self._ahead = True
             executed.commit()
 
-        return Executed(executed.version, executed.result, executed.rows_in, commit, executed.abort)
+        return replace(executed, commit=commit)
 
     @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.shards.tasks import DRIVER, Letter, Task
+from deltic.errors import DelticError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,13 +28,25 @@ _BATCH = 1 << 24
 
 
 def run_job(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> Iterator[Letter]:
-    """The letters for the driver; `tasks` are the stages in their order. Raises what Spark raises for a failed task."""
+    """The letters for the driver; `tasks` are the stages in their order. Raises DelticError where the job fails."""
+    from pyspark.errors import PySparkException
+
+    try:
+        found = _found(spark, letters, tasks, shards)
+    except PySparkException as error:
+        reason = str(error).strip().splitlines()
+        told = next((line.strip() for line in reversed(reason) if line.strip()), "no reason was given")
+        raise DelticError(f"the Spark job of the epoch failed, and nothing was changed: {told}") from error
+    return _letters(found.to_batches())
+
+
+def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> pa.Table:
+    """What the job finds."""
     with _settings(spark):
         frame = spark.createDataFrame(pa.Table.from_batches([_batch(letters)]), _SPARK_SCHEMA)
         for task in tasks:
             frame = frame.repartitionById(shards, "shard").mapInArrow(partial(_over_batches, task), _SPARK_SCHEMA)
-        found = frame.where(f"stage = {DRIVER}").toArrow()
-    return _letters(found.to_batches())
+        return frame.where(f"stage = {DRIVER}").toArrow()
 
 
 def _over_batches(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Executor = Literal["process", "job"]
+TOLD: dict[Executor, str] = {"process": "in the driver's process", "job": "as one Spark job"}
+"""What the executors are called in reports."""
 
 # The rows of a change from which on a job is worth its start, and the bytes of state that the driver keeps in memory.
 ROWS = 1_000_000
