@@ -190,5 +190,11 @@ def test_a_table_to_spark_and_back(spark, data, small):
         assert list(map(bits, from_arrow(back[name], type_))) == list(map(bits, from_arrow(column, type_)))
 
 
+def test_whole_decimals_are_no_months_in_rows_nor_in_columns():
+    for rows in ([(Decimal(3),)], pa.table({"x": [Decimal(3)]})):
+        with pytest.raises(DataError, match="expected a value of type year_month_interval"):
+            to_table("t", schema_of(Type.YEAR_MONTH_INTERVAL), rows)
+
+
 def test_nan_is_no_null():
     assert math.isnan(to_table("t", schema_of(Type.FLOAT64), [(math.nan,)]).to_pylist()[0]["x"])

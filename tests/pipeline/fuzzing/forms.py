@@ -330,13 +330,16 @@ def _spoilt_frame(rng: random.Random, schema: Schema, frame: pd.DataFrame, how: 
     return frame
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether pandas takes a value, which is no NaT or None, for missing."""
+    return isinstance(value, float | complex | Decimal) and value != value
+
+
 def _frame_cells(frame: pd.DataFrame, schema: Schema) -> Rows:
     if sorted(map(str, frame.columns)) != sorted(schema.names):
         raise Wrong
     frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
-    columns = [
-        [None if isinstance(v, float | Decimal) and v != v else v for v in frame[n].tolist()] for n in schema.names
-    ]
+    columns = [[None if _is_missing(v) else v for v in frame[name].tolist()] for name in schema.names]
     return list(zip(*columns, strict=True))
 
 

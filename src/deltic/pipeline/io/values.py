@@ -30,8 +30,10 @@ def accepts(type_: Type, arrow: pa.DataType) -> bool:
     if pa.types.is_null(arrow):
         return True
     whole = pa.types.is_integer(arrow) or (pa.types.is_decimal(arrow) and arrow.scale == 0)
-    if type_.is_integer or type_ is Type.YEAR_MONTH_INTERVAL:
+    if type_.is_integer:
         return bool(whole or arrow == type_.arrow)
+    if type_ is Type.YEAR_MONTH_INTERVAL:
+        return bool(pa.types.is_integer(arrow) or arrow == type_.arrow)
     if type_.is_float:
         return bool(whole or pa.types.is_floating(arrow))
     if type_.kind is Kind.DECIMAL:
