@@ -47,7 +47,7 @@ class Forgetting:
         ]
         beside = [(name, found) for name, found in self._frontiers.groups.items()]
         beside += [(name, found) for name, found in self._frontiers.rows.items() if name in program.tables.values()]
-        self._beside = [_Beside(a, found) for name, found in beside for a in states[name].auxiliary.values()]
+        self._beside = [_Beside(a, found, _FEW) for name, found in beside for a in states[name].auxiliary.values()]
         told = [*self._frontiers.rows.values(), *self._frontiers.groups.values()]
         self._marks = {b.watermark: states[b.watermark] for found in told for b in found.frontier}
         self._meanings = {
@@ -216,7 +216,7 @@ class _Beside:
 
     arrangement: Arrangement
     found: Forgettable
-    most: int = _FEW
+    most: int
 
     @property
     def type(self) -> Type:
