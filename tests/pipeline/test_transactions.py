@@ -349,3 +349,13 @@ def test_a_row_that_does_not_fit_is_told_with_the_operation(operation, rows):
     with pytest.raises(deltic.DelticError, match=f"^{operation}: table stock, row 1"), pipeline.transaction() as change:
         getattr(change, operation)("stock", rows)
     assert pipeline.epoch == 0
+
+
+def test_what_an_empty_table_was_trusted_to_have_is_settled_by_a_checked_change():
+    pipeline = deltic.Pipeline(engine="local")
+    pipeline.datalog(".decl e(x: number)\n.input e\n.decl o(x: number)\n.output o\no(x) :- e(x).")
+    epochs = (("trust", "delete"), ("error", "insert"), ("trust", "delete"), ("trust", "insert"))
+    for conflicts, action in epochs:
+        with pipeline.transaction(conflicts=conflicts) as change:
+            getattr(change, action)("e", [(1,)])
+    assert len(pipeline["o"]) == 1
