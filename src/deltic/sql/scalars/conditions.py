@@ -15,6 +15,8 @@ from deltic.sql.scalars.typed import NULL, Typed, applied, constant, of_node
 
 def chosen(conditions: Sequence[Typed], values: Sequence[Typed], default: Typed | None) -> Typed:
     """The value of the first condition that is true, else the default, or NULL; all brought to one type."""
+    if all(value.is_null for value in (*values, default or NULL)):
+        return NULL
     same = unified([*values, default or NULL])
     if same is None:
         raise Mismatch("the values have no type in common; cast them to one")
@@ -29,6 +31,8 @@ def matched(operand: Typed, candidates: Sequence[Typed], values: Sequence[Typed]
 
 def coalesced(values: Sequence[Typed]) -> Typed:
     """The first of the values, brought to one type, that is not NULL."""
+    if all(value.is_null for value in values):
+        return NULL
     same = unified(values)
     if same is None:
         raise Mismatch("the values have no type in common; cast them to one")
