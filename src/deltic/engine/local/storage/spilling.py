@@ -112,7 +112,7 @@ class Space:
         except OSError as error:
             raise DelticError(
                 f"spill directory {self.directory}: {error.strerror or error}, while {size >> 20:,} MiB were wanted; "
-                "nothing of the epoch was applied"
+                "nothing of the epoch was applied. Make room, or name a directory that has some with spill"
             ) from error
 
 
