@@ -253,12 +253,38 @@ def test_a_database_that_others_have_written_to(tmp_path):
     change(pipeline, random.Random(4))
     pipeline.refresh()
     with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
-        database.execute("DELETE FROM deltic_published")
+        database.execute("UPDATE deltic_published SET publication = 'another'")
         database.execute("UPDATE takings SET total = 7")
         database.execute("INSERT INTO takings VALUES ('none', 1, NULL, NULL, NULL)")
         database.commit()
     pipeline.refresh()
     check(pipeline, tmp_path, "sqlite")
+
+
+def test_a_table_of_somebody_else_is_left_alone(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
+        database.execute("CREATE TABLE takings (shop TEXT)")
+        database.execute("INSERT INTO takings VALUES ('theirs')")
+        database.commit()
+        pipeline = deltic.Pipeline()
+        pipeline.sql(PROGRAM)
+        pipeline.publish("takings", targets(tmp_path, "sqlite"))
+        with pytest.raises(DelticError, match="the table is one of something else"):
+            pipeline.refresh()
+        assert database.execute("SELECT * FROM takings").fetchall() == [("theirs",)]
+
+
+@needs_delta
+def test_a_delta_table_of_somebody_else_is_left_alone(tmp_path):
+    import deltalake
+
+    deltalake.write_deltalake(str(tmp_path / "takings"), pa.table({"theirs": [1]}))
+    pipeline = deltic.Pipeline()
+    pipeline.sql(PROGRAM)
+    pipeline.publish("takings", targets(tmp_path, "delta"))
+    with pytest.raises(DelticError, match="a Delta table of something else"):
+        pipeline.refresh()
+    assert of_delta(tmp_path / "takings") == as_bag([(1,)])
 
 
 def test_what_a_database_does_not_hold_is_refused(tmp_path):

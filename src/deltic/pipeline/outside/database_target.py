@@ -20,6 +20,7 @@ from deltic.pipeline.outside.source import difference
 from deltic.pipeline.outside.target import Mark, Shown, Written
 
 _MARKS = "deltic_published"
+_CATALOG = "information_schema.tables WHERE table_name"
 _TYPES = {
     Kind.BOOLEAN: "BOOLEAN",
     Kind.INT8: "SMALLINT",
@@ -66,18 +67,27 @@ class DatabaseTarget:
                 delta = difference(shown.rows(), self._rows(database, shown))
             assert delta is not None
             self._apply(database, shown, delta)
-            database.run(f"DELETE FROM {_MARKS} WHERE publication = ?", [self._id])
-            marked = [self._id, shown.mark.stamp, shown.mark.epoch]
-            database.run(f"INSERT INTO {_MARKS} (publication, stamp, epoch) VALUES (?, ?, ?)", marked)
+            database.run(f"DELETE FROM {_MARKS} WHERE place = ?", [self._place["table"]])
+            marked = [self._place["table"], self._id, shown.mark.stamp, shown.mark.epoch]
+            database.run(f"INSERT INTO {_MARKS} (place, publication, stamp, epoch) VALUES (?, ?, ?, ?)", marked)
         return Written(how, len(delta))
 
     def _mark(self, database: Database) -> Mark | None:
-        columns = "publication VARCHAR(64) PRIMARY KEY, stamp VARCHAR(64), epoch BIGINT"
+        columns = "place VARCHAR(200) PRIMARY KEY, publication VARCHAR(64), stamp VARCHAR(64), epoch BIGINT"
         database.run(f"CREATE TABLE IF NOT EXISTS {_MARKS} ({columns})")
-        found = database.run(f"SELECT stamp, epoch FROM {_MARKS} WHERE publication = ?", [self._id]).fetchone()
+        asked = [self._place["table"], self._id]
+        text = f"SELECT stamp, epoch FROM {_MARKS} WHERE place = ? AND publication = ?"
+        found = database.run(text, asked).fetchone()
         return None if found is None else Mark(*found)
 
     def _make(self, database: Database, schema: Schema) -> None:
+        """Make the table, if it is not there; raises DelticError where somebody else has made it."""
+        name = self._place["table"]
+        catalog = "sqlite_master WHERE name" if database.scheme == "sqlite" else _CATALOG
+        is_there = database.run(f"SELECT count(*) FROM {catalog} = ?", [name.rpartition(".")[2]]).fetchone()[0]
+        is_ours = database.run(f"SELECT count(*) FROM {_MARKS} WHERE place = ?", [name]).fetchone()[0]
+        if is_there and not is_ours:
+            raise DelticError(f"{self._place}: the table is one of something else; drop it, or name another one")
         columns = ", ".join(f"{quoted(c.name)} {_type(c.type, database.scheme)}" for c in schema)
         key = ", ".join(map(quoted, self._key))
         database.run(f"CREATE TABLE IF NOT EXISTS {self._table} ({columns}, PRIMARY KEY ({key}))")

@@ -46,6 +46,7 @@ class DeltaTarget:
     def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
         with naming(self.path), errors(str(self.path)):
             table = self._table()
+            self._claim(table)
             found = self._read(table)
             there = None if found is None else Listing.of_json(found["listing"])
             plan = planned(self._place, shown, there, delta if found else None, self._rows)
@@ -63,6 +64,13 @@ class DeltaTarget:
         with errors(str(self.path)):
             is_one = deltalake().DeltaTable.is_deltatable(str(self.path))
             return deltalake().DeltaTable(str(self.path)) if is_one else None
+
+    def _claim(self, table: Any) -> None:
+        """Make the folder of the listing, before the first commit; raises DelticError for a table of somebody else."""
+        folder = self.path / "_deltic"
+        if table is not None and not folder.is_dir():
+            raise DelticError(f"{self.path}: there is a Delta table of something else; remove it, or name another path")
+        folder.mkdir(parents=True, exist_ok=True)
 
     def _read(self, table: Any) -> dict[str, Any] | None:
         """The listing, where it is that of the table's version."""
@@ -109,7 +117,6 @@ class DeltaTarget:
         return version
 
     def _write(self, mark: Mark, listing: Listing, version: int) -> None:
-        (self.path / "_deltic").mkdir(exist_ok=True)
         told = {"version": version, "stamp": mark.stamp, "epoch": mark.epoch, "listing": listing.to_json()}
         write_text_durably(json.dumps(told), self.path / "_deltic" / LISTING, self._system)
 
