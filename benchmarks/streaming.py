@@ -44,6 +44,7 @@ def main() -> None:
     seconds = parser.parse_args().seconds
     with spark_session("local[2]") as spark:
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
+        list(offered(spark, 1_000, 5))  # loads and compiles what the others use
         rows = [line for rate in (1_000, 10_000, 50_000) for line in offered(spark, rate, seconds)]
         rows += saturated(spark, changes=20_000, files=30)
         rows += saturated(spark, changes=200_000, files=20)
