@@ -76,6 +76,12 @@ MADE = {
     "select a, inline(array(named_struct('p', a, 'q', c), named_struct('p', 0, 'q', c))) from t": (
         "select a, a as p, c as q from t union all select a, 0, c from t"
     ),
+    """select a, p, q from t lateral view json_tuple('{"x": "' || c || '", "y": [1, 2]}', 'x', 'y') j as p, q""": (
+        "select a, c as p, case when c is not null then '[1,2]' end as q from t"
+    ),
+    """select a, json_tuple('{"x": ' || a || '}', 'x', 'z') from t""": (
+        "select a, cast(a as varchar) as c0, null as c1 from t"
+    ),
     "select a, r.id from t join range(1, 6, 2) r on r.id > a": (
         "select a, r.range as id from t join range(1, 6, 2) r on r.range > a"
     ),

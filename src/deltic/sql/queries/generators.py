@@ -19,7 +19,7 @@ from deltic.sql.queries.subqueries import prepared
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced
 
-_NAMES = ("explode", "posexplode", "unnest", "inline", "stack")
+_NAMES = ("explode", "posexplode", "unnest", "inline", "stack", "json_tuple")
 _ZERO = exp.Literal.number(0)
 # A column that is made: its name and its value.
 _Shown = tuple[str, exp.Expression]
@@ -65,7 +65,8 @@ def exploded(
     """The columns that a generator adds to the rows, of which it makes several. Raises ProgramError."""
     scope = values.scope
     generator = _read(node, scope, is_outer)
-    shown = _stacked(generator, values) if generator.name == "stack" else _exploded(generator, values)
+    makers = {"stack": _stacked, "json_tuple": _fields}
+    shown = makers.get(generator.name, _exploded)(generator, values)
     if names and len(names) != len(shown):
         raise scope.source.error(node, f"{scope.source.written(node)} makes {len(shown)} columns, not {len(names)}")
     called = names or [name for name, _ in shown]
@@ -106,6 +107,17 @@ def _stacked(generator: _Generator, values: Values) -> list[_Shown]:
     return [(f"col{i}", _chosen(place, found[i::width])) for i in range(width)]
 
 
+def _fields(generator: _Generator, values: Values) -> list[_Shown]:
+    """One row of the values of fields, which are named by literals, of a JSON object."""
+    text, *names = generator.arguments
+    if not names or not all(isinstance(name, exp.Literal) and name.is_string for name in names):
+        told = "json_tuple takes a text and the names of fields, written as such"
+        raise values.scope.source.error(generator.node, told)
+    given = values.place(text, values.typed(prepared(text, values)))
+    paths = [exp.Literal.string(f"$['{name.name}']") for name in names]
+    return [(f"c{i}", _call("get_json_object", given, path)) for i, path in enumerate(paths)]
+
+
 def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.Expression:
     """The candidate of a place."""
     places = (exp.EQ(this=place.copy(), expression=exp.Literal.number(i)) for i in range(len(candidates)))
@@ -127,7 +139,7 @@ def _read(node: exp.Expression, scope: Scope, is_outer: bool) -> _Generator:
     name = _name(node)
     plain = name.removesuffix("_outer")
     arguments = list(_arguments(node))
-    if (len(arguments) != 1 and plain != "stack") or node.args.get("offset"):
+    if (len(arguments) != 1 and plain not in ("stack", "json_tuple")) or node.args.get("offset"):
         raise scope.refuse(node, f"{name} of several arguments, or with ordinality", "write posexplode")
     return _Generator(node, plain, arguments, is_outer or name != plain)
 
