@@ -116,10 +116,10 @@ def history() -> History:
     return History(seed=12)
 
 
-def _follow(names: list[str], history: History) -> None:
+def _follow(names: list[str], history: History, **options: Any) -> None:
     """Maintain views through all epochs; each must equal DuckDB's answer, and the view before it with its change."""
     queries = {name: (QUERIES / f"{name}.sql").read_text() for name in names}
-    pipeline = deltic.Pipeline(engine="local", threads=1)
+    pipeline = deltic.Pipeline(threads=1, **options)
     pipeline.sql(TABLES + "".join(f"CREATE MATERIALIZED VIEW {n} AS {q};" for n, q in queries.items()))
     before, most = {name: Rows(_rows(pipeline[name].to_arrow())) for name in names}, Counter[str]()
     for epoch in range(1, len(history.states)):
@@ -144,3 +144,8 @@ def test_query(name, history):
 @pytest.mark.slow
 def test_all_queries_in_one_pipeline():
     _follow(NAMES, History(seed=23))
+
+
+@pytest.mark.slow
+def test_all_queries_on_shards():
+    _follow(NAMES, History(seed=23), engine="spark", shards=3)
