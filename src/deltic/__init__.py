@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltic.errors import (
@@ -11,13 +12,17 @@ from deltic.errors import (
     CircuitError,
     DataError,
     DelticError,
+    EvaluationError,
     IterationLimitError,
+    LateError,
     ProgramError,
+    StateError,
     StreamError,
     UnsupportedError,
 )
 
 if TYPE_CHECKING:
+    from deltic.pipeline.durable.state import Checkpoints
     from deltic.pipeline.files import File
     from deltic.pipeline.functions import function
     from deltic.pipeline.outside import External
@@ -30,15 +35,19 @@ __all__ = [
     "BusyError",
     "CatalogError",
     "ChangeError",
+    "Checkpoints",
     "CircuitError",
     "DataError",
     "DelticError",
+    "EvaluationError",
     "External",
     "File",
     "IterationLimitError",
+    "LateError",
     "Pipeline",
     "ProgramError",
     "Shards",
+    "StateError",
     "StreamError",
     "UnsupportedError",
     "__version__",
@@ -52,34 +61,24 @@ __all__ = [
 __version__ = "0.1.0"
 
 
+# Where what needs pyarrow and more is found, and what it is called there.
+_LATER = {
+    "Checkpoints": ("deltic.pipeline.durable.state", "Checkpoints"),
+    "External": ("deltic.pipeline.outside", "External"),
+    "File": ("deltic.pipeline.files", "File"),
+    "Pipeline": ("deltic.pipeline.session", "Pipeline"),
+    "Shards": ("deltic.pipeline.shards", "Shards"),
+    "between": ("deltic.pipeline.views", "Between"),
+    "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
+    "function": ("deltic.pipeline.functions", "function"),
+    "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
+    "register": ("deltic.pipeline.streaming.changes", "register"),
+}
+
+
 def __getattr__(name: str) -> Any:
-    """The pipeline on first use: it loads pyarrow and more, which `import deltic` alone does not need."""
-    if name == "Pipeline":
-        from deltic.pipeline.session import Pipeline
-
-        return Pipeline
-    if name == "Shards":
-        from deltic.pipeline.shards import Shards
-
-        return Shards
-    if name == "External":
-        from deltic.pipeline.outside import External
-
-        return External
-    if name == "File":
-        from deltic.pipeline.files import File
-
-        return File
-    if name == "function":
-        from deltic.pipeline.functions import function
-
-        return function
-    if name == "between":
-        from deltic.pipeline.views import Between
-
-        return Between
-    if name in ("changes_stream", "kafka_rows", "register"):
-        from deltic.pipeline.streaming import changes
-
-        return getattr(changes, name)
-    raise AttributeError(f"module 'deltic' has no attribute {name!r}")
+    """What is imported on first use, which `import deltic` alone does not need."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'deltic' has no attribute {name!r}")
+    module, called = _LATER[name]
+    return getattr(import_module(module), called)

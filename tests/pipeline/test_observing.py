@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import threading
+import time
 import urllib.request
 
 import pyarrow as pa
@@ -206,3 +207,30 @@ def test_a_run_with_records_and_metrics(tmp_path):
     first, *records = found.stderr.splitlines()
     assert re.fullmatch(r"metrics: http://127\.0\.0\.1:\d+/metrics", first)
     assert json.loads(records[-1])["changed"] == {"r": [3, 0]}
+
+
+def test_the_phases_of_an_epoch_add_up(pipeline, tmp_path):
+    """Those of the engine to its seconds, and all of them to no more than what the caller waited."""
+    with Pipeline(state=tmp_path) as kept:
+        kept.datalog(PROGRAM)
+        with kept.serve_metrics(0) as metrics:
+            began = time.perf_counter()
+            with kept.transaction() as change:
+                change.insert("e", [(n, n + 1) for n in range(50)])
+            waited = time.perf_counter() - began
+            served = urllib.request.urlopen(f"http://127.0.0.1:{metrics.port}/metrics").read().decode()
+    report = change.report
+    assert list(report.phases) == [
+        *("lateness", "encoding", "evaluation", "version", "keys", "application", "log", "publication")
+    ]
+    engine = sum(report.phases[phase] for phase in ("encoding", "evaluation", "version"))
+    assert min(report.phases.values()) >= 0
+    assert 0 < engine <= report.seconds
+    assert engine < sum(report.phases.values()) <= waited
+    assert 'deltic_phase_seconds_total{phase="evaluation"}' in served
+    assert "evaluation" in report._repr_html_()
+    reference = Pipeline(engine="reference")
+    reference.datalog(PROGRAM)
+    with reference.transaction() as change:
+        change.insert("e", [(1, 2)])
+    assert change.report.phases["evaluation"] == change.report.seconds

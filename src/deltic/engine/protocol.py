@@ -98,6 +98,8 @@ class EpochResult:
     """Changes of tables that came too late, and were left out."""
     placement: str = ""
     """Where the epoch ran, and why, where an engine chooses."""
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """The seconds of each phase, in their order; from an engine those within `seconds`, where it measures them."""
 
 
 @dataclass(frozen=True)

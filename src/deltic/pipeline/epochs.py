@@ -14,6 +14,7 @@ from deltic.engine.batches import TableBatch
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
 from deltic.engine.lateness import LatePolicy
+from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.errors import DelticError
@@ -69,6 +70,7 @@ class Epochs:
         self._clock = clock
         self._tick: Batches = {}
         self._door, self._admitted = Door(), Admitted({})
+        self._phases = Phases()
         self._process = os.getpid()
         self._first = engine.epoch
         self._retained: dict[int, Published] = {}
@@ -132,11 +134,14 @@ class Epochs:
         Rows that are too late are left out of it, or an error.
         """
         self._before(self)
+        self._phases = Phases()
         catalog = self._last.definitions.catalog
         self._admitted = self._door.admit(catalog, batches, self.engine.version, late)
         batches = self._admitted.batches
         self._tick = {**self._clock.tick(catalog, self.engine), **self._admitted.ticks}
+        self._phases.end("lateness")
         epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
+        self._phases.add({**(epoch.result.phases or {"evaluation": epoch.result.seconds})})
         if self._admitted.late:
             epoch.result = replace(epoch.result, late=self._admitted.late)
         if self._tick:
@@ -148,6 +153,7 @@ class Epochs:
             except BaseException:
                 epoch.abort()
                 raise
+        self._phases.end("keys")
         return epoch
 
     def are_late(self, table: Table, keys: pa.Table) -> Mask:
@@ -160,11 +166,15 @@ class Epochs:
         It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
         """
         postponed.check()
+        self._phases.end("application")
         self._log(epoch, replace(logged, batches={**self._admitted.batches, **self._tick}))
+        self._phases.end("log")
         self.positions = {**self.positions, **logged.positions}
         result = epoch.commit()
         self._door.remember(epoch.version, self._admitted.marks)
         self._publish(self._last.definitions)
+        self._phases.end("publication")
+        result = replace(result, phases=self._phases.seconds)
         self._tell(result)
         return result
 
@@ -174,11 +184,14 @@ class Epochs:
             with self.prepare({}, "error") as epoch:
                 self.commit(epoch, Logged({}, "error"))
 
-    def replay(self, batches: Batches, conflicts: Conflicts, token: str) -> EpochResult:
-        """Do once more an epoch that was logged."""
+    def replay(self, batches: Batches, conflicts: Conflicts, token: str, is_news: bool = False) -> EpochResult:
+        """Do once more an epoch that was logged; where it `is_news`, those are told who follow views."""
         result = self.engine.prepare(batches, conflicts, token).commit()
         self._publish(self._last.definitions)
-        self.history.forget(self._last.version.epoch)
+        if is_news:
+            self._tell(result)
+        else:
+            self.history.forget(self._last.version.epoch)
         return result
 
     def extend(

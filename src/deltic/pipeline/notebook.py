@@ -51,6 +51,8 @@ def report_table(report: EpochReport) -> str:
     if report.late:
         late = [(each.table, each.count, f"{each.column} before {each.watermark}") for each in report.late]
         parts.append(table(("table", "late rows", "left out, with"), late))
+    if report.phases:
+        parts.append(table(("phase", "seconds"), report.phases.items()))
     if report.components:
         head = ("recursion", "strategy", "action", "reason", "rows visited", "seconds", "state, bytes")
         parts.append(

@@ -49,7 +49,8 @@ def log_epoch(number: int, result: EpochResult) -> None:
             for c in report.components
         ]
         late = {each.table: {"rows": each.count, "watermark": str(each.watermark)} for each in report.late}
-        fields = {**report.facts, "changed": changed, "recursions": recursions, "late": late}
+        phases = {phase: round(seconds, 6) for phase, seconds in report.phases.items()}
+        fields = {**report.facts, "phases": phases, "changed": changed, "recursions": recursions, "late": late}
         LOGGER.info("epoch %d: %s", number, report, extra={"deltic": fields})
 
 
@@ -93,6 +94,8 @@ class Metrics:
             self._sums["deltic_rows_in_total"][()] += report.rows_in
             self._sums["deltic_rows_visited_total"][()] += report.rows_visited
             self._sums["deltic_seconds_total"][()] += report.seconds
+            for phase, seconds in report.phases.items():
+                self._sums["deltic_phase_seconds_total"][(("phase", phase),)] += seconds
             for view, changed in report.changed.items():
                 label = ("view", view)
                 self._sums["deltic_view_rows"][(label,)] += changed.inserted - changed.deleted
@@ -127,6 +130,7 @@ _FAMILIES = {
     "deltic_rows_in_total": ("counter", "Rows of tables that changed."),
     "deltic_rows_visited_total": ("counter", "Rows and index entries that epochs looked at."),
     "deltic_seconds_total": ("counter", "Seconds that epochs took."),
+    "deltic_phase_seconds_total": ("counter", "Seconds that epochs took, by what they were spent on."),
     "deltic_view_rows": ("gauge", "Rows of a view."),
     "deltic_view_changes_total": ("counter", "Rows of a view that came or went."),
     "deltic_late_rows_total": ("counter", "Changes of a table that came too late and were left out."),

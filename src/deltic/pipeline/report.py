@@ -42,6 +42,9 @@ class EpochReport:
     """Rows of tables that came too late and were left out, by table."""
     placement: str = ""
     """Where the epoch ran, and why: in the driver's process or as a Spark job; "" where the engine has no choice."""
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """The seconds of each phase, in their order: lateness, encoding, evaluation, version, keys, application (what the
+    caller did before it committed), log and publication. `seconds` is encoding, evaluation and version together."""
 
     @property
     def rows_late(self) -> int:
@@ -78,4 +81,6 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
     """The numbers of an engine's result."""
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
-    return EpochReport(*numbers, result.components, result.extension, epoch, result.late, result.placement)
+    return EpochReport(
+        *numbers, result.components, result.extension, epoch, result.late, result.placement, result.phases
+    )

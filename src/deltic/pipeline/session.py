@@ -174,6 +174,16 @@ class Pipeline(Reading):
         """Write the whole state anew, in as few files as can be, and forget all older ones. Raises StateError."""
         self._keeping.compact(self._epochs)
 
+    def follow(self) -> int:
+        """Be as the writer of the state is by now, and give the number of the epoch; with `readonly` alone.
+
+        It costs what the epochs since cost; where their log is no longer there, what opening the state costs.
+        In the first case subscriptions go on with what these epochs changed. Raises StateError; the pipeline is as of
+        the last epoch that it reached then.
+        """
+        self._keeping.follow(self._evolving)
+        return self.epoch
+
     def close(self) -> None:
         """Write what the last checkpoint has not, and let go of the directory; without one there is nothing to do.
 

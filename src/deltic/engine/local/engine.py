@@ -50,6 +50,7 @@ from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.local.version import LocalVersion, readable
+from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
@@ -161,12 +162,14 @@ class LocalEngine(Engine):
         self, prepared: list[Prepared], changes: Mapping[str, Changed], conflicts: Conflicts, token: str
     ) -> None:
         """Add the epoch to `prepared`."""
-        started = time.perf_counter()
+        started, phases = time.perf_counter(), Phases()
         refuse_second(self._prepared)
         self._environment.visits.rows = 0
         with self._working():
             batches = self._encoded(changes)
+            phases.end("encoding")
             engine, before, deltas = self._planned_epoch(batches, conflicts)
+        phases.end("evaluation")
         replanned = None
         if engine is not self:
             replanned = engine._plans.decisions
@@ -174,9 +177,12 @@ class LocalEngine(Engine):
         version = self._version_of(self.epoch + 1)
         rows_in = sum(len(d) for name in changes if (d := self.states[self.program.tables[name]].delta))
         self.store.end_epoch()
+        phases.end("version")
         seconds = time.perf_counter() - started
         visited = self._environment.visits.rows
-        result = EpochResult(deltas, rows_in, visited, seconds, self._components, decisions=replanned)
+        result = EpochResult(
+            deltas, rows_in, visited, seconds, self._components, decisions=replanned, phases=phases.seconds
+        )
 
         def commit() -> None:
             self.epoch, self.token, self._prepared = version.epoch, token, None

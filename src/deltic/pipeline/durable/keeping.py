@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError
@@ -13,6 +13,9 @@ from deltic.pipeline.durable.files import Files
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import State
 from deltic.pipeline.epochs import Epochs, Logged
+
+if TYPE_CHECKING:
+    from deltic.pipeline.evolving import Evolving
 
 
 class Keeping:
@@ -51,7 +54,7 @@ class Keeping:
 
     def log_edits(self, edits: tuple[Edit, ...], epoch: int) -> None:
         """Write to the log that definitions were changed, and are so from this epoch on."""
-        if self.state is not None and edits:
+        if self.state is not None and not self.state.readonly and edits:
             self.state.write(Record(self.state.sequence + 1, epoch, edits=edits))
 
     def checkpoint(self, epochs: Epochs) -> None:
@@ -92,6 +95,16 @@ class Keeping:
         image = engine.capture() if epochs.have_begun else None
         told = dict(epochs.positions), self.options, epochs.last.definitions.history
         return Moment(state.sequence, engine.epoch, engine.token, *told, image)
+
+    def follow(self, evolving: Evolving) -> None:
+        """Be as the writer of a state is by now; raises DelticError where the state is not only read."""
+        if self.state is None or not self.state.readonly:
+            raise DelticError(
+                "follow: only a pipeline that was opened with state= and readonly=True follows its writer"
+            )
+        from deltic.pipeline.durable.restoring import follow
+
+        follow(self.state, evolving)
 
     def _writable(self, what: str) -> State:
         """The state, to be written to; raises DelticError where there is none."""

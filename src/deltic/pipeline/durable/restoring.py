@@ -15,6 +15,9 @@ from deltic.pipeline.epochs import Epochs
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.evolving import Evolving
 
+# How often following begins once more, when the writer has removed what was being read.
+_TRIES = 5
+
 
 def go_on(
     place: str | Path,
@@ -63,14 +66,41 @@ def begin_with_checkpoint(state: State, evolving: Evolving, tables_alone: bool =
         evolving.restore(_definitions(state, evolving.epochs), state.saved(), tables_alone)
 
 
-def replay(record: Record, state: State, evolving: Evolving) -> EpochResult:
-    """Do once more what a record of the log says; raises StateError where it becomes another epoch than it was."""
+def follow(state: State, evolving: Evolving) -> None:
+    """Do once more what its writer has done since; where its log has no more of that, begin with its last checkpoint.
+
+    Raises StateError.
+    """
+    for left in reversed(range(_TRIES)):
+        try:
+            _follow(state, evolving)
+            return
+        except (StateError, FileNotFoundError):
+            if not (left and (state.is_behind or state.is_outdated)):
+                raise
+
+
+def _follow(state: State, evolving: Evolving) -> None:
+    if state.is_behind:
+        state.reopen()
+        restore(state, evolving)
+        return
+    for record in state.records():
+        replay(record, state, evolving, is_news=True)
+    evolving.epochs.positions = dict(state.positions)
+
+
+def replay(record: Record, state: State, evolving: Evolving, is_news: bool = False) -> EpochResult:
+    """Do once more what a record of the log says; raises StateError where it becomes another epoch than it was.
+
+    Where it `is_news` those are told who follow views.
+    """
     epochs = evolving.epochs
-    if record.tables is None:
-        with epochs.writing():
+    with epochs.writing():
+        if record.tables is None:
             _, result = evolving.go_on(partial(Definitions.replayed, edits=record.edits))
-    else:
-        result = epochs.replay(record.batches, record.conflicts, record.token)
+        else:
+            result = epochs.replay(record.batches, record.conflicts, record.token, is_news)
     state.check_epoch(record, epochs.last.version.epoch)
     return result
 

@@ -14,7 +14,7 @@ from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import Moment, collect_garbage, leftovers, write_checkpoint
 from deltic.pipeline.durable.files import Files, LocalFiles
-from deltic.pipeline.durable.log import Log, Reader, Record
+from deltic.pipeline.durable.log import Log, Reader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.pieces import Mapped, Stored
 
@@ -237,6 +237,17 @@ class State:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the log no longer has what comes next, for a checkpoint has it."""
+        starts = segments(self.files)
+        return bool(starts) and starts[0][0] > self.sequence + 1
+
+    def reopen(self) -> None:
+        """Be at the newest manifest, as if the state were opened now."""
+        self.manifest = None
+        self._find()
 
     @property
     def is_outdated(self) -> bool:
