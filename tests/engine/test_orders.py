@@ -6,6 +6,8 @@ back and is believed to be there; one that lacks the change under way, or has it
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from deltic.datalog import check, lower, parse
@@ -44,6 +46,11 @@ def orders(engine: LocalEngine) -> dict[str, set[tuple[int, ...]]]:
     return {name: set(state.built) for name, state in engine.states.items() if state.built}
 
 
+def changed(found: dict[str, set[tuple[int, ...]]], changes: Collection[str]) -> dict[str, set[tuple[int, ...]]]:
+    """The orders of tables that an epoch changes: what is built of the others is right after it was taken back, too."""
+    return {name: orders for name, orders in found.items() if name in changes}
+
+
 def rows(engine: Engine, name: str) -> list[tuple[int, ...]]:
     return sorted(tuple(row.values()) for row in engine.read(name).to_pylist())
 
@@ -59,7 +66,7 @@ def test_a_load_builds_what_it_probes_and_the_first_change_the_rest():
         before = orders(engine)
         assert before["g"] == {(0, 1)}
         engine.prepare(changes).abort()
-        assert orders(engine) == before
+        assert changed(orders(engine), changes) == changed(before, changes)
         engine.apply(changes)
         reference.apply(changes)
         assert rows(engine, "t") == rows(reference, "t")
@@ -82,7 +89,7 @@ def test_a_bootstrap_leaves_orders_that_only_changes_of_tables_probe(strategy, p
         changes = batches_of(circuit, changes_between(old, new))
         before = orders(engine)
         engine.prepare(changes).abort()
-        assert orders(engine) == before
+        assert changed(orders(engine), changes) == changed(before, changes)
         engine.apply(changes)
         reference.apply(changes)
         assert rows(engine, "t") == rows(reference, "t"), number

@@ -54,6 +54,9 @@ QUERIES = (
     "SELECT a.k, (SELECT max(n) FROM (SELECT count(*) OVER (PARTITION BY x) AS n, k AS j FROM t) AS b WHERE b.j = a.k) "
     "AS m, count(a.x) OVER (PARTITION BY a.k) AS c FROM t a",
     "SELECT DISTINCT k, max(x) OVER (PARTITION BY k) AS m FROM t ORDER BY m DESC NULLS LAST, k NULLS FIRST LIMIT 3",
+    "SELECT DISTINCT k, max(x) OVER (PARTITION BY k) AS z FROM t ORDER BY z + k NULLS LAST, k, z LIMIT 2",
+    "SELECT DISTINCT k AS x, sum(x) AS k FROM t GROUP BY k ORDER BY x DESC NULLS LAST, sum(x) LIMIT 2",
+    "SELECT DISTINCT x % 2 AS x FROM t ORDER BY x NULLS LAST LIMIT 2",
     "SELECT k, x FROM t ORDER BY x DESC NULLS LAST, k, f, d, s, m LIMIT 4 OFFSET 1",
 )
 
@@ -62,6 +65,13 @@ QUERIES = (
 def test_against_duckdb(query):
     for seed in range(2):
         assert not disagreement(query, TABLES, random.Random(seed), 4)
+
+
+@pytest.mark.parametrize("key", ["max(x) OVER (PARTITION BY k)", "sum(x)", "k + sum(x)"])
+def test_what_is_distinct_is_ordered_by_what_is_selected(key):
+    query = f"SELECT DISTINCT k FROM t {'' if 'OVER' in key else 'GROUP BY k '}ORDER BY {key} LIMIT 2"
+    with pytest.raises(ProgramError, match="SELECT DISTINCT is ordered by what it selects"):
+        disagreement(query, TABLES, random.Random(0), 1)
 
 
 REFUSED = {

@@ -291,10 +291,34 @@ class _Block:
             node = first_of_each(clauses.first_of, Rows(node, attributes), self._values.over(both), order)
         elif self._select.args.get("distinct"):
             rows = Rows(nodes.distinct(nodes.keep(node, out)), attributes)
-            return limited(self._select, rows, scope, self._values.over(rows), order)
+            return limited(self._select, rows, scope, self._values.over(rows), self._over_selected(order, items))
         rows = Rows(node, attributes)
         both = Rows(node, self._values.rows.attributes)
         return rows.over(nodes.keep(limited(self._select, rows, scope, self._values.over(both), order).node, out))
+
+    def _over_selected(self, order: Sequence[exp.Expression], items: Sequence[Item]) -> list[exp.Expression]:
+        """The keys of an order over what is selected, by numbers and names: DISTINCT leaves no more than that.
+
+        Raises ProgramError for others.
+        """
+        nodes = [item.node.unnest() for item in items]
+
+        def named(part: exp.Expression) -> exp.Expression:
+            return exp.column(items[nodes.index(part)].name, quoted=True)
+
+        found = []
+        for key in order:
+            whole = key.this.unnest()
+            over = replaced(key, lambda part: part in nodes, named)
+            if whole in nodes:
+                over.set("this", exp.Literal.number(nodes.index(whole) + 1))
+            if any(self._values.is_placed(part) for part in over.find_all(exp.Column)):
+                told = "SELECT DISTINCT is ordered by what it selects"
+                raise self._scope.source.error(
+                    key, told, "select this, too, or order by the name of something selected"
+                )
+            found.append(over)
+        return found
 
 
 def _alias(node: exp.Expression) -> str:

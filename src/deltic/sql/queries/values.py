@@ -52,8 +52,8 @@ class Values:
         return bool(self.rows.find(reference) or (bindings and bindings.find(reference)))
 
     def place(self, node: exp.Expression, value: Typed) -> exp.Column:
-        """What stands for a node of this value."""
-        name = f"\0{len(self._placed)}"
+        """What stands for a node of this value, and is the same for the same value."""
+        name = next((n for n, placed in self._placed.items() if placed == value), f"\0{len(self._placed)}")
         self._placed[name] = value
         return self.defer(node, name)
 
