@@ -44,6 +44,16 @@ def test_meeting(one, other):
     assert measured(a=[COLUMNS[one]], b=[COLUMNS[other]]).meeting(("a", 0), ("b", 0)) == expected
 
 
+def test_joins_of_tables_of_which_no_column_counts():
+    """Products with tables of which nobody reads a column, as the first one or a later one, and with a proposition."""
+    tables = measured(r=[[1, 2, 3]], s=[[1, 1]], none=[[]])
+    assert tables.joined([("r", {}), ("s", {"x": 0})]) == 6
+    assert tables.joined([("s", {"x": 0}), ("r", {}), ("r", {"x": 0})]) == 6
+    assert tables.joined([("r", {}), ("none", {})]) == 0
+    holds = Measured({"r": 3, "p": 1}, {"r": [np.arange(3)], "p": []}.__getitem__, {})
+    assert holds.joined([("p", {}), ("r", {"x": 0})]) == holds.joined([("r", {"x": 0}), ("p", {})]) == 3
+
+
 def graph(rng, nodes, count, hubs):
     """Random arcs, and some nodes with a thousand arcs to them and from them."""
     ends = np.repeat(rng.integers(0, nodes, hubs), 1000)

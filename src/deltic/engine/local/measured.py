@@ -19,8 +19,6 @@ from deltic.engine.local.frequencies import Counts, Frequencies, Values
 
 # The columns of a relation by what statistics call it, NULL as some value.
 Columns = Callable[[str], Sequence[Values]]
-# The values of variables in some rows.
-Rows = dict[str, Values]
 
 # Rows that are drawn of a join.
 _DRAWN = 1 << 14
@@ -36,14 +34,19 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
+class _Rows:
+    """So many rows, with the values of variables in them; there may be none of which the join knows any."""
+
+    count: int
+    values: dict[str, Values]
+
+
+@dataclass(frozen=True)
 class _Sample:
     """Rows drawn from a join, each of which stands for so many."""
 
-    rows: Rows
+    rows: _Rows
     weight: float
-
-    def __len__(self) -> int:
-        return len(next(iter(self.rows.values())))
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Measured:
         key = Question(frozenset(name for name, _ in tables), ("joined", _plain(tables)))
         if key not in self.numbers:
             sample = self._sample(tables)
-            self.numbers[key] = sample.weight * len(sample)
+            self.numbers[key] = sample.weight * sample.rows.count
         return self.numbers[key]
 
     def sampled(self, tables: Sequence[Table], kept: Sequence[str], rows: float) -> float | None:
@@ -124,16 +127,16 @@ class Measured:
         values = frequencies.values[frequencies.counts > 0]
         count = min(len(values), max(_VALUES, len(values) // part))
         _, chosen = _Matches(*frequencies.of(values[np.argsort(_mixed([values]))[:count]]), frequencies.order).all()
-        found = {v: values[chosen] for v, values in self._whole(start).items()}
+        found = _at(self._whole(start), chosen)
         tables.remove(start)
         while tables:
-            near = next((table for table in tables if found.keys() & table[1].keys()), None)
+            near = next((table for table in tables if found.values.keys() & table[1].keys()), None)
             matches = None if near is None else self._matches(found, near)
             if near is None or matches is None or matches.counts.sum() > _MOST:
                 return -1.0
             found = self._pairs(found, near, *matches.all())
             tables.remove(near)
-        return len(values) / max(1, count) * _different(_mixed([found[v] for v in kept]))
+        return len(values) / max(1, count) * _different(_mixed([found.values[v] for v in kept]))
 
     def _sample(self, tables: Sequence[Table]) -> _Sample:
         """Rows of the join of tables."""
@@ -146,11 +149,10 @@ class Measured:
 
     def _first(self, table: Table) -> _Sample:
         rows = self._whole(table)
-        count = len(next(iter(rows.values())))
-        if count <= _DRAWN:
+        if rows.count <= _DRAWN:
             return _Sample(rows, 1.0)
-        drawn = np.random.default_rng(0).integers(0, count, _DRAWN)
-        return _Sample({v: values[drawn] for v, values in rows.items()}, count / _DRAWN)
+        drawn = np.random.default_rng(0).integers(0, rows.count, _DRAWN)
+        return _Sample(_at(rows, drawn), rows.count / _DRAWN)
 
     def _extended(self, sample: _Sample, table: Table, seed: int) -> _Sample:
         """The sample joined with one table more; draws of different seeds are independent of one another."""
@@ -161,27 +163,26 @@ class Measured:
         rows = self._pairs(sample.rows, table, *matches.drawn(_DRAWN, seed))
         return _Sample(rows, sample.weight * pairs / _DRAWN)
 
-    def _matches(self, rows: Rows, table: Table) -> _Matches:
+    def _matches(self, rows: _Rows, table: Table) -> _Matches:
         """The rows of a table that agree with these in the first column that they share; all, where they share none."""
         relation, columns = table
-        variable = next((v for v in columns if v in rows), None)
-        count = len(next(iter(rows.values())))
+        variable = next((v for v in columns if v in rows.values), None)
         if variable is None:
-            others = len(self._table(relation)[0])
-            return _Matches(np.zeros(count, np.int64), np.full(count, others), np.arange(others))
+            others = self._count(relation)
+            return _Matches(np.zeros(rows.count, np.int64), np.full(rows.count, others), np.arange(others))
         frequencies = self._frequencies((relation, columns[variable]))
-        return _Matches(*frequencies.of(rows[variable]), frequencies.order)
+        return _Matches(*frequencies.of(rows.values[variable]), frequencies.order)
 
-    def _pairs(self, rows: Rows, table: Table, at: Counts, matches: Counts) -> Rows:
+    def _pairs(self, rows: _Rows, table: Table, at: Counts, matches: Counts) -> _Rows:
         """The rows at these places beside the table's, where they agree in all variables that they share."""
         relation, columns = table
         held = self._table(relation)
         beside = {v: held[column][matches] for v, column in columns.items()}
-        own = {v: values[at] for v, values in rows.items()}
+        own = {v: values[at] for v, values in rows.values.items()}
         equal = np.ones(len(at), np.bool_)
         for variable in own.keys() & beside.keys():
             equal &= own[variable] == beside[variable]
-        return {v: values[equal] for v, values in (beside | own).items()}
+        return _Rows(int(np.count_nonzero(equal)), {v: values[equal] for v, values in (beside | own).items()})
 
     def _distinct(self, relation: str, columns: Sequence[int]) -> float:
         if not columns:
@@ -195,14 +196,24 @@ class Measured:
             self._found[origin] = Frequencies(self._table(origin[0])[origin[1]])
         return self._found[origin]
 
-    def _whole(self, table: Table) -> Rows:
+    def _whole(self, table: Table) -> _Rows:
         relation, columns = table
-        return {v: self._table(relation)[column] for v, column in columns.items()}
+        return _Rows(self._count(relation), {v: self._table(relation)[column] for v, column in columns.items()})
+
+    def _count(self, relation: str) -> int:
+        """How many rows there are to look at."""
+        columns = self._table(relation)
+        return len(columns[0]) if columns else min(1, self.sizes[relation])
 
     def _table(self, relation: str) -> Sequence[Values]:
         if relation not in self._held:
             self._held[relation] = self._columns(relation)
         return self._held[relation]
+
+
+def _at(rows: _Rows, places: Counts) -> _Rows:
+    """The rows at these places."""
+    return _Rows(len(places), {v: values[places] for v, values in rows.values.items()})
 
 
 def _plain(tables: Sequence[Table]) -> tuple[object, ...]:
