@@ -52,7 +52,7 @@ def main() -> None:
     notes = (
         "Ages of changes when the views have them, but for the first quarter. The lines of `all`: what is there is\n"
         "read, a file to a batch, and the percentiles are those of the time of a batch. Deltic keeps its state in a\n"
-        "directory. Other processes kept the processors busy: compare Deltic with nothing in the same run."
+        "directory."
     )
     report("streaming", "Streams of Spark into a table with two views", header, rows, notes)
 
