@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 
 class Phases:
@@ -18,7 +19,7 @@ class Phases:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._began
         self._began = now
 
-    def add(self, seconds: dict[str, float]) -> None:
+    def add(self, seconds: Mapping[str, float]) -> None:
         """Take over phases that were measured elsewhere, and ended now."""
-        self.seconds |= seconds
+        self.seconds.update(seconds)
         self._began = time.perf_counter()

@@ -141,9 +141,8 @@ class Epochs:
         self._tick = {**self._clock.tick(catalog, self.engine), **self._admitted.ticks}
         self._phases.end("lateness")
         epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
-        self._phases.add({**(epoch.result.phases or {"evaluation": epoch.result.seconds})})
-        if self._admitted.late:
-            epoch.result = replace(epoch.result, late=self._admitted.late)
+        self._phases.add(epoch.result.phases or {"evaluation": epoch.result.seconds})
+        epoch.result = replace(epoch.result, late=self._admitted.late, phases=self._phases.seconds)
         if self._tick:
             own = sum(batch.count() for batch in self._tick.values())
             epoch.result = replace(epoch.result, rows_in=epoch.result.rows_in - own)
@@ -174,7 +173,6 @@ class Epochs:
         self._door.remember(epoch.version, self._admitted.marks)
         self._publish(self._last.definitions)
         self._phases.end("publication")
-        result = replace(result, phases=self._phases.seconds)
         self._tell(result)
         return result
 

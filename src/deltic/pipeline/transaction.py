@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -175,8 +175,7 @@ class Transaction:
             with self._prepare(logged.batches) as epoch:
                 report = report_of(epoch.result, epoch.number)
                 self._result = self._epochs.commit(epoch, logged)
-                self._report, self._phase = replace(report, phases=self._result.phases), _Phase.COMMITTED
-                self._operations = []
+                self._report, self._phase, self._operations = report, _Phase.COMMITTED, []
 
     def discard(self) -> None:
         """Forget the changes; the end of the block then does nothing."""
