@@ -25,6 +25,11 @@ class ViewChange:
     rows: int
     decode: Callable[[], pa.Table]
 
+    @classmethod
+    def of(cls, rows: pa.Table) -> ViewChange:
+        """The change that consists of these rows, with their weights in the last column."""
+        return cls(*count(rows.columns[-1].to_numpy()), rows.num_rows, lambda: rows)
+
     def to_arrow(self) -> pa.Table:
         """The rows with their weights."""
         return self.decode()

@@ -62,3 +62,15 @@ def refuse_second(prepared: Prepared | None) -> None:
     """Raises DelticError where there is an epoch that is neither committed nor aborted."""
     if prepared is not None:
         raise DelticError(f"epoch {prepared.number} is prepared: commit or abort it first")
+
+
+def prepared_by(prepare: Callable[[list[Prepared]], None]) -> Prepared:
+    """The epoch that `prepare` adds to a list; it is aborted where a signal arrives at the very end."""
+    prepared: list[Prepared] = []
+    try:
+        prepare(prepared)
+    except BaseException:
+        for epoch in prepared:
+            epoch.abort()
+        raise
+    return prepared[0]

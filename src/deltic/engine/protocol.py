@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,6 +13,8 @@ from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from deltic.calculus.planning import Decision
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed
@@ -99,7 +101,9 @@ class EpochResult:
     placement: str = ""
     """Where the epoch ran, and why, where an engine chooses."""
     phases: Mapping[str, float] = field(default_factory=dict)
-    """The seconds of each phase, in their order; from an engine those within `seconds`, where it measures them."""
+    """The seconds of each phase, in their order; from an engine those within `seconds`, where it measures them.
+
+    Those of an epoch that is being committed are added to it."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,28 @@ class Engine(Version, Protocol):
     epoch: int
     token: str
     version: Version
+    _prepared: Prepared | None
+
+    def read(
+        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        return self._now().read(name, table=table, counted=counted, columns=columns)
+
+    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
+        return self._now().lookup(name, key, counted=counted)
+
+    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
+        return self._now().lookup_all(name, keys)
+
+    def has_several(self, name: str, keys: pa.Table) -> bool:
+        return self._now().has_several(name, keys)
+
+    def count(self, name: str, *, table: bool = False) -> int:
+        return self._now().count(name, table=table)
+
+    def _now(self) -> Version:
+        """What is to be read: of the prepared epoch, else of the last one."""
+        return self.version if self._prepared is None else self._prepared.version
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
         """Compute an epoch from changes of tables.

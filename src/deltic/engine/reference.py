@@ -22,7 +22,7 @@ from deltic.circuit.types import Schema, Type
 from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.between import Between
-from deltic.engine.changes import Changes, ViewChange, count
+from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.prepared import Prepared, refuse_second
 from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
@@ -99,8 +99,7 @@ class ReferenceEngine(Engine):
         return EpochResult(Changes(found), rows_in, visited, time.perf_counter() - started)
 
     def _change(self, name: str, delta: Rows) -> ViewChange:
-        table = to_arrow(delta, self._schema(name))
-        return ViewChange(*count(table.column(WEIGHT).to_numpy()), len(delta), lambda: table)
+        return ViewChange.of(to_arrow(delta, self._schema(name)))
 
     def _rows_of(self, table: str, sums: Rows) -> Rows:
         return sums.distinct() if self._sources[table].is_set else sums
@@ -128,26 +127,6 @@ class ReferenceEngine(Engine):
         tables = {name: self._rows_of(name, sums) for name, sums in self._sums.items()}
         schemas = {name: self._schema(name) for name in (*self._sums, *self._views)}
         return ReferenceVersion(epoch, tables, self._views, schemas, {n: op.schema for n, op in self._sources.items()})
-
-    def read(
-        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
-    ) -> pa.Table:
-        return self._now().read(name, table=table, counted=counted, columns=columns)
-
-    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        return self._now().lookup(name, key, counted=counted)
-
-    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        return self._now().lookup_all(name, keys)
-
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        return self._now().has_several(name, keys)
-
-    def count(self, name: str, *, table: bool = False) -> int:
-        return self._now().count(name, table=table)
-
-    def _now(self) -> Version:
-        return self.version if self._prepared is None else self._prepared.version
 
     def explain(self, name: str, full: bool = False) -> str:
         told = f"{name} {self._schema(name)}, recomputed in every epoch by the reference interpreter"

@@ -94,6 +94,4 @@ def _sum(changes: list[ViewChange]) -> ViewChange:
     query = f"SELECT * REPLACE (sum({WEIGHT}) AS {WEIGHT}) FROM rows GROUP BY ALL HAVING sum({WEIGHT}) <> 0"
     found = duckdb.from_arrow(rows).query("rows", query)
     assert found is not None
-    summed = found.to_arrow_table().cast(rows.schema)
-    came, went = (sum(w for w in summed.column(WEIGHT).to_pylist() if w * sign > 0) * sign for sign in (1, -1))
-    return ViewChange(came, went, len(summed), lambda: summed)
+    return ViewChange.of(found.to_arrow_table().cast(rows.schema))

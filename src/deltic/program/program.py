@@ -93,6 +93,11 @@ class Program:
                 pending += (read for rule in self.rules_of(name) for read in rule.relations)
         return reached
 
+    def views_over(self, name: str) -> list[str]:
+        """The views that a relation is, or else one that reads it."""
+        own = [view for view, relation in self.sinks.items() if relation == name]
+        return own or [view for view, relation in self.sinks.items() if name in self.below(relation)][:1]
+
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each relation, by name: what two programs have in common is what agrees in both."""
         return {name: relation.fingerprint for name, relation in self.relations.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from deltic.calculus.planning.statistics import recursive
 from deltic.circuit import operators as ops
@@ -49,12 +48,11 @@ from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.strata import Strata, constant_change, is_constant
-from deltic.engine.local.version import LocalVersion, readable
+from deltic.engine.local.version import LocalVersion
 from deltic.engine.phases import Phases
-from deltic.engine.prepared import Prepared, refuse_second
+from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
-from deltic.engine.version import Version
 from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.program.extract import program_of
 from deltic.program.program import Program
@@ -148,14 +146,7 @@ class LocalEngine(Engine):
     # Epochs
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
-        prepared: list[Prepared] = []
-        try:
-            self._prepare(prepared, changes, conflicts, token)
-        except BaseException:
-            for epoch in prepared:  # a signal that arrived at the very end
-                epoch.abort()
-            raise
-        return prepared[0]
+        return prepared_by(lambda prepared: self._prepare(prepared, changes, conflicts, token))
 
     @exclusive
     def _prepare(
@@ -201,11 +192,8 @@ class LocalEngine(Engine):
     def _version_of(self, epoch: int) -> LocalVersion:
         """The version of an epoch, at the cost of the relations that it changes, unless they were packed anew."""
         if self._is_repacked:
-            relations = {name: self.states[name].frozen() for name in readable(self.program)}
-            return LocalVersion(epoch, self.program, relations, self.store.interner)
-        changed = {state.relation.name: state for state in (*self.store.changed(), *self._fewer)}
-        kept = self.version.relations
-        return self.version.following(epoch, {n: state.frozen() for n, state in changed.items() if n in kept})
+            return LocalVersion.of(epoch, self.program, self.store)
+        return self.version.following(epoch, (*self.store.changed(), *self._fewer))
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -414,25 +402,19 @@ class LocalEngine(Engine):
         self._environment.faults.clear()
         try:
             changes = epoch()
-            self._environment.faults.refuse(self._views_over)
+            self._environment.faults.refuse(self.program.views_over)
             postponed.check()
             return snapshot, changes
         except BaseException as error:
             self.store.roll_back(snapshot)
             if isinstance(error, IterationLimitError):
-                raise error.told_of(self._views_over(error.relations[0])) from None
+                raise error.told_of(self.program.views_over(error.relations[0])) from None
             if not isinstance(error, DomainOverflow):
                 raise
             extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
             extend(error.low, error.high)
             grown.add(error.domain)
             return None
-
-    def _views_over(self, relation: str) -> list[str]:
-        """The views that a relation is, or that read it."""
-        sinks = self.program.sinks
-        own = [view for view, name in sinks.items() if name == relation]
-        return own or [view for view, name in sinks.items() if relation in self.program.below(name)][:1]
 
     def _fit(self) -> None:
         """Let all values have their places, and bind the plans to the layouts."""
@@ -516,27 +498,6 @@ class LocalEngine(Engine):
 
     # Reading
 
-    def read(
-        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
-    ) -> pa.Table:
-        return self._now().read(name, table=table, counted=counted, columns=columns)
-
-    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        return self._now().lookup(name, key, counted=counted)
-
-    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        return self._now().lookup_all(name, keys)
-
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        return self._now().has_several(name, keys)
-
-    def count(self, name: str, *, table: bool = False) -> int:
-        return self._now().count(name, table=table)
-
-    def _now(self) -> Version:
-        """What is to be read: of the prepared epoch, else of the last one."""
-        return self.version if self._prepared is None else self._prepared.version
-
     @exclusive
     def forgotten(self, view: str) -> tuple[str, ...]:
         return self._forgetting.tables(self.program.below(self.program.sinks[view]))
@@ -558,13 +519,7 @@ class LocalEngine(Engine):
 
     @exclusive
     def sizes(self) -> list[Size]:
-        found = []
-        for state in self.states.values():
-            names = state.relation.schema.names
-            for name, arrangement in state.named():
-                columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
-                found.append(Size(name.relation, str(name.role), columns, len(arrangement), arrangement.nbytes))
-        return found
+        return list(self.store.listed())
 
     @property
     def nbytes(self) -> int:

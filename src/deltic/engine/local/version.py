@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -11,6 +11,8 @@ from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.lookup import find_all, find_rows, several_agree
+from deltic.engine.local.storage.state import State
+from deltic.engine.local.storage.store import Store
 from deltic.engine.version import Version
 from deltic.program.program import Program
 
@@ -23,9 +25,16 @@ class LocalVersion(Version):
         self.relations = relations
         """The relations that views and tables are, by their names in the program."""
 
-    def following(self, epoch: int, changed: Mapping[str, Frozen]) -> LocalVersion:
-        """The version of a later epoch, in which some relations are others."""
-        return LocalVersion(epoch, self._program, {**self.relations, **changed}, self._interner)
+    @classmethod
+    def of(cls, epoch: int, program: Program, store: Store) -> LocalVersion:
+        """The tables and views of a store as they are."""
+        names = {*program.sinks.values(), *program.tables.values()}
+        return cls(epoch, program, {name: store.states[name].frozen() for name in names}, store.interner)
+
+    def following(self, epoch: int, changed: Iterable[State]) -> LocalVersion:
+        """The version of a later epoch, in which these relations are others."""
+        frozen = {s.relation.name: s.frozen() for s in changed if s.relation.name in self.relations}
+        return LocalVersion(epoch, self._program, {**self.relations, **frozen}, self._interner)
 
     def read(
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
@@ -75,8 +84,3 @@ class LocalVersion(Version):
     def _relation(self, name: str, table: bool = False) -> Frozen:
         sinks, tables = self._program.sinks, self._program.tables
         return self.relations[tables[name] if table or name not in sinks else sinks[name]]
-
-
-def readable(program: Program) -> frozenset[str]:
-    """The relations that views and tables are."""
-    return frozenset([*program.sinks.values(), *program.tables.values()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import Changed, arrow_of
-from deltic.engine.changes import Changes, ViewChange, count
+from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import ConflictError, joined
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
@@ -24,15 +24,14 @@ from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.version import LocalVersion, readable
-from deltic.engine.prepared import Prepared, refuse_second
+from deltic.engine.local.version import LocalVersion
+from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.shards.extension import difference, refuse_memory, weights_of
 from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.shard import Options, Parcel, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
-from deltic.engine.version import Version
 from deltic.errors import DelticError, IterationLimitError
 from deltic.program.definitions import Constant
 from deltic.program.extract import program_of
@@ -96,19 +95,12 @@ class ShardedEngine(Engine):
         self._prepared: Prepared | None = None
         self._has_begun = False
         self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
-        self.version: ShardsVersion = ShardsVersion(0, [self._frozen(shard, 0) for shard in self.shards])
+        self.version: ShardsVersion = self._whole_version(0)
 
     # Epochs
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
-        prepared: list[Prepared] = []
-        try:
-            self._prepare(prepared, changes, conflicts, token)
-        except BaseException:
-            for epoch in prepared:  # a signal that arrived at the very end
-                epoch.abort()
-            raise
-        return prepared[0]
+        return prepared_by(lambda prepared: self._prepare(prepared, changes, conflicts, token))
 
     @exclusive
     def _prepare(
@@ -121,7 +113,7 @@ class ShardedEngine(Engine):
         try:
             executed = self._execute(mail, conflicts)
         except IterationLimitError as error:
-            raise error.told_of(self._views_over(error.relations[0])) from None
+            raise error.told_of(self.program.views_over(error.relations[0])) from None
         rows_in = sum(executed.rows_in(self.program.tables[table]) for table in changes)
         result = replace(executed.result, rows_in=rows_in, seconds=time.perf_counter() - started)
 
@@ -239,7 +231,7 @@ class ShardedEngine(Engine):
         )
         if not rows.num_rows:
             return None
-        return ViewChange(*count(rows.column(WEIGHT).to_numpy()), rows.num_rows, lambda: rows)
+        return ViewChange.of(rows)
 
     def _weights_of_view(self, view: str) -> pa.Table:
         return weights_of(self._stores(), self.program.sinks[view])
@@ -264,7 +256,7 @@ class ShardedEngine(Engine):
             for shard, said in zip(other.shards, about["shards"], strict=True):
                 shard.learn(said["learned"])
             other._has_begun = True
-            other.version = ShardsVersion(about["epoch"], [other._frozen(s, about["epoch"]) for s in other.shards])
+            other.version = other._whole_version(about["epoch"])
         else:
             refuse_missing(stores, self.program)
             tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
@@ -307,53 +299,23 @@ class ShardedEngine(Engine):
         total = Faults()
         for relation, message, weight in faults:
             total.add(self.plan.placed[relation].home, message, weight)
-        total.refuse(self._views_over)
-
-    def _views_over(self, relation: str) -> list[str]:
-        """The views that a relation is, or that read it."""
-        sinks = self.program.sinks
-        own = [view for view, name in sinks.items() if name == relation]
-        return own or [view for view, name in sinks.items() if relation in self.program.below(name)][:1]
+        total.refuse(self.program.views_over)
 
     # Reading
+
+    def _whole_version(self, epoch: int) -> ShardsVersion:
+        """The tables and views as they are."""
+        return ShardsVersion(epoch, [LocalVersion.of(epoch, self.program, shard.store) for shard in self.shards])
 
     def _version_of(self, epoch: int) -> ShardsVersion:
         """The version of an epoch, at the cost of the relations that it changes, unless they were packed anew."""
         versions = []
         for shard, before in zip(self.shards, self.version.shards, strict=True):
             if shard.is_repacked:
-                versions.append(self._frozen(shard, epoch))
+                versions.append(LocalVersion.of(epoch, self.program, shard.store))
             else:
-                changed = {state.relation.name: state for state in shard.store.changed()}
-                kept = before.relations
-                versions.append(before.following(epoch, {n: s.frozen() for n, s in changed.items() if n in kept}))
+                versions.append(before.following(epoch, shard.store.changed()))
         return ShardsVersion(epoch, versions)
-
-    def _frozen(self, shard: Shard, epoch: int) -> LocalVersion:
-        """The tables and views of a shard as they are."""
-        relations = {name: shard.states[name].frozen() for name in readable(self.program)}
-        return LocalVersion(epoch, self.program, relations, shard.store.interner)
-
-    def read(
-        self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None
-    ) -> pa.Table:
-        return self._now().read(name, table=table, counted=counted, columns=columns)
-
-    def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
-        return self._now().lookup(name, key, counted=counted)
-
-    def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
-        return self._now().lookup_all(name, keys)
-
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        return self._now().has_several(name, keys)
-
-    def count(self, name: str, *, table: bool = False) -> int:
-        return self._now().count(name, table=table)
-
-    def _now(self) -> Version:
-        """What is to be read: of the prepared epoch, else of the last one."""
-        return self.version if self._prepared is None else self._prepared.version
 
     def explain(self, name: str, full: bool = False) -> str:
         below = self.program.below(self.program.sinks[name])
@@ -361,15 +323,8 @@ class ShardedEngine(Engine):
 
     @exclusive
     def sizes(self) -> list[Size]:
-        found = []
-        for shard in self.shards:
-            for state in shard.states.values():
-                names = state.relation.schema.names
-                for name, arrangement in state.named():
-                    columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
-                    told = f"{name.relation} on shard {shard.number}"
-                    found.append(Size(told, str(name.role), columns, len(arrangement), arrangement.nbytes))
-        return found
+        sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
+        return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
 
 
 def _rows_of(relation: Relation) -> pa.Table:

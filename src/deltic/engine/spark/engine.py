@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
-
 from deltic.circuit.graph import Circuit
-from deltic.engine.changes import Changes, ViewChange, count
+from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
 from deltic.engine.image import Saved
-from deltic.engine.local.version import LocalVersion, readable
-from deltic.engine.protocol import WEIGHT, Conflicts, EpochResult
+from deltic.engine.local.version import LocalVersion
+from deltic.engine.protocol import Conflicts, EpochResult
 from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, summed
 from deltic.engine.shards.files import collect_garbage, files_of, read_description
 from deltic.engine.shards.shard import Parcel, Shard
@@ -129,16 +127,13 @@ class SparkEngine(ShardedEngine):
 
     def _written_version(self, states: Mapping[int, str]) -> ShardsVersion:
         """The tables and views of shards that were written, to be read when somebody looks."""
-        shards = []
-        for _, name in sorted(states.items()):
-            store = store_of(self.plan, self.directory, read_description(self.directory, name))
-            relations = {name: store.states[name].frozen() for name in readable(self.program)}
-            shards.append(LocalVersion(self.epoch + 1, self.program, relations, store.interner))
-        return ShardsVersion(self.epoch + 1, shards)
+        described = [read_description(self.directory, name) for _, name in sorted(states.items())]
+        stores = [store_of(self.plan, self.directory, one) for one in described]
+        return ShardsVersion(self.epoch + 1, [LocalVersion.of(self.epoch + 1, self.program, s) for s in stores])
 
     def _result_of(self, outcome: Outcome) -> EpochResult:
         sinks = {view: outcome.changes[name] for view, name in self.program.sinks.items() if name in outcome.changes}
-        changes = {view: _change(together(parts)) for view, parts in sinks.items()}
+        changes = {view: ViewChange.of(together(parts)) for view, parts in sinks.items()}
         reports = tuple(summed(outcome.reports))
         return EpochResult(Changes(changes), rows_visited=outcome.visited, components=reports)
 
@@ -147,12 +142,6 @@ class SparkEngine(ShardedEngine):
         names = set(self._states.values())
         needed = {file for name in names for file in files_of(read_description(self.directory, name))}
         collect_garbage(self.directory, names | needed)
-
-
-def _change(rows: pa.Table) -> ViewChange:
-    """The change of a view that consists of these rows, with their weights."""
-    inserted, deleted = count(rows.column(WEIGHT).to_numpy())
-    return ViewChange(inserted, deleted, rows.num_rows, lambda: rows)
 
 
 def _nothing() -> None:

@@ -27,6 +27,7 @@ from deltic.engine.local.storage.kinds import kind_of
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Name, Snapshot, State
+from deltic.engine.protocol import Size
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -140,6 +141,13 @@ class Store:
     def _all(self) -> Iterator[Arrangement]:
         """Every arrangement, built or not."""
         return (a for state in self.states.values() for a in state.arrangements())
+
+    def listed(self) -> Iterator[Size]:
+        """What each arrangement is, and its memory, for people."""
+        for name, arrangement in self.arrangements().items():
+            names = self.states[name.relation].relation.schema.names
+            columns = tuple(names[c] for c in name.order) if name.role in ("rows", "counts") else ()
+            yield Size(name.relation, name.role, columns, len(arrangement), arrangement.nbytes)
 
     def sizes(self) -> dict[Name, int]:
         """The memory of each arrangement, in bytes."""
