@@ -14,7 +14,10 @@ import pyarrow.compute as pc
 import pytest
 
 import deltic
+from deltic.circuit.expressions import column, infer
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.python import fingerprint
+from deltic.circuit.types import Type, ValueType
 from deltic.cli.main import app
 from deltic.errors import CatalogError, DelticError, EvaluationError, ProgramError, StateError
 
@@ -196,3 +199,15 @@ def test_functions_beside_a_state(tmp_path):
         pipeline.sql("INSERT INTO t VALUES (5)")
         reader = deltic.Pipeline(state=place, functions=[times(2)], readonly=True)
         assert sorted(reader["v"]) == sorted(pipeline["v"]) == [(4,), (10,)]
+
+
+@pytest.mark.parametrize("nulls", ["skip", "pass"])
+@pytest.mark.parametrize("returns", ["int64", "int64?"])
+def test_a_call_as_a_tree(nulls, returns):
+    """What other front ends build: its type is as promised, and its value the function's."""
+    half = lambda k: None if k % 2 and returns == "int64?" else k // 2  # noqa: E731
+    function = deltic.function(half, name="half", arguments=["int64"], returns=returns, nulls=nulls, **EXACT)
+    tree = function.applied([column("k")])
+    type_ = infer(tree, {"k": ValueType(Type.INT64)})
+    assert type_ == ValueType(Type.INT64, function.may_be_null([False]))
+    assert [evaluate(tree, {"k": k}, {"k": Type.INT64}) for k in (4, 7)] == [2, None if returns == "int64?" else 3]

@@ -16,8 +16,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
-from deltic.circuit.spark.function import FUNCTIONS, Function
+from deltic.circuit.expressions import checked, literal
+from deltic.circuit.spark.function import FUNCTIONS, Function, call
 from deltic.circuit.types import Column, Kind, Type, ValueType
 from deltic.circuit.values import from_arrow, to_arrow
 
@@ -42,7 +44,7 @@ _TOLD = (types.FunctionType, int, float, str, bytes, tuple, frozenset, list, dic
 
 @dataclass(frozen=True)
 class PythonFunction:
-    """A deterministic function by the name that SQL calls it.
+    """A deterministic function by the name that SQL and Datalog call it.
 
     By `mode` "row" it takes the values of one row, as Python has them; by "arrow" Arrow arrays of n rows, and gives an
     array, or what makes one, of n. By `nulls` "skip" it is NULL where an argument is, and not called; by "pass" it gets
@@ -65,6 +67,18 @@ class PythonFunction:
     def __call__(self, *values: Any) -> Any:
         """The function itself."""
         return self.body(*values)
+
+    def applied(self, operands: Sequence[exp.Expression]) -> exp.Expression:
+        """The call over one operand of each of the types `arguments`, as a tree: an error where the function fails."""
+        if self.nulls == "pass":
+            names = [literal(f"a{i}", Type.STRING) for i in range(len(operands))]
+            operands = [call("named_struct", *(part for pair in zip(names, operands, strict=True) for part in pair))]
+        found = checked(call(self.entry, *operands))
+        return call("field", found, literal("value", Type.STRING)) if self.returns.nullable else found
+
+    def may_be_null(self, operands: Sequence[bool]) -> bool:
+        """Whether the result may be NULL, where this is known of the operands."""
+        return self.returns.nullable or (self.nulls == "skip" and any(operands))
 
     @property
     def entry(self) -> str:

@@ -100,7 +100,7 @@ class Definitions:
     @cached_property
     def checked(self) -> CheckedProgram:
         """The Datalog programs, checked together; raises ProgramError with all findings."""
-        return check(self.programs, {**_types(self.python), **_types(self._sql_part)})
+        return check(self.programs, {**_types(self.python), **_types(self._sql_part)}, self.functions)
 
     @cached_property
     def catalog(self) -> Catalog:

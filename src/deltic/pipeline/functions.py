@@ -1,4 +1,4 @@
-"""Functions of Python for SQL: what a user declares of one, and modules of them."""
+"""Functions of Python for SQL and Datalog: what a user declares of one, and modules of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def function(
     nulls: Nulls = "skip",
     deterministic: bool = False,
 ) -> Any:
-    """A function of Python for SQL; see `Pipeline.function`. It decorates one too, whose own name is the default:
+    """A function of Python for SQL and Datalog; see `Pipeline.function`.
+
+    It decorates one too, whose own name is the default:
 
         @deltic.function(deterministic=True)
         def domain(url: str) -> str | None: ...

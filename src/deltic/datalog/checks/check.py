@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.bindings import check_bindings
@@ -20,11 +22,21 @@ from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Pr
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import ProgramError
 
+if TYPE_CHECKING:
+    from deltic.circuit.python import PythonFunction
 
-def check(programs: Sequence[Program], others: Mapping[str, ZSetType] | None = None) -> CheckedProgram:
+_NO_FUNCTIONS: Mapping[str, PythonFunction] = MappingProxyType({})
+
+
+def check(
+    programs: Sequence[Program],
+    others: Mapping[str, ZSetType] | None = None,
+    functions: Mapping[str, PythonFunction] = _NO_FUNCTIONS,
+) -> CheckedProgram:
     """The meaning of all programs of one namespace together.
 
-    `others` are relations of the catalog that other front ends have defined; rules may read them.
+    `others` are relations of the catalog that other front ends have defined; rules may read them. `functions` are
+    those of Python, by their names in lower case.
     Raises ProgramError with everything that is wrong, in the order of the texts.
     """
     findings: Findings = []
@@ -49,7 +61,7 @@ def check(programs: Sequence[Program], others: Mapping[str, ZSetType] | None = N
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
-    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata, tuple(hints.inlined))
+    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata, tuple(hints.inlined), functions)
 
 
 def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:

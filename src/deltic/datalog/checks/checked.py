@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import Atom, Formula
 from deltic.datalog.syntax.source import Span
+
+if TYPE_CHECKING:
+    from deltic.circuit.python import PythonFunction
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ class CheckedProgram:
     """All programs of one namespace, in normal form.
 
     `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
-    each after all that it depends on. `inlined` are relations whose rules stand in those of others.
+    each after all that it depends on. `inlined` are relations whose rules stand in those of others, `functions` those
+    of Python that there are to call, by their names in lower case.
     """
 
     relations: Mapping[str, Relation]
@@ -77,3 +82,4 @@ class CheckedProgram:
     rules: tuple[Rule, ...]
     strata: tuple[tuple[str, ...], ...]
     inlined: tuple[str, ...] = ()
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Functions of Python that SQL may call: those of the pipeline whose statements are lowered."""
+"""Functions of Python that SQL calls: those of the pipeline whose statements are lowered."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from deltic.sql.scalars.functions import collections
-from deltic.sql.scalars.functions.rules import apply, to
+from deltic.circuit.types import ValueType
+from deltic.sql.scalars.folding import folded
+from deltic.sql.scalars.functions.rules import to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
@@ -38,7 +39,5 @@ def applied(function: PythonFunction, arguments: Sequence[Typed]) -> Typed:
     if len(arguments) != len(function.arguments):
         raise Mismatch(f"{function.name} takes {len(function.arguments)} arguments")
     values = [to(argument, type_) for argument, type_ in zip(arguments, function.arguments, strict=True)]
-    if function.nulls == "pass":
-        values = [collections.struct([f"a{i}" for i in range(len(values))], values)]
-    found = apply(function.entry, *values)
-    return collections.field(found, "value") if function.returns.nullable else found
+    type_ = ValueType(function.returns.type, function.may_be_null([value.type.nullable for value in values]))
+    return folded(Typed(function.applied([value.expression for value in values]), type_))
