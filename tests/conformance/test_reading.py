@@ -11,6 +11,7 @@ from tests.conformance.programs import BOTH, FOLLOWS, NULLARY, TYPES
 
 ROWS = [(i % 3 - 1, i % 4, i % 2 * 0.5, f"s{i % 5}") for i in range(60)]
 NAMES = ("n", "u", "f", "s")
+TYPED = (pa.int64(), pa.uint64(), pa.float64(), pa.string())
 
 
 @pytest.fixture
@@ -34,6 +35,17 @@ def test_lookup_by_any_columns(typed, name, columns):
         expected = {row for row in ROWS if all(row[i] == wanted[i] for i in columns)}
         expected = expected if name == "t" else {(r[3], r[2], r[1], r[0]) for r in expected}
         assert typed.lookup(name, **key) == expected
+
+
+@pytest.mark.parametrize("columns", [c for n in range(1, 5) for c in itertools.combinations(range(4), n)], ids=str)
+def test_rows_of_many_keys_are_counted(typed, columns):
+    wanted = [*ROWS[:7], ROWS[2], (99, 1, 0.5, "s1"), (1, 77, 0.5, "s1"), (1, 1, 0.5, "nobody")]
+    keys = pa.table({NAMES[i]: pa.array([row[i] for row in wanted], TYPED[i]) for i in columns})
+    typed.apply({"t": [(ROWS[0], -1), (ROWS[5], -1), ((5, 3, 1.5, "s2"), 1)]})
+    there = {*ROWS, (5, 3, 1.5, "s2")} - {ROWS[0], ROWS[5]}
+    expected = [sum(all(row[i] == key[i] for i in columns) for row in there) for key in wanted]
+    assert typed.engine.count_each("t", keys).tolist() == expected
+    assert not typed.engine.is_empty("t")
 
 
 @pytest.mark.parametrize(

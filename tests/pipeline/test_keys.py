@@ -18,10 +18,10 @@ VIEW = "CREATE VIEW v AS SELECT x, count(*) AS n FROM t GROUP BY x"
 
 
 @pytest.mark.parametrize("case", TABLES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_transactions(case, seed):
     rng, (table, key) = random.Random(seed), TABLES[case]
-    pipeline = deltic.Pipeline(engine="local")
+    pipeline = deltic.Pipeline(engine="local") if seed < 6 else deltic.Pipeline(engine="spark", shards=3)
     pipeline.sql(f"{table}; {VIEW}")
     names, rows = list(pipeline.tables["t"].names), set()
     for _ in range(8):

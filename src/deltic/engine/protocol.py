@@ -13,6 +13,8 @@ from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from deltic.calculus.planning import Decision
@@ -143,8 +145,11 @@ class Engine(Version, Protocol):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         return self._now().lookup_all(name, keys)
 
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        return self._now().has_several(name, keys)
+    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
+        return self._now().count_each(name, keys)
+
+    def is_empty(self, name: str) -> bool:
+        return self._now().is_empty(name)
 
     def count(self, name: str, *, table: bool = False) -> int:
         return self._now().count(name, table=table)

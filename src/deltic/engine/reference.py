@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.algebra.zset import ZSet
@@ -164,9 +166,13 @@ class ReferenceVersion(Version):
         found = [self._found(rows, schema, key, False) for key in wanted]
         return pa.concat_tables(found) if found else _shown(ZSet(), schema, False)
 
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        found = self.lookup_all(name, keys)
-        return len(found.group_by(keys.column_names).aggregate([])) < len(found)
+    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
+        rows, schema = self.tables[name], self.table_schemas[name]
+        found = [self._found(rows, schema, key, False) for key in keys.to_pylist()]
+        return np.array([len(table) for table in found], np.int64)
+
+    def is_empty(self, name: str) -> bool:
+        return not self.tables[name]
 
     def count(self, name: str, *, table: bool = False) -> int:
         rows = self.tables[name] if table else self._contents(name)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -29,8 +31,11 @@ class Version(Protocol):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         """The rows of a table that agree with one of these in the columns that they have, as `read` gives them."""
 
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        """Whether several rows of a table agree with the same one of these, in the columns that they have."""
+    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
+        """How many rows of a table that is a set agree with each of these, int64[n], in the columns that they have."""
+
+    def is_empty(self, name: str) -> bool:
+        """Whether a table surely has no rows; it costs nothing to know."""
 
     def count(self, name: str, *, table: bool = False) -> int:
         """The number of rows of a table or view: those that `read` gives."""

@@ -148,7 +148,7 @@ class Epochs:
             epoch.result = replace(epoch.result, rows_in=epoch.result.rows_in - own)
         if conflicts != "trust":
             try:
-                check_keys(catalog.tables, batches, epoch.version)
+                check_keys(catalog.tables, batches, self.engine.version, epoch.version)
             except BaseException:
                 epoch.abort()
                 raise

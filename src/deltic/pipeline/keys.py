@@ -12,20 +12,34 @@ from deltic.catalog import Table
 from deltic.engine.batches import TableBatch
 from deltic.engine.conflicts import SHOWN
 from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.hashing import xxhash64
 from deltic.engine.version import Version
 from deltic.errors import ChangeError
 from deltic.pipeline.numbering import row_numbers
 
 
-def check_keys(tables: Mapping[str, Table], changes: Mapping[str, TableBatch], version: Version) -> None:
-    """Raises ChangeError where rows that come have the key of another row, as tables are with the prepared epoch."""
+def check_keys(
+    tables: Mapping[str, Table], changes: Mapping[str, TableBatch], before: Version, version: Version
+) -> None:
+    """Raises ChangeError where rows that come have the key of another row, as tables are with the prepared epoch.
+
+    `before` is the version of the epoch before.
+    """
     for name, batch in changes.items():
         table = tables[name]
         if table.key:
             rows = batch.to_arrow()
             come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
-            if len(come) and version.has_several(table.name, come):
+            if not len(come) or (before.is_empty(table.name) and _differ(come)):
+                continue
+            if (version.count_each(table.name, come) > 1).any():
                 raise _taken(table, version.lookup_all(table.name, come))
+
+
+def _differ(keys: pa.Table) -> bool:
+    """Whether no two keys are the same for sure: their hashes differ."""
+    hashes = np.sort(xxhash64(keys.columns, len(keys)))
+    return bool((hashes[1:] != hashes[:-1]).all())
 
 
 def _taken(table: Table, rows: pa.Table) -> ChangeError:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.engine.between import Between
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.lookup import find_all, find_rows, several_agree
+from deltic.engine.local.storage.lookup import count_each, find_all, find_rows
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.version import Version
@@ -68,14 +70,19 @@ class LocalVersion(Version):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         with postponed:
             relation = self._relation(name, table=True)
-            found = find_all(relation, relation.keys(keys, self._interner))
+            found = find_all(relation, relation.keys(keys, self._interner)[0])
             return relation.shown(*found, self._interner, counted=False)
 
-    def has_several(self, name: str, keys: pa.Table) -> bool:
+    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
         with postponed:
-            relation = self._relation(name, table=True)
-            values = relation.keys(keys, self._interner)
-            return several_agree(relation, *find_all(relation, values), values)
+            relation, counts = self._relation(name, table=True), np.zeros(len(keys), np.int64)
+            if relation.orders[0].runs:
+                values, known = relation.keys(keys, self._interner)
+                counts[known] = count_each(relation, values)
+            return counts
+
+    def is_empty(self, name: str) -> bool:
+        return not self._relation(name, table=True).orders[0].runs
 
     def count(self, name: str, *, table: bool = False) -> int:
         with postponed:

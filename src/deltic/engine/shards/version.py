@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.engine.local.storage.codec import nullary
@@ -28,11 +30,14 @@ class ShardsVersion(Version):
     def lookup_all(self, name: str, keys: pa.Table) -> pa.Table:
         return self._of_all(lambda shard: shard.lookup_all(name, keys))
 
-    def has_several(self, name: str, keys: pa.Table) -> bool:
-        if any(shard.has_several(name, keys) for shard in self.shards):
-            return True
-        found = self.lookup_all(name, keys)
-        return bool(found.group_by(keys.column_names).aggregate([]).num_rows < found.num_rows)
+    def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
+        counts = np.zeros(len(keys), np.int64)
+        for shard in self.shards:
+            counts += shard.count_each(name, keys)
+        return counts
+
+    def is_empty(self, name: str) -> bool:
+        return all(shard.is_empty(name) for shard in self.shards)
 
     def count(self, name: str, *, table: bool = False) -> int:
         return sum(shard.count(name, table=table) for shard in self.shards)

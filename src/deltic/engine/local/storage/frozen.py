@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.circuit.types import Schema, Type
@@ -107,16 +108,17 @@ class Frozen:
                 found[index] = (low, high) if low <= high else (GREATEST, GREATEST - 1)
         return found
 
-    def keys(self, keys: pa.Table, interner: Interner) -> dict[int, Column]:
-        """The values of many keys, by column, without those that hold what is in no relation."""
+    def keys(self, keys: pa.Table, interner: Interner) -> tuple[dict[int, Column], npt.NDArray[np.bool_]]:
+        """The values of many keys, by column, without those that hold what is in no relation; and which are left."""
         columns, there = {}, np.ones(len(keys), bool)
         for name in keys.column_names:
             index = self.schema.index(name)
             columns[index], known = encode_known(keys.column(name), self.schema.columns[index].type, interner)
             there &= known
         if there.all():
-            return columns
-        return {index: (values[there], None if n is None else n[there]) for index, (values, n) in columns.items()}
+            return columns, there
+        left = {index: (values[there], None if n is None else n[there]) for index, (values, n) in columns.items()}
+        return left, there
 
 
 def _number(value: object, type_: Type, interner: Interner) -> int | None:

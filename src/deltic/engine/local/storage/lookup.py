@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,7 @@ from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.layout import Column, Raw
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
 
-_WORD = 64
-
-
+Counts = npt.NDArray[np.int64]
 Ranges = Mapping[int, tuple[int, int]]
 """The least and the greatest value of columns."""
 
@@ -46,17 +44,56 @@ def _useful(order: Sorted, key: Mapping[int, int | None], ranges: Ranges) -> int
 def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weights]:
     """The rows, in canonical layout, that have one of these keys, given by the values in their columns."""
     chosen = max(relation.orders, key=lambda order: order.prefix(keys))
-    offsets = _offsets(chosen, keys)
-    if not chosen.runs or not len(next(iter(offsets.values()))):
+    offsets, there = _offsets(chosen, keys)
+    if not chosen.runs or not there.any():
         return relation.no_rows()
     return _canonical(relation, chosen, [_with_one_of(chosen, run, offsets) for run in chosen.runs])
 
 
-def several_agree(relation: Frozen, words: Words, weights: Weights, columns: Iterable[int]) -> bool:
-    """Whether several of these rows, in canonical layout, agree in all of the columns."""
-    there = words[:, weights > 0]
-    numbers = _numbers([relation.layout.column(there, i) for i in columns])
-    return len(np.unique(numbers)) < len(numbers)
+def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
+    """How many rows of a set agree with each of these keys, given by the values in their columns."""
+    chosen = max(relation.orders, key=lambda order: order.prefix(keys))
+    offsets, there = _offsets(chosen, keys)
+    counts = np.zeros(len(there), np.int64)
+    if not chosen.runs or not there.any():
+        return counts
+    if chosen.prefix(keys) == len(keys):
+        counts[there] = _in_ranges(chosen, offsets)
+    else:
+        words, weights = present([_with_one_of(chosen, run, offsets) for run in chosen.runs])
+        theirs = [chosen.layout.column(words, i) for i, column in enumerate(chosen.order) if column in keys]
+        counts[there] = _agreeing(theirs, weights, [offsets[c] for c in chosen.order if c in keys])
+    return counts
+
+
+def _in_ranges(order: Sorted, keys: Mapping[int, Raw]) -> Counts:
+    """The sums of the weights of the rows that begin with each of the keys."""
+    low, width = _lows(order, keys)
+    is_sorted = bool((low[1:] >= low[:-1]).all())
+    places = slice(None) if is_sorted else np.argsort(low)
+    counts = np.zeros(len(low), np.int64)
+    for run in order.runs:
+        counts[places] += _sums(run, low[places], width)
+    return counts
+
+
+def _sums(run: Run, low: Raw, width: int) -> Counts:
+    """The sums of the weights of the entries whose first words are from each `low` on, `width` numbers."""
+    start, end = _bounds(run, low, width)
+    if not run.weights.size:
+        return end - start
+    weights = run.all_weights()[_from_to(start, end)]
+    until, ends = np.concatenate([[0], np.cumsum(weights)]), np.cumsum(end - start)
+    sums: Counts = until[ends] - until[ends - (end - start)]
+    return sums
+
+
+def _agreeing(rows: Sequence[Raw], weights: Weights, wanted: Sequence[Raw]) -> Counts:
+    """The sums of the weights of the rows that agree with each of the wanted ones; both are given by their columns."""
+    numbers = _numbers([np.concatenate(both) for both in zip(rows, wanted, strict=True)])
+    ranks, count = np.unique(numbers, return_inverse=True)[1].reshape(-1), len(weights)
+    sums: Counts = np.bincount(ranks[:count], weights, minlength=len(numbers)).astype(np.int64)[ranks[count:]]
+    return sums
 
 
 def _canonical(relation: Frozen, order: Sorted, runs: list[Run]) -> tuple[Words, Weights]:
@@ -64,12 +101,12 @@ def _canonical(relation: Frozen, order: Sorted, runs: list[Run]) -> tuple[Words,
     return relation.layout.pack(order.columns(words), words.shape[1]), weights
 
 
-def _offsets(order: Sorted, keys: Mapping[int, Column]) -> dict[int, Raw]:
-    """The offsets of keys by column, without those of which a value has no place in the order."""
+def _offsets(order: Sorted, keys: Mapping[int, Column]) -> tuple[dict[int, Raw], npt.NDArray[np.bool_]]:
+    """The offsets of keys by column, without those of which a value has no place in the order; and which are left."""
     places = dict(zip(order.order, order.layout.places, strict=True))
     found = {column: places[column].offsets(*values) for column, values in keys.items()}
     there = np.logical_and.reduce([known for _, known in found.values()])
-    return {column: raw[there] for column, (raw, _) in found.items()}
+    return {column: raw[there] for column, (raw, _) in found.items()}, there
 
 
 def _with_one_of(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> Run:
@@ -111,19 +148,38 @@ def _ranks(numbers: Raw) -> tuple[Raw, int]:
 
 def _near(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
     """The entries whose first columns agree with a key, as far as keys have them."""
-    length = order.prefix(keys)
-    if not length:
+    if not order.prefix(keys):
         return np.arange(len(run))
-    places = order.layout.places[:length]
+    low, width = _lows(order, keys)
+    low = np.sort(low)  # np.unique alone would hash, which takes many times as long where most numbers differ
+    low = low[np.concatenate([[True], low[1:] != low[:-1]])]
+    return _from_to(*_bounds(run, low, width))
+
+
+def _lows(order: Sorted, keys: Mapping[int, Raw]) -> tuple[Raw, int]:
+    """The least first word of a row that begins with each key, as far as keys have its columns, and how many there are.
+
+    Keys have the first column of the order at least.
+    """
+    places = order.layout.places[: order.prefix(keys)]
     low = np.zeros(len(next(iter(keys.values()))), np.uint64)
     for column, place in zip(order.order, places, strict=False):
         low |= keys[column] << np.uint64(place.shift)
-    low = np.unique(low)
+    return low, 1 << places[-1].shift
+
+
+def _bounds(run: Run, low: Raw, width: int) -> tuple[Counts, Counts]:
+    """Where the entries begin and end whose first words are from each `low` on, `width` numbers."""
     start = np.searchsorted(run.words[0], low, side="left")
-    end = np.searchsorted(run.words[0], low + np.uint64((1 << places[-1].shift) - 1), side="right")
+    end = np.searchsorted(run.words[0], low + np.uint64(width - 1), side="right")
+    return start, end
+
+
+def _from_to(start: Counts, end: Counts) -> Counts:
+    """The numbers from each start up to, and not with, its end, one range after the other."""
     sizes = end - start
-    near: npt.NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
-    return near
+    found: Counts = np.arange(sizes.sum()) + np.repeat(start - np.cumsum(sizes) + sizes, sizes)
+    return found
 
 
 def _matching(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -> Run:
