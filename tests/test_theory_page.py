@@ -50,6 +50,17 @@ def test_every_numbered_statement_of_dbsp_is_listed(table):
     assert sorted(numbers) == sorted(f"{part}.{i}" for part, count in DBSP.items() for i in range(1, count + 1))
 
 
+def test_every_numbered_statement_of_the_paper_on_elasticity_is_listed(table):
+    """Its algorithms are numbered by themselves, all else by section."""
+    listed = {line.split("|")[1].strip() for line in table.page().splitlines() if line.startswith("| ELA ")}
+    assert {f"ELA Alg {i}" for i in (1, 2, 3)} <= listed
+    others = (
+        f"Def 2.{i}" if part == 2 else f"3.{i}" for part, count in {2: 2, 3: 6}.items() for i in range(1, count + 1)
+    )
+    for statement in others:
+        assert any(law.endswith(statement) for law in listed), statement
+
+
 CATALOGUE = {
     "statements": {"FIX Def 1": ["Change action", "change_action.ChangeAction", "change_action.Missing"]},
     "same": {"CONF Def 1": "FIX Def 9"},

@@ -126,6 +126,7 @@ def test_rows_of_several_words(strategy, entered):
     assert entered["iterations"] > 10
 
 
+@pytest.mark.law("ELA §4.2 re-discovery")
 @pytest.mark.parametrize(("many", "searches"), [(10, 0), (60, 1)])
 def test_lost_rows_with_many_later_derivations(many, searches, monkeypatch):
     """`many` nodes lose their edge to the sink, and each has 50 other ways; 2,048 are searched in compiled code."""

@@ -119,6 +119,7 @@ def actions(strategy: Strategy, policy: Refresh) -> list[str]:
     return [report.action for rows in epochs for report in driver.apply({"follows": rows}).components]
 
 
+@pytest.mark.law("ELA §5.2")
 @pytest.mark.parametrize("strategy", [Strategy.NESTED, Strategy.ELASTIC])
 def test_the_switching_parameter_spans_full_and_incremental(strategy):
     """`auto` with 0 does as `full`, with infinity as `incremental`."""

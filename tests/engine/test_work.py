@@ -37,6 +37,7 @@ def visited(view: str, size: int) -> list[int]:
     return [driver.apply(edit).rows_visited for edit in edits]
 
 
+@pytest.mark.law("ELA §4.2 scheduling")
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_small_edit_of_large_tables(name):
     small, large = visited(VIEWS[name], 300), visited(VIEWS[name], 9_000)

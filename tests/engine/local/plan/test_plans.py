@@ -59,6 +59,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.law("ELA §4.2 scheduling")
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_plan(name: str, golden: Callable[[str, str], None]) -> None:
     program = extract(incrementalize(lower(check([parse(PROGRAMS[name])]))))

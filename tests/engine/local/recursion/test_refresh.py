@@ -85,6 +85,7 @@ def test_an_update_past_the_end_of_a_bootstrap_may_take_as_long_again(parts, swi
     assert ends(of, float("inf"), [after * part for part in long])[0]
 
 
+@pytest.mark.law("ELA §5.2")
 @given(WORKS, st.floats(0.05, 0.9))
 def test_the_switching_parameter_is_the_work_that_an_update_may_do_before_it_is_judged(parts, switch):
     """[ELA §5.2]: where nothing shows that the rest is less, an update ends at that part of the cost of a bootstrap."""
