@@ -17,6 +17,7 @@ from tempfile import gettempdir, mkdtemp
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from deltic.engine.spark.described import is_connect
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ def directory_of(spark: SparkSession) -> Path | None:
     """Where files may stand that all tasks of a session read; None where there is no such place."""
     if named := spark.conf.get(DIRECTORY, None):
         return Path(named.removeprefix("file://"))
-    is_here = not type(spark).__module__.startswith("pyspark.sql.connect")
-    return Path(gettempdir()) if is_here and (spark.conf.get("spark.master", "") or "").startswith("local") else None
+    return (
+        Path(gettempdir())
+        if not is_connect(spark) and (spark.conf.get("spark.master", "") or "").startswith("local")
+        else None
+    )
 
 
 def through_file(spark: SparkSession, table: pa.Table, types: StructType, directory: Path) -> DataFrame:

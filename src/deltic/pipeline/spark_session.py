@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, TYPE_CHECKING
 
+from deltic.engine.spark.watched import no_answer
 from deltic.errors import DelticError
 from deltic.pipeline.java import require_java
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _GIB = 1 << 30
-_PATIENCE = 3.0
 
 
 @contextmanager
@@ -66,19 +65,9 @@ def _no_java_left() -> Iterator[None]:
 
 def _require_master(master: str) -> None:
     """Raises DelticError when nothing answers at the addresses of spark://HOST:PORT,…; Spark would try for minutes."""
-    reasons = []
-    for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else []:
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
-            return
-        except (OSError, ValueError) as error:
-            reasons.append(
-                f"{address}: {error.strerror or error}" if isinstance(error, OSError) else f"{address}: {error}"
-            )
-    if reasons:
+    if reasons := no_answer(master):
         raise DelticError(
-            f"no answer from the Spark master {master} ({'; '.join(reasons)}): "
+            f"no answer from the Spark master {master} ({reasons}): "
             "start it, correct its address, or use local[*], which is this machine"
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from deltic.engine.shards.tasks import DRIVER, Letter, Task
 
 
-def run_here(letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> Iterable[Letter]:
+def run_here(letters: Sequence[Letter], tasks: Sequence[Task], shards: int, what: str = "") -> Iterable[Letter]:
     """The letters for the driver. Letters arrive in any order, tasks as they travel, and some tasks run twice."""
     rng = random.Random(len(letters))
     for task in pickle.loads(pickle.dumps(list(tasks))):

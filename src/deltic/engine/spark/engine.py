@@ -22,10 +22,12 @@ from deltic.engine.shards.files import collect_garbage, files_of, read_descripti
 from deltic.engine.shards.shard import Parcel, Shard
 from deltic.engine.shards.tasks import Letter, Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion, together
+from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import TOLD, Placement
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
-RunTasks = Callable[[Sequence[Letter], Sequence[Task], int], Iterable[Letter]]
+# The last argument is what the job is called.
+RunTasks = Callable[[Sequence[Letter], Sequence[Task], int, str], Iterable[Letter]]
 
 
 class SparkEngine(ShardedEngine):
@@ -107,7 +109,7 @@ class SparkEngine(ShardedEngine):
         tasks = [Task(self.plan, self.options, str(self.directory), self._states, s, conflicts) for s in stages]
         sent = (Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches)
         letters = [*wake(count_), *(letter for parcel in sent for letter in Letter.of(parcel, 0))]
-        outcome = total(self._run_tasks(letters, tasks, count_))
+        outcome = total(self._run_tasks(letters, tasks, count_, self._told(len(tasks))))
         if outcome.errors:
             raise joined(outcome.errors)
         self._refuse(outcome.faults)
@@ -118,6 +120,10 @@ class SparkEngine(ShardedEngine):
             self._collect_garbage()
 
         return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
+
+    def _told(self, stages: int) -> str:
+        """What the job of the next epoch is called."""
+        return f"epoch {self.epoch + 1}: {stages} stage{'s' * (stages > 1)}: {some_of(list(self.program.sinks))}"
 
     def _write(self) -> None:
         """Let the files have the committed state."""

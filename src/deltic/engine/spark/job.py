@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.shards.tasks import DRIVER, Letter, Task
+from deltic.engine.spark.described import described
+from deltic.engine.spark.watched import watched
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
@@ -27,13 +29,20 @@ _SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 _BATCH = 1 << 24
 
 
-def run_job(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> Iterator[Letter]:
-    """The letters for the driver; `tasks` are the stages in their order. Raises DelticError where the job fails."""
+def run_job(
+    spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int, what: str
+) -> Iterator[Letter]:
+    """The letters for the driver; `tasks` are the stages in their order, and Spark's pages call the job `what`.
+
+    Raises DelticError where the job fails, or nobody is there to do it.
+    """
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
-        found = _found(spark, letters, tasks, shards)
-    except PySparkException as error:
+        with described(spark, what), watched(spark):
+            found = _found(spark, letters, tasks, shards)
+    except (PySparkException, Py4JError, DelticError) as error:
         reason = str(error).strip().splitlines()
         told = next((line.strip() for line in reversed(reason) if line.strip()), "no reason was given")
         raise DelticError(f"the Spark job of the epoch failed, and nothing was changed: {told}") from error

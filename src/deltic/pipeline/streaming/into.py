@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.protocol import Conflicts
+from deltic.engine.spark.described import described, is_connect
 from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find
 from deltic.pipeline.spark import is_dataframe, spark_errors
@@ -19,14 +20,13 @@ from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
 from deltic.pipeline.streaming.forms import Form, Kind
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.pipeline.session import Pipeline
 
 _LOG = logging.getLogger("deltic.stream")
 _QUERY = "sql.streaming.queryId"
-_DESCRIPTION = "spark.job.description"
 
 
 def stream(
@@ -71,7 +71,7 @@ class Into:
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY) or ""
         is_known = comes_again(self.name, query, batch, self._last(), self.place)
         told = f"epoch {self.pipeline.epoch + (not is_known)}: batch {batch} of stream {self.name}"
-        with _described(frame.sparkSession, told), self._refusing(query, batch):
+        with described(frame.sparkSession, told), self._refusing(query, batch):
             form = self.form(frame)
             if is_known:
                 self._pass_over(Applied(query, batch, *form.digest(frame)))
@@ -119,23 +119,11 @@ class Into:
             ) from None
 
 
-@contextmanager
-def _described(spark: SparkSession, what: str) -> Iterator[None]:
-    """What Spark's pages call the jobs of the block."""
-    context = spark.sparkContext
-    before = context.getLocalProperty(_DESCRIPTION)
-    context.setJobDescription(what)
-    try:
-        yield
-    finally:
-        context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]
-
-
 def _check_streaming(frame: object, table: str) -> None:
     """Raises StreamError for what is no stream of a session of this process."""
     if not is_dataframe(frame):
         raise StreamError(f"table {table}: expected a streaming DataFrame of Spark, found {type(frame).__name__}")
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_connect(frame):
         raise StreamError(
             f"table {table}: Spark Connect runs what is done with each batch in its server, where this pipeline is "
             "not: run the pipeline in a process that has the driver, as SparkSession.builder.master(…) makes it"
