@@ -16,6 +16,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.datalog import check, lower, parse
+from deltic.engine.files.files import LocalFiles
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
@@ -44,7 +45,9 @@ def in_tasks(circuit: Circuit, always: Executor) -> SparkEngine:
     """The engine on Spark, its jobs run in this process."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-tasks-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return SparkEngine(circuit, directory=directory, run_tasks=run_here, placement=Placement(always), shards=2)
+    return SparkEngine(
+        circuit, directory=LocalFiles(directory), run_tasks=run_here, placement=Placement(always), shards=2
+    )
 
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]

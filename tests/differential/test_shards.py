@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from deltic.circuit.graph import Circuit
+from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.placement import Placement
@@ -44,7 +45,9 @@ def test_random_circuits(shards, shape, record_property):
 
 def in_tasks(directory: Path, circuit: Circuit) -> SparkEngine:
     """Epochs of three rows and more are tasks without memory, smaller ones run in this process."""
-    return SparkEngine(circuit, directory=directory, run_tasks=run_here, placement=Placement(rows=3), shards=2)
+    return SparkEngine(
+        circuit, directory=LocalFiles(directory), run_tasks=run_here, placement=Placement(rows=3), shards=2
+    )
 
 
 def test_random_circuits_in_process_and_as_tasks_by_turns(tmp_path, record_property):

@@ -45,10 +45,16 @@ class Piece:
 
 @dataclass(frozen=True)
 class Growing:
-    """A sequence of `count` elements that only grows; `arrays` gives those from a start up to, but not, an end."""
+    """A sequence of `count` elements that only grows; `arrays` gives those from a start up to, but not, an end.
+
+    Sequences of one `origin` have the same elements as far as both have some. `kept` are the stretches from the first
+    element on that were read, where it began with such.
+    """
 
     count: int
     arrays: Callable[[int, int], Arrays]
+    origin: str
+    kept: Sequence[Kept] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deltic.calculus.planning import Rewrites
@@ -128,6 +127,7 @@ class Engines:
         return LocalEngine(circuit, **options, resources=self.resources, plans=Plans(self.rewrites))
 
     def _on_shards(self, circuit: Circuit, shards: Shards, options: dict[str, Any]) -> Engine:
+        from deltic.engine.files.files import files_at
         from deltic.engine.shards.engine import ShardedEngine
         from deltic.engine.spark.engine import SparkEngine
         from deltic.engine.spark.job import run_job
@@ -136,5 +136,5 @@ class Engines:
         if self.spark is None or shards.directory is None:
             return ShardedEngine(circuit, **options, shards=shards.count)
         placement = Placement(None if shards.executor == "auto" else shards.executor)
-        files, job = Path(shards.directory), partial(run_job, self.spark)
+        files, job = files_at(shards.directory), partial(run_job, self.spark)
         return SparkEngine(circuit, directory=files, run_tasks=job, placement=placement, **options, shards=shards.count)

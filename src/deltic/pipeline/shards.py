@@ -54,7 +54,12 @@ class Shards:
             return replace(shards, executor="process")
         if shards.executor == "process":
             return shards
-        return replace(shards, directory=shards.directory or _temporary(spark))
+        return replace(shards, directory=_address(shards.directory) if shards.directory else _temporary(spark))
+
+
+def _address(place: str | Path) -> str:
+    """The place as executors are told it, who work in other directories."""
+    return str(place) if "://" in str(place) else str(Path(place).absolute())
 
 
 def _temporary(spark: SparkSession) -> Path:

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from deltic.datalog import check, lower, parse
+from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import WEIGHT
-from deltic.engine.shards.files import files_of, read_description
+from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.job import run_job
 from deltic.engine.spark.placement import Placement
@@ -28,7 +29,7 @@ PROGRAM = """
 
 def in_jobs(spark, directory, circuit):
     job = partial(run_job, spark)
-    return SparkEngine(circuit, directory=directory, run_tasks=job, placement=Placement("job"), shards=2)
+    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=job, placement=Placement("job"), shards=2)
 
 
 @pytest.mark.slow
@@ -53,6 +54,5 @@ def test_a_job_that_fails_leaves_the_state_of_before(spark, tmp_path):
     assert engine.count("reach") == 3
     engine.apply({"edge": more})
     assert engine.count("reach") == 6
-    assert {path.suffix for path in engine.directory.iterdir()} == {".runs", ".shard"}
-    named = {name for state in engine._states.values() for name in files_of(read_description(engine.directory, state))}
-    assert {path.name for path in engine.directory.iterdir()} == {*named, *engine._states.values()}
+    named = {name for state in engine._states.values() for name in files_of(read_description(engine.files, state))}
+    assert {*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)} == {*named, *engine._states.values()}

@@ -23,8 +23,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from deltic.engine.files import files
 from deltic.errors import DelticError
-from deltic.pipeline.durable import files
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.session import Pipeline
 

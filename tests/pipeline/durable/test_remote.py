@@ -4,39 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from deltic.engine.files.remote import RemoteFiles
 from deltic.errors import StateError
 from deltic.pipeline.durable import state
-from deltic.pipeline.durable.remote import RemoteFiles
 from deltic.pipeline.session import Pipeline
+from tests.objects import Objects
 from tests.pipeline.durable.test_state import SQL, everything, sell
-
-
-class Objects(dict):
-    """The operations of fsspec that are used, over a dictionary."""
-
-    def ls(self, path, detail, refresh):
-        found = {f"{path}/{name[len(path) + 1 :].partition('/')[0]}" for name in self if name.startswith(f"{path}/")}
-        if not found:
-            raise FileNotFoundError(path)
-        return sorted(found)
-
-    def info(self, path):
-        return {"size": len(self[path])}
-
-    def cat_file(self, path):
-        return self[path]
-
-    def pipe_file(self, path, data):
-        self[path] = bytes(data)
-
-    def makedirs(self, path, exist_ok):
-        assert exist_ok
-
-    def exists(self, path):
-        return path in self
-
-    def rm_file(self, path):
-        del self[path]
 
 
 @pytest.fixture

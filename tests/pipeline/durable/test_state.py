@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from deltic.engine.files.files import LocalFiles
 from deltic.errors import CatalogError, ChangeError, DelticError, StateError
 from deltic.pipeline.durable import manifest
-from deltic.pipeline.durable.files import LocalFiles
 from deltic.pipeline.durable.log import segments
 from deltic.pipeline.durable.state import Checkpoints, State
 from deltic.pipeline.durable.verifying import repair, verify
@@ -186,7 +186,7 @@ def test_old_manifests_files_and_logs_go(place):
     files = LocalFiles(place)
     kept = [manifest.read(files, n) for n in manifest.numbers(files)]
     assert len(kept) == 2
-    assert set(files.names("runs")) == set().union(*(m.files for m in kept))
+    assert set(files.names("runs")) == set().union(*(m.contents.files for m in kept))
     assert len(files.names("runs")) < 20
     assert segments(files)[0][0] <= kept[-1].sequence + 1
     assert len(segments(files)) <= 4
@@ -443,7 +443,7 @@ def test_what_is_damaged_is_repaired_from_what_is_whole(place, shop, relation):
     elif relation == "manifest":
         flip(place / newest.name, 200)
     else:
-        for where, about in newest.pieces:
+        for where, about in newest.contents.pieces:
             if about["relation"] == relation:
                 flip(place / where.file, where.offset + 20)
     wrong = verify(place).wrong

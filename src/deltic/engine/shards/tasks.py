@@ -11,18 +11,17 @@ import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
+from deltic.engine.files.files import Files, files_at
 from deltic.engine.image import Json
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.image import image_of, restored
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
-from deltic.engine.shards.files import read_description, read_image, write_description, write_image
+from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.shard import Inbox, Options, Parcel, Shard
 from deltic.errors import DelticError
@@ -102,7 +101,7 @@ class Task:
     def _worked(self, number: int, received: Sequence[Letter], is_last: bool) -> Iterator[Letter]:
         outcome = Outcome()
         try:
-            shard = opened(number, self.plan, self.options, Path(self.directory), self.states.get(number))
+            shard = opened(number, self.plan, self.options, files_at(self.directory), self.states.get(number))
             shard.begin(self.conflicts)
             for parcel in shard.run_alone(self.stage, _inboxes(received, self.stage)):
                 yield from Letter.of(parcel, self.stage + 1)
@@ -124,7 +123,7 @@ class Task:
                 outcome.changes[name] = [view_change(state, state.delta, shard.store.interner).to_arrow()]
         shard.end()
         shard.forget_changes()
-        outcome.states[shard.number] = save(shard, Path(self.directory), self.states.get(shard.number))
+        outcome.states[shard.number] = save(shard, files_at(self.directory), self.states.get(shard.number))
 
 
 def _inboxes(received: Iterable[Letter], last: int) -> list[Inbox]:
@@ -161,25 +160,23 @@ def total(letters: Iterable[Letter]) -> Outcome:
 # State
 
 
-def opened(number: int, plan: ShardPlan, options: Options, directory: Path, state: str | None) -> Shard:
+def opened(number: int, plan: ShardPlan, options: Options, files: Files, state: str | None) -> Shard:
     """The shard of this number as a description says; empty where there is none."""
     if state is None:
         return Shard(number, plan, options, Store())
-    described = read_description(directory, state)
-    shard = Shard(number, plan, options, store_of(plan, directory, described))
+    described = read_description(files, state)
+    shard = Shard(number, plan, options, store_of(plan, files, described))
     shard.learn(described["learned"])
     return shard
 
 
-def store_of(plan: ShardPlan, directory: Path, described: Json) -> Store:
+def store_of(plan: ShardPlan, files: Files, described: Mapping[str, Json]) -> Store:
     """The store that a description tells of."""
-    return restored(read_image(directory, described), plan.program, plan.program.relations, Space(None, 0))
+    return restored(read_state(files, described), plan.program, plan.program.relations, Space(None, 0))
 
 
-def save(shard: Shard, directory: Path, before: str | None) -> str:
+def save(shard: Shard, files: Files, before: str | None) -> str:
     """Write what is new of a shard, between epochs: the name of its description. `before` is the last one's."""
     shard.build()
     shard.fit()
-    old: Any = None if before is None else read_description(directory, before)
-    described = write_image(directory, image_of(shard.store), old)
-    return write_description(directory, {**described, "learned": shard.learned()})
+    return write_state(files, image_of(shard.store), before, shard.learned())

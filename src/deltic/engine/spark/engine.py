@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +12,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
+from deltic.engine.files.files import Files
 from deltic.engine.image import Saved
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
@@ -31,7 +30,7 @@ RunTasks = Callable[[Sequence[Letter], Sequence[Task], int, str], Iterable[Lette
 
 
 class SparkEngine(ShardedEngine):
-    """Runs a circuit on shards whose state is below `directory`, which driver and executors see under this name.
+    """Runs a circuit on shards whose state is below `directory`, which driver and executors see under one name.
 
     `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in files, or in both: `_states` names
     the descriptions of what was written last, and `_open` has the shards, where the driver has them; those that are
@@ -42,7 +41,7 @@ class SparkEngine(ShardedEngine):
         self,
         circuit: Circuit,
         *,
-        directory: Path,
+        directory: Files,
         run_tasks: RunTasks,
         placement: Placement | None = None,
         **options: Any,
@@ -51,9 +50,8 @@ class SparkEngine(ShardedEngine):
         self._open: list[Shard] | None = None
         self._ahead = False
         super().__init__(circuit, **options)
-        self.directory, self._run_tasks, self.placement = directory / uuid4().hex, run_tasks, placement or Placement()
-        self.directory.mkdir(parents=True)
-        atexit.register(shutil.rmtree, self.directory, ignore_errors=True)
+        self.files, self._run_tasks, self.placement = directory.below(uuid4().hex), run_tasks, placement or Placement()
+        atexit.register(self.files.clear)
         self._given |= {"directory": directory, "run_tasks": run_tasks, "placement": self.placement}
 
     @property
@@ -61,7 +59,7 @@ class SparkEngine(ShardedEngine):
         """The shards in this process, opened when somebody asks for them."""
         if self._open is None:
             numbers = range(self.options.shards)
-            self._open = [opened(n, self.plan, self.options, self.directory, self._states.get(n)) for n in numbers]
+            self._open = [opened(n, self.plan, self.options, self.files, self._states.get(n)) for n in numbers]
         return self._open
 
     @shards.setter
@@ -86,17 +84,17 @@ class SparkEngine(ShardedEngine):
 
     @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
-        before = self.directory
+        before = self.files
         result = super().extend(circuit)
-        shutil.rmtree(before, ignore_errors=True)
+        before.clear()
         return result
 
     @exclusive
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
-        before = self.directory
+        before = self.files
         super().restore(saved, tables_alone)
         self._ahead = self._open is not None
-        shutil.rmtree(before, ignore_errors=True)
+        before.clear()
 
     def _state_bytes(self) -> int:
         """The memory of the shards that are in this process; of those that are not, nothing is in it."""
@@ -106,7 +104,7 @@ class SparkEngine(ShardedEngine):
         """Run the epoch as a job."""
         self._write()
         count_, stages = self.options.shards, range(len(self.plan.stages))
-        tasks = [Task(self.plan, self.options, str(self.directory), self._states, s, conflicts) for s in stages]
+        tasks = [Task(self.plan, self.options, self.files.place, self._states, s, conflicts) for s in stages]
         sent = (Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches)
         letters = [*wake(count_), *(letter for parcel in sent for letter in Letter.of(parcel, 0))]
         outcome = total(self._run_tasks(letters, tasks, count_, self._told(len(tasks))))
@@ -128,13 +126,13 @@ class SparkEngine(ShardedEngine):
     def _write(self) -> None:
         """Let the files have the committed state."""
         if self._ahead and self._open is not None:
-            self._states = {s.number: save(s, self.directory, self._states.get(s.number)) for s in self._open}
+            self._states = {s.number: save(s, self.files, self._states.get(s.number)) for s in self._open}
             self._ahead = False
 
     def _written_version(self, states: Mapping[int, str]) -> ShardsVersion:
         """The tables and views of shards that were written, to be read when somebody looks."""
-        described = [read_description(self.directory, name) for _, name in sorted(states.items())]
-        stores = [store_of(self.plan, self.directory, one) for one in described]
+        described = [read_description(self.files, name) for _, name in sorted(states.items())]
+        stores = [store_of(self.plan, self.files, one) for one in described]
         return ShardsVersion(self.epoch + 1, [LocalVersion.of(self.epoch + 1, self.program, s) for s in stores])
 
     def _result_of(self, outcome: Outcome) -> EpochResult:
@@ -146,8 +144,8 @@ class SparkEngine(ShardedEngine):
     def _collect_garbage(self) -> None:
         """Remove the files that neither the state nor the version before it needs."""
         names = set(self._states.values())
-        needed = {file for name in names for file in files_of(read_description(self.directory, name))}
-        collect_garbage(self.directory, names | needed)
+        needed = {file for name in names for file in files_of(read_description(self.files, name))}
+        collect_garbage(self.files, names | needed)
 
 
 def _nothing() -> None:

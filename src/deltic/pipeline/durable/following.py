@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from deltic.engine.changes import Changes
+from deltic.engine.files.files import Files
 from deltic.engine.local.version import LocalVersion
 from deltic.errors import StateError
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.durable import manifest
-from deltic.pipeline.durable.files import Files
 from deltic.pipeline.durable.log import Reader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.restoring import begin_with_checkpoint, replay

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError
 from deltic.pipeline.definitions import Edit
 from deltic.pipeline.durable.checkpoint import Moment
-from deltic.pipeline.durable.files import Files
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import State
 from deltic.pipeline.epochs import Epochs, Logged

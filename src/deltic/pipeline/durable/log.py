@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from deltic.engine.batches import TableBatch
+from deltic.engine.files.files import Appender, Files
+from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json
 from deltic.engine.protocol import Conflicts
 from deltic.errors import StateError
-from deltic.pipeline.durable.files import Appender, Files
-from deltic.pipeline.durable.pieces import REPAIR
 
 FOLDER = "log"
 _MAGIC = b"DLOG"

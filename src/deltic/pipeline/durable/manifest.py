@@ -1,7 +1,7 @@
 """Manifests: each lists all that belongs to one checkpoint, and what log is behind it.
 
-A manifest is one file, JSON after a line with the format's version, a checksum and the length. It is there once it is
-renamed, and never changes.
+A manifest is one file, JSON after a line with the format's version, a checksum and the length. It is there once all of
+it is, under a number that no other has, and never changes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Self
 
+from deltic.engine.files.contents import Contents, contents_of
+from deltic.engine.files.files import Files
+from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json
 from deltic.errors import StateError
-from deltic.pipeline.durable.files import Files
-from deltic.pipeline.durable.pieces import REPAIR, Place
 
 FORMAT = 1
 FOLDER = "manifests"
@@ -25,15 +26,6 @@ _FIRST_LINE = re.compile(rb"deltic manifest (\d+) ([0-9a-f]{8}) (\d+)\n")
 
 class OtherVersion(StateError):
     """A file has another version of the format."""
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """The elements of a growing sequence from `start` up to, but not, `end`."""
-
-    place: Place
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -56,27 +48,18 @@ class Manifest(Described):
     written: str
     engine: Mapping[str, Json] | None
     """What the engine says of its image; None before the first epoch."""
-    pieces: Sequence[tuple[Place, Mapping[str, Json]]] = ()
-    growing: Mapping[str, Sequence[Stretch]] = field(default_factory=dict)
+    contents: Contents = field(default_factory=Contents)
 
     @property
     def name(self) -> str:
         """The name of its file."""
         return name_of(self.number)
 
-    @property
-    def places(self) -> list[Place]:
-        """Where everything stands that it names."""
-        return [place for place, _ in self.pieces] + [s.place for found in self.growing.values() for s in found]
-
-    @property
-    def files(self) -> set[str]:
-        """The run files that it names."""
-        return {place.file for place in self.places}
-
     def to_bytes(self) -> bytes:
         """The file."""
-        body = json.dumps(asdict(self), separators=(",", ":")).encode()
+        told = asdict(self)
+        where = told.pop("contents")
+        body = json.dumps({**told, **where}, separators=(",", ":")).encode()
         return b"deltic manifest %d %08x %d\n" % (FORMAT, zlib.crc32(body), len(body)) + body
 
     @classmethod
@@ -96,12 +79,8 @@ class Manifest(Described):
         if zlib.crc32(body) != int(first[2], 16):
             raise _damaged(place, name, "it has another checksum than was written")
         found = json.loads(body)
-        found["pieces"] = [(Place(**where), about) for where, about in found["pieces"]]
-        found["growing"] = {
-            name: [Stretch(Place(**s["place"]), s["start"], s["end"]) for s in stretches]
-            for name, stretches in found["growing"].items()
-        }
-        return cls(**found)
+        where = {said.name: found.pop(said.name) for said in fields(Contents) if said.name in found}
+        return cls(**found, contents=contents_of(where))
 
 
 def name_of(number: int) -> str:

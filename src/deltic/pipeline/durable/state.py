@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from deltic.engine.files.files import Files, LocalFiles, files_at
 from deltic.engine.image import Json, Saved
 from deltic.engine.resources import bytes_of
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import Moment, collect_garbage, leftovers, write_checkpoint
-from deltic.pipeline.durable.files import Files, LocalFiles
 from deltic.pipeline.durable.log import Log, Reader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
-from deltic.pipeline.durable.pieces import Mapped, Stored
 
 MARK = "deltic-state"
 _MARK = b"deltic state 1\n"
@@ -50,15 +49,6 @@ class Checkpoints:
     def are_due(self, epochs: int, log: int) -> bool:
         """Whether so much came since the last one that the next is to be made."""
         return epochs >= self.epochs or log >= bytes_of(self.log)
-
-
-def files_at(place: str | Path) -> Files:
-    """The files of a directory of the local disk, or of a file system of fsspec: `s3://bucket/folder`."""
-    if "://" in str(place):
-        from deltic.pipeline.durable.remote import RemoteFiles
-
-        return RemoteFiles.at(str(place))
-    return LocalFiles(Path(place))
 
 
 class State:
@@ -132,13 +122,7 @@ class State:
         found = self.manifest
         if found is None or found.engine is None:
             return None
-        mapped = {name: Mapped(self.files, name) for name in sorted(found.files)}
-        pieces = [Stored(mapped[place.file], place, about) for place, about in found.pieces]
-        growing = {
-            name: [Stored(mapped[s.place.file], s.place, {}) for s in stretches]
-            for name, stretches in found.growing.items()
-        }
-        return Saved(found.engine, pieces, growing)
+        return found.contents.saved(self.files, found.engine)
 
     def records(self) -> Iterator[Record]:
         """What came after the manifest; raises StateError where it is damaged."""

@@ -67,7 +67,7 @@ def status_of(place: str | Path) -> Status:
         records,
         state.log_bytes,
         _relations(found) if found else [],
-        sum(s.place.length for stretches in found.growing.values() for s in stretches) if found else 0,
+        sum(s.place.length for stretches in found.contents.growing.values() for s in stretches) if found else 0,
         sum(files.size(name) for name in every if name not in ("runs", "log", manifest.FOLDER)),
     )
 
@@ -80,7 +80,7 @@ def _relations(found: Manifest) -> list[Kept]:
     told = []
     for relation in found.engine["store"]["relations"]:
         name, kind = named.get(relation, (relation, "hidden"))
-        pieces = [(place.length, about) for place, about in found.pieces if about["relation"] == relation]
+        pieces = [(place.length, about) for place, about in found.contents.pieces if about["relation"] == relation]
         sizes, rows = Counter[str](), Counter[str]()
         for length, about in pieces:
             arrangement = f"{about['role']} {about['order']}"

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deltic.engine.files.files import Files
+from deltic.engine.files.pieces import Mapped, read_piece
 from deltic.engine.image import Image
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import Moment
-from deltic.pipeline.durable.files import Files
 from deltic.pipeline.durable.log import Reader, segments
 from deltic.pipeline.durable.manifest import Manifest
-from deltic.pipeline.durable.pieces import Mapped, read_piece
 from deltic.pipeline.durable.restoring import restore
 from deltic.pipeline.durable.state import Checkpoints, State
 from deltic.pipeline.durable.status import status_of
@@ -59,7 +59,7 @@ def _check_manifest(files: Files, number: int, found: Verified) -> None:
     except StateError as error:
         found.wrong.append(str(error))
         return
-    for name in sorted(made.files):
+    for name in sorted(made.contents.files):
         found.wrong += [told for told in _damage(files, made, name, found) if told not in found.wrong]
 
 
@@ -69,7 +69,7 @@ def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterato
     except StateError as error:
         yield str(error)
         return
-    for place in made.places:
+    for place in made.contents.places:
         if place.file == name:
             found.pieces, found.bytes = found.pieces + 1, found.bytes + place.length
             try:
@@ -179,7 +179,7 @@ def _attempt(state: State, number: int | None, tables_alone: bool) -> Pipeline |
         if number is None and (not segments(state.files) or segments(state.files)[0][0] != 1):
             return None
         if not tables_alone and state.manifest is not None:
-            for name in state.manifest.files:
+            for name in state.manifest.contents.files:
                 if any(_damage(state.files, state.manifest, name, Verified())):
                     return None
         pipeline = _pipeline(state, tables_alone)

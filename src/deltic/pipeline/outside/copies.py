@@ -9,10 +9,10 @@ from dataclasses import asdict
 import numpy as np
 import pyarrow as pa
 
+from deltic.engine.files.files import Buffer, Files
+from deltic.engine.files.pieces import MAGIC, Mapped, Place, encode, read_piece
 from deltic.engine.image import Json
 from deltic.errors import StateError
-from deltic.pipeline.durable.files import Buffer, Files
-from deltic.pipeline.durable.pieces import MAGIC, Mapped, Place, encode, read_piece
 
 FOLDER = "sources"
 _LARGE = 1 << 20

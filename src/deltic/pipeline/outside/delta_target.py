@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from deltic.catalog import External
 from deltic.circuit.types import Type
+from deltic.engine.files import files
 from deltic.errors import DelticError, UnsupportedError
-from deltic.pipeline.durable import files
 from deltic.pipeline.outside.buckets import Listing, Part, Plan, planned
 from deltic.pipeline.outside.delta import deltalake, errors
 from deltic.pipeline.outside.hashes import digest, row_hashes

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltic.catalog import External
+from deltic.engine.files import files
+from deltic.engine.files.files import System
 from deltic.errors import DelticError
-from deltic.pipeline.durable import files
-from deltic.pipeline.durable.files import System
 from deltic.pipeline.outside.buckets import Listing, Part, Plan, planned
 from deltic.pipeline.outside.hashes import digest, row_hashes
 from deltic.pipeline.outside.source import filled

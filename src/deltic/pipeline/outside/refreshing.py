@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.circuit.types import Schema
+from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import DelticError
-from deltic.pipeline.durable.files import Files, LocalFiles
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.copies import FOLDER, Copies

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +84,7 @@ class Dictionary:
         self.type = type_
         self._kept: Sequence[Kept] = ()
         self._count = 0
+        self.origin = uuid4().hex
         self.order = ValueOrder(self)
 
     def restore(self, count: int, kept: Sequence[Kept]) -> None:
@@ -91,7 +93,9 @@ class Dictionary:
 
     def growing(self) -> Growing:
         """The values so far."""
-        return Growing(len(self), lambda start, end: {"values": _written(self._between(start, end))})
+        return Growing(
+            len(self), lambda start, end: {"values": _written(self._between(start, end))}, self.origin, self._kept
+        )
 
     def _between(self, start: int, end: int) -> pa.Array:
         """The values of some ids; leaves everything as it is, for other threads work with it."""

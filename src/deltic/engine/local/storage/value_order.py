@@ -49,13 +49,14 @@ class ValueOrder:
         self._known = 0
         self._runs: list[_Ordered] = []
         self._kept: tuple[int, Sequence[Kept]] | None = None
+        self._stretches: Sequence[Kept] = ()
         self.domain: Domain = Labels(self)
         self.reversed: Domain = Labels(self, descending=True)
         self._moved = _Ordered.none(), _Ordered.none()
 
     def restore(self, count: int, kept: Sequence[Kept]) -> None:
         """Have the first `count` labels that `growing` gave, which are read when somebody asks for one."""
-        self._kept = count, kept
+        self._kept, self._stretches = (count, kept), kept
 
     @property
     def count(self) -> int:
@@ -64,11 +65,12 @@ class ValueOrder:
 
     def growing(self) -> Growing:
         """The labels so far; as long as the numbering is the same."""
+        origin = self._dictionary.origin
         if self._kept is not None:
             count, kept = self._kept
-            return Growing(count, lambda start, end: {"labels": _joined(kept)[start:end]})
+            return Growing(count, lambda start, end: {"labels": _joined(kept)[start:end]}, origin, kept)
         labels = self._labels
-        return Growing(self._known, lambda start, end: {"labels": labels[start:end]})
+        return Growing(self._known, lambda start, end: {"labels": labels[start:end]}, origin, self._stretches)
 
     def _read(self) -> None:
         """Read what was kept."""
@@ -157,6 +159,7 @@ class ValueOrder:
         self._write(ids, labels)
         self.domain.numbering += 1
         self.reversed.numbering += 1
+        self._stretches = ()
         self._moved = old, _Ordered(self._labels[old.ids], old.ids)
 
     def moved(self, labels: Values) -> Values:

@@ -12,13 +12,14 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 
+from deltic.engine.files.files import Buffer, Bytes, Files
 from deltic.engine.image import Arrays, Json
 from deltic.errors import StateError
-from deltic.pipeline.durable.files import Buffer, Bytes, Files
 
 MAGIC = b"deltic runs 1\n".ljust(64, b"\0")
 _ALIGNED = 64
@@ -39,36 +40,71 @@ class Place:
 
 
 class Mapped:
-    """A file of pieces, mapped once."""
+    """A file of pieces, opened once; `remedy` is what is said of one that is damaged, or has less than `size` bytes."""
 
-    def __init__(self, files: Files, name: str) -> None:
-        self.name, self.place = name, files.place
+    def __init__(self, files: Files, name: str, remedy: str = REPAIR, size: int = 0) -> None:
+        self.files, self.name, self._remedy, self._size = files, name, remedy, size
+        _OPENED.add(self)
         try:
-            self.data = files.map(name)
+            self._opened = files.open(name)
         except OSError as error:
-            raise self.damaged(f"it cannot be read ({error.strerror or error})") from None
+            raise self._unreadable(error) from None
+
+    def part(self, start: int, length: int) -> Bytes:
+        """So many bytes from `start` on; raises StateError where they are not there."""
+        try:
+            data, size = self._opened.part(start, start + length), self._opened.size
+        except OSError as error:
+            raise self._unreadable(error) from None
+        if len(data) < length or size < self._size:
+            where = f"of {self._size:,}" if self._size else f"within the piece at {start:,}"
+            raise self.damaged(f"it ends at byte {size:,}, {where}")
+        return data
+
+    def _unreadable(self, error: OSError) -> StateError:
+        return self.damaged(f"it cannot be read ({error.strerror or error})")
 
     def damaged(self, what: str) -> StateError:
         """The error about the file."""
-        return StateError(f"state {self.place}: {self.name}: {what}; {REPAIR.format(place=self.place)}")
+        place = self.files.place
+        return StateError(f"state {place}: {self.name}: {what}; {self._remedy.format(place=place)}")
+
+
+_OPENED: WeakSet[Mapped] = WeakSet()
+
+
+def needed_open(files: Files) -> set[str]:
+    """The names of files that this process has open, and that could not be read any more if they were removed."""
+    if files.keeps_removed:
+        return set()
+    return {mapped.name for mapped in list(_OPENED) if mapped.files.place == files.place}
 
 
 class Stored:
-    """A piece in a file; it is checked when its arrays are asked for the first time."""
+    """A piece in a file; unless it is `trusted`, it is checked when its arrays are asked for the first time."""
 
-    def __init__(self, mapped: Mapped, place: Place, about: Mapping[str, Json]) -> None:
-        self.place, self.about = place, about
-        self._mapped, self._arrays = mapped, dict[str, npt.NDArray[np.generic]]()
+    def __init__(self, mapped: Mapped, place: Place, about: Mapping[str, Json], trusted: bool = False) -> None:
+        self.place, self.about, self.files = place, about, mapped.files
+        self._mapped, self._trusted, self._arrays = mapped, trusted, dict[str, npt.NDArray[np.generic]]()
 
     def arrays(self) -> Arrays:
         if not self._arrays:
-            self._arrays = read_piece(self._mapped, self.place)[1]
+            read = arrays_of if self._trusted else read_piece
+            self._arrays = read(self._mapped, self.place)[1]
         return self._arrays
 
 
-def place_of(kept: object | None) -> Place | None:
+@dataclass(frozen=True)
+class Written:
+    """Where the arrays of an owner stand since they were written."""
+
+    files: Files
+    place: Place
+
+
+def written(kept: object | None) -> Written | None:
     """Where the arrays of an owner stand, if they were written."""
-    return kept.place if isinstance(kept, Stored) else kept if isinstance(kept, Place) else None
+    return Written(kept.files, kept.place) if isinstance(kept, Stored) else kept if isinstance(kept, Written) else None
 
 
 def encode(about: Mapping[str, Json], arrays: Arrays) -> tuple[list[Buffer], int, int]:
@@ -99,14 +135,28 @@ def _padded(size: int) -> int:
 
 def read_piece(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     """What a piece says, and its arrays; raises StateError where it is not what was written."""
-    data = mapped.data[place.offset : place.offset + place.length]
-    if len(data) < place.length or place.length < _HEAD:
-        raise mapped.damaged(f"it ends at byte {len(mapped.data):,}, within the piece at {place.offset:,}")
+    data = mapped.part(place.offset, place.length)
+    if place.length < _HEAD:
+        raise mapped.damaged(f"the piece at byte {place.offset:,} has no head")
     start = data[:_HEAD].tobytes()
     (length,), (checksum,) = _LENGTH.unpack_from(start), _SUM.unpack_from(start, _LENGTH.size)
     found = zlib.crc32(data[_HEAD:].data, zlib.crc32(start[: _LENGTH.size]))
     if not found == checksum == place.checksum:
         raise mapped.damaged(f"the piece at byte {place.offset:,} has another checksum than was written")
+    return _told(data, length)
+
+
+def arrays_of(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
+    """As `read_piece`, of which only the checksum in the head is compared: rows that nobody looks at are not read."""
+    data = mapped.part(place.offset, place.length)
+    start = data[:_HEAD].tobytes()
+    (length,), (checksum,) = _LENGTH.unpack_from(start), _SUM.unpack_from(start, _LENGTH.size)
+    if checksum != place.checksum or length > place.length:
+        raise mapped.damaged(f"at byte {place.offset:,} stands another piece than was written")
+    return _told(data, length)
+
+
+def _told(data: Bytes, length: int) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     header = json.loads(data[_HEAD : _HEAD + length].tobytes())
     return header["about"], dict(_arrays(data[_HEAD + length :], header["arrays"]))
 

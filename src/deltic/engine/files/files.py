@@ -1,4 +1,4 @@
-"""Files of a directory of state: written whole and durably, read by mapping them, appended to by the log alone.
+"""Files of a directory of state: written whole and durably, read in parts, appended to by the log alone.
 
 A file has its name only once all of it is on the disk: it is written under another one, synced, and renamed, and the
 directory is synced after that. What touches the disk goes through one `System`, so that tests can let it fail.
@@ -6,13 +6,16 @@ directory is synced after that. What touches the disk goes through one `System`,
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import mmap
 import os
+import shutil
 import socket
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,6 +45,17 @@ class Appender(Protocol):
         """Let go of the file."""
 
 
+class Opened(Protocol):
+    """A file that is read in parts."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+
+    def part(self, start: int, end: int) -> Bytes:
+        """The bytes from `start` up to, and not with, `end`, as far as there are any; changes stay in this process."""
+
+
 class Files(Protocol):
     """Files by their names, which may have one folder: `log/0001`."""
 
@@ -49,6 +63,8 @@ class Files(Protocol):
     """Where they are, for messages."""
     appends: bool
     """Whether a file can grow."""
+    keeps_removed: bool
+    """Whether a file that is open can be read when it was removed."""
 
     def names(self, folder: str = "") -> list[str]:
         """The names of the files in a folder, in order; none where it is not there."""
@@ -59,11 +75,23 @@ class Files(Protocol):
     def read(self, name: str) -> bytes:
         """What a file holds."""
 
-    def map(self, name: str) -> Bytes:
-        """What a file holds, as an array that is read when it is used; changes of it stay in this process."""
+    def open(self, name: str) -> Opened:
+        """A file, to be read in parts: of this machine mapped, and there as long as somebody has it open."""
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
         """Write a file whole, durably; its size. After an exception there is no file of that name."""
+
+    def create(self, name: str, parts: Iterable[Buffer]) -> None:
+        """As `write`, but FileExistsError where there is one.
+
+        Of several that create it at once one succeeds, where the file system has a conditional put, or by `lock`.
+        """
+
+    def adopt(self, other: Files, name: str, new: str) -> None:
+        """Have a file of another place under a new name, without reading it where that can be: linked, or copied there.
+
+        A file that has the new name is taken for the same one.
+        """
 
     def appender(self, name: str) -> Appender:
         """The end of a file, which is made if it is not there."""
@@ -74,11 +102,33 @@ class Files(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
 
+    def below(self, folder: str) -> Files:
+        """The files of a folder, which may be new."""
+
+    def clear(self) -> None:
+        """Remove all files, as far as that can be."""
+
     def lock(self) -> None:
         """Keep other writers out; raises StateError where there is one."""
 
     def unlock(self) -> None:
         """Let other writers in."""
+
+
+def files_at(place: str | Path) -> Files:
+    """The files of a directory of this machine, or of a file system of fsspec: `s3://bucket/folder`.
+
+    Raises StateError.
+    """
+    address = str(place)
+    if "://" in address and not address.startswith(_HERE):
+        from deltic.engine.files.remote import RemoteFiles
+
+        return RemoteFiles.at(address)
+    return LocalFiles(Path(address.removeprefix(_HERE)))
+
+
+_HERE = "file://"
 
 
 class System:
@@ -104,6 +154,7 @@ class LocalFiles:
     """A directory of the local disk."""
 
     appends = True
+    keeps_removed = True
 
     def __init__(self, root: Path, system: System | None = None) -> None:
         self.root, self.place, self.system = root, str(root), system or System()
@@ -121,11 +172,11 @@ class LocalFiles:
     def read(self, name: str) -> bytes:
         return (self.root / name).read_bytes()
 
-    def map(self, name: str) -> Bytes:
+    def open(self, name: str) -> Opened:
         with (self.root / name).open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
-                return np.empty(0, np.uint8)
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+                return InMemory(np.empty(0, np.uint8))
+            return InMemory(np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8))
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
         path = self.root / name
@@ -145,6 +196,26 @@ class LocalFiles:
             self.system.unlink(path)
             raise
         return size
+
+    def create(self, name: str, parts: Iterable[Buffer]) -> None:
+        if (self.root / name).exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.root / name))
+        self.write(name, parts)
+
+    def adopt(self, other: Files, name: str, new: str) -> None:
+        path = self.root / new
+        if path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(other, LocalFiles):
+            try:
+                os.link(other.root / name, path)
+                self._sync_folder(path.parent)
+                return
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+        self.write(new, [other.read(name)])
 
     def _write_all(self, file: int, data: Buffer) -> int:
         view = memoryview(data).cast("B")
@@ -180,6 +251,12 @@ class LocalFiles:
     def remove(self, name: str) -> None:
         self.system.unlink(self.root / name)
 
+    def below(self, folder: str) -> LocalFiles:
+        return LocalFiles(self.root / folder, self.system)
+
+    def clear(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+
     def lock(self) -> None:
         path = self.root / "lock"
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -200,6 +277,22 @@ class LocalFiles:
             self._lock = None
 
 
+@dataclass(frozen=True)
+class InMemory:
+    """A file that is mapped into memory, or read."""
+
+    data: Bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def part(self, start: int, end: int) -> Bytes:
+        return self.data[start:end]
+
+
+# What a file system says that has no links, or is another one.
+_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 _ONE_WRITER = "one process writes at a time. Wait for it, end it, or open the state with readonly=True"
 
 

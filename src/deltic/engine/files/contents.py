@@ -1,0 +1,227 @@
+"""What of an image stands where: it is written piece by piece, and what is there already is not written again.
+
+Small pieces stand together in one file, large ones each in its own; where most of a file is of no use any more, the
+rest moves. What stands in files of another place is had from there: by a link, or by a copy that the file system makes.
+Stretches of growing sequences are joined so that each is at least twice as long as the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from deltic.engine.files.files import Buffer, Files
+from deltic.engine.files.pieces import MAGIC, REPAIR, Mapped, Place, Stored, Written, encode, written
+from deltic.engine.image import Arrays, Growing, Image, Json, Piece, Saved
+
+_LARGE = 1 << 20
+# The part of a file that has to be of use for the file to stay.
+_USED = 0.5
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The elements of a growing sequence from `start` up to, but not, `end`; `origin` is the sequence's."""
+
+    place: Place
+    start: int
+    end: int
+    origin: str = ""
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """What is said of its piece."""
+        return {"from": self.start, "to": self.end, "origin": self.origin}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Where the pieces of an image stand, and the stretches of its sequences; `sizes` are the bytes of the files."""
+
+    pieces: Sequence[tuple[Place, Mapping[str, Json]]] = ()
+    growing: Mapping[str, Sequence[Stretch]] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def places(self) -> list[Place]:
+        """Where everything stands."""
+        return [place for place, _ in self.pieces] + [s.place for found in self.growing.values() for s in found]
+
+    @property
+    def files(self) -> set[str]:
+        """The run files that are named."""
+        return {place.file for place in self.places}
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all pieces."""
+        return sum(place.length for place in self.places)
+
+    def saved(self, files: Files, about: Mapping[str, Json], remedy: str = REPAIR, trusted: bool = False) -> Saved:
+        """What was written, of which an engine says `about`; see `Mapped` and `Stored` for the rest."""
+        sizes = self.sizes if trusted else {}
+        mapped = {name: Mapped(files, name, remedy, sizes.get(name, 0)) for name in sorted(self.files)}
+        pieces = [Stored(mapped[place.file], place, told, trusted) for place, told in self.pieces]
+        growing = {
+            name: [Stored(mapped[s.place.file], s.place, s.about, trusted) for s in stretches]
+            for name, stretches in self.growing.items()
+        }
+        return Saved(about, pieces, growing)
+
+
+def contents_of(kept: Mapping[str, Json]) -> Contents:
+    """The contents that JSON has of `dataclasses.asdict`."""
+    pieces = [(Place(**where), about) for where, about in kept["pieces"]]
+    growing = {
+        name: [Stretch(**{**stretch, "place": Place(**stretch["place"])}) for stretch in stretches]
+        for name, stretches in kept["growing"].items()
+    }
+    return Contents(pieces, growing, kept.get("sizes", {}))
+
+
+class _Writer:
+    """Writes pieces into files whose names begin with `prefix`."""
+
+    def __init__(self, files: Files, prefix: str) -> None:
+        self._files, self._prefix = files, prefix
+        self.sizes: dict[str, int] = {}
+        self._small: list[Buffer] = [MAGIC]
+        self._end = len(MAGIC)
+
+    def add(self, about: Mapping[str, Json], arrays: Arrays) -> Place:
+        """Write a piece, a small one by the next `finish`."""
+        parts, size, checksum = encode(about, arrays)
+        if size < _LARGE:
+            self._small += parts
+            self._end += size
+            return Place(self._name, self._end - size, size, checksum)
+        name = f"{self._prefix}-{len(self.sizes) + 1}"
+        self.sizes[name] = self._files.write(name, [MAGIC, *parts])
+        return Place(name, len(MAGIC), size, checksum)
+
+    @property
+    def _name(self) -> str:
+        return f"{self._prefix}-0"
+
+    def finish(self) -> None:
+        """Write the small pieces."""
+        if self._end > len(MAGIC):
+            self.sizes[self._name] = self._files.write(self._name, self._small)
+
+
+class _There:
+    """What needs not be written: it stands in files of before, or in those of other places that are worth having."""
+
+    def __init__(self, files: Files, folder: str, image: Image, before: Contents) -> None:
+        self._files, self._folder, self._before = files, folder, before
+        self.sizes = dict(before.sizes)
+        self._origins = {name: _origins(sequence) for name, sequence in image.growing.items()}
+        kept = [piece.owner.kept for piece in image.pieces]
+        kept += [stretch for sequence in image.growing.values() for stretch in sequence.kept]
+        found = [at for at in map(written, kept) if at is not None and not self._is_ours(at)]
+        found += [at for piece in image.pieces if (at := written(piece.owner.kept)) is not None and self._is_ours(at)]
+        found += [Written(files, s.place) for name in image.growing for s in self._known(name)]
+        wanted = Counter[tuple[str, str]]()
+        for at in found:
+            wanted[_key(at)] += at.place.length
+        sizes = {_key(at): self._size(at) for at in found}
+        self._worth = {key for key, size in sizes.items() if wanted[key] >= _USED * size}
+
+    def _is_ours(self, at: Written) -> bool:
+        return at.files.place == self._files.place
+
+    def _size(self, at: Written) -> int:
+        """The bytes of a file; more than are of use where it is not among those of before."""
+        if not self._is_ours(at):
+            return at.files.size(at.place.file)
+        if at.place.file not in self._before.files:
+            return 1 << 62
+        if at.place.file not in self.sizes:
+            self.sizes[at.place.file] = self._files.size(at.place.file)
+        return self.sizes[at.place.file]
+
+    def place(self, at: Written | None) -> Place | None:
+        """Where what was written stands among our files; None where it is to be written."""
+        if at is None or _key(at) not in self._worth:
+            return None
+        if self._is_ours(at):
+            return at.place
+        name = f"{self._folder}{at.place.file.rpartition('/')[2]}"
+        if name not in self.sizes:
+            try:
+                self._files.adopt(at.files, at.place.file, name)
+            except FileNotFoundError:  # it is no longer needed there, and was removed since
+                return None
+            self.sizes[name] = at.files.size(at.place.file)
+        return replace(at.place, file=name)
+
+    def _known(self, name: str) -> Iterator[Stretch]:
+        """The stretches of before with the elements that a sequence has."""
+        for stretch in self._before.growing.get(name, ()):
+            if stretch.end > self._origins[name].get(stretch.origin, 0):
+                return
+            yield stretch
+
+    def stretches(self, name: str, sequence: Growing) -> Iterator[Stretch]:
+        """The first stretches of a sequence, as far as they are there."""
+        end = 0
+        for stretch in self._known(name):
+            if self.place(Written(self._files, stretch.place)) is None:
+                break
+            end = stretch.end
+            yield stretch
+        for kept in sequence.kept:
+            place = self.place(written(kept)) if kept.about["from"] == end else None
+            if place is not None:
+                end = kept.about["to"]
+                yield Stretch(place, kept.about["from"], end, kept.about["origin"])
+
+
+def _key(at: Written) -> tuple[str, str]:
+    return at.files.place, at.place.file
+
+
+def _origins(sequence: Growing) -> dict[str, int]:
+    """The origins of sequences that begin as this one does, and how far they have the same elements."""
+    found = {sequence.origin: sequence.count}
+    for kept in sequence.kept:
+        found[kept.about["origin"]] = kept.about["to"]
+    return found
+
+
+def write_contents(files: Files, prefix: str, image: Image, before: Contents | None) -> Contents:
+    """Write what is not there yet into new files whose names begin with `prefix`; all of it where `before` is None.
+
+    `before` is what was written last, and is there. After an exception there are some files more that nobody names.
+    Raises OSError.
+    """
+    there = None if before is None else _There(files, prefix[: prefix.rfind("/") + 1], image, before)
+    writer = _Writer(files, prefix)
+    pieces = [(_placed(piece, there, writer), piece.about) for piece in image.pieces]
+    growing = {name: list(_stretches(name, sequence, there, writer)) for name, sequence in image.growing.items()}
+    writer.finish()
+    for (place, _), piece in zip(pieces, image.pieces, strict=True):
+        if place.file in writer.sizes:
+            piece.owner.kept = Written(files, place)
+    sizes = {**(there.sizes if there is not None else {}), **writer.sizes}
+    made = Contents(pieces, growing)
+    return replace(made, sizes={name: sizes[name] for name in sorted(made.files)})
+
+
+def _placed(piece: Piece, there: _There | None, writer: _Writer) -> Place:
+    place = there.place(written(piece.owner.kept)) if there is not None else None
+    return place or writer.add(piece.about, piece.arrays())
+
+
+def _stretches(name: str, sequence: Growing, there: _There | None, writer: _Writer) -> Iterator[Stretch]:
+    """The stretches of a sequence: those that are there, the last ones joined with what is new."""
+    stay = list(there.stretches(name, sequence)) if there is not None else []
+    while stay and (new := sequence.count - stay[-1].end) and 2 * new > stay[-1].end - stay[-1].start:
+        stay.pop()
+    yield from stay
+    start = stay[-1].end if stay else 0
+    if start < sequence.count:
+        about = {"from": start, "to": sequence.count, "origin": sequence.origin}
+        place = writer.add(about, sequence.arrays(start, sequence.count))
+        yield Stretch(place, start, sequence.count, sequence.origin)

@@ -1,0 +1,236 @@
+"""A directory of state on a file system of fsspec: an object store, a distributed file system.
+
+A file is put whole, and one that was put in part has the wrong checksum, so that nothing has to be renamed: a manifest
+like that is not the newest one that is whole. Files do not grow there; each record of the log is one. Of a file that
+is read in parts come the blocks that are asked for, which are kept in a file without a name on this machine's disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import mmap
+import os
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from deltic.engine.files.files import Appender, Buffer, Bytes, Files, Opened, holder, myself
+from deltic.errors import StateError
+
+BLOCK = 1 << 18
+"""The bytes that are read at once, at least."""
+# The bytes of the files of which this process keeps the blocks that it has read lately.
+_KEPT = 1 << 30
+
+
+class RemoteFiles:
+    """The files below `root` on a file system of fsspec."""
+
+    appends = False
+    keeps_removed = False
+
+    def __init__(self, system: Any, root: str, place: str = "") -> None:
+        self.system, self.root, self.place = system, root.rstrip("/"), (place or root).rstrip("/")
+        self._is_locked = False
+
+    @classmethod
+    def at(cls, place: str) -> RemoteFiles:
+        """The files at an address such as `s3://bucket/folder`; raises StateError."""
+        try:
+            url_to_fs = import_module("fsspec.core").url_to_fs
+        except ImportError:
+            told = f"state {place}: other places than directories need the package fsspec; install it, and the one "
+            raise StateError(f"{told}for {place.partition('://')[0]}") from None
+        try:
+            system, root = url_to_fs(place)
+            return cls(system, root, place)
+        except (ImportError, ValueError, OSError) as error:
+            raise StateError(f"state {place}: {error}") from error
+
+    def _path(self, name: str) -> str:
+        return f"{self.root}/{name}" if name else self.root
+
+    def names(self, folder: str = "") -> list[str]:
+        path = self._path(folder)
+        try:
+            with _os_errors(path):
+                found = self.system.ls(path, detail=False, refresh=True)
+        except FileNotFoundError:
+            return []
+        last = sorted(name.rstrip("/").rpartition("/")[2] for name in found if name.strip("/") != path.strip("/"))
+        return [f"{folder}/{name}" if folder else name for name in last]
+
+    def size(self, name: str) -> int:
+        with _os_errors(self._path(name)):
+            return int(self.system.info(self._path(name))["size"])
+
+    def read(self, name: str) -> bytes:
+        with _os_errors(self._path(name)):
+            return bytes(self.system.cat_file(self._path(name)))
+
+    def open(self, name: str) -> Opened:
+        return Blocks(self.system, self._path(name))
+
+    def write(self, name: str, parts: Iterable[Buffer]) -> int:
+        data = b"".join(parts)
+        with _os_errors(self._path(name)):
+            self._make_folder(name)
+            self.system.pipe_file(self._path(name), data)
+        return len(data)
+
+    def create(self, name: str, parts: Iterable[Buffer]) -> None:
+        path, data = self._path(name), b"".join(parts)
+        with _os_errors(path):
+            self._make_folder(name)
+            try:
+                self.system.pipe_file(path, data, mode="create")
+            except (TypeError, ValueError, NotImplementedError):
+                if self.system.exists(path):
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+                self.system.pipe_file(path, data)
+
+    def _make_folder(self, name: str) -> None:
+        self.system.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+
+    def adopt(self, other: Files, name: str, new: str) -> None:
+        if isinstance(other, RemoteFiles) and other.system is self.system:
+            with _os_errors(self._path(new)):
+                if not self.system.exists(self._path(new)):
+                    self._make_folder(new)
+                    self.system.cp_file(other._path(name), self._path(new))
+        else:
+            self.write(new, [other.read(name)])
+
+    def appender(self, name: str) -> Appender:
+        raise StateError(f"state {self.place}: {name} cannot grow there")
+
+    def truncate(self, name: str, size: int) -> None:
+        data = self.read(name)[:size]
+        self.write(name, [data]) if data else self.remove(name)
+
+    def remove(self, name: str) -> None:
+        with _os_errors(self._path(name)):
+            if self.system.exists(self._path(name)):
+                self.system.rm_file(self._path(name))
+
+    def below(self, folder: str) -> RemoteFiles:
+        return RemoteFiles(self.system, self._path(folder), f"{self.place}/{folder}")
+
+    def clear(self) -> None:
+        try:
+            with _os_errors(self.root):
+                self.system.rm(self.root, recursive=True)
+        except OSError:
+            return
+
+    def lock(self) -> None:
+        """Say in a file who writes: a crash leaves it behind, and the message says what to do about that."""
+        try:
+            self.create("lock", [json.dumps(myself()).encode()])
+        except FileExistsError:
+            told = holder(self.read("lock").decode(errors="replace"))
+            raise StateError(
+                f"state {self.place}: {told}; one process writes at a time. Wait for it, or open the state with "
+                f"readonly=True. If that process is no more, remove {self._path('lock')}"
+            ) from None
+        self._is_locked = True
+
+    def unlock(self) -> None:
+        if self._is_locked:
+            self.remove("lock")
+            self._is_locked = False
+
+
+@contextmanager
+def _os_errors(path: str) -> Iterator[None]:
+    """What the packages of file systems raise, as an OSError."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(errno.EIO, f"{type(error).__name__}: {error}", path) from error
+
+
+class Blocks:
+    """A file of which those blocks are read that are asked for, each once; asked at first use for its size."""
+
+    def __init__(self, system: Any, path: str) -> None:
+        self._system, self._path = system, path
+
+    @property
+    def size(self) -> int:
+        return self._cached.size
+
+    def part(self, start: int, end: int) -> Bytes:
+        return self._cached.part(start, end)
+
+    @cached_property
+    def _cached(self) -> _Cached:
+        with _os_errors(self._path):
+            info = self._system.info(self._path)
+        key = id(self._system), self._path, str(sorted(info.items(), key=str))
+        return _RECENT.of(key, lambda: _Cached(self._system, self._path, int(info["size"])))
+
+
+class _Cached:
+    """The blocks of a file that were read, in a sparse file without a name."""
+
+    def __init__(self, system: Any, path: str, size: int) -> None:
+        self._system, self._path, self.size = system, path, size
+        self._there = np.zeros(math.ceil(size / BLOCK), np.bool_)
+        self._lock = threading.Lock()
+        with tempfile.TemporaryFile() as file:
+            os.truncate(file.fileno(), size)
+            self._data: Bytes = np.frombuffer(mmap.mmap(file.fileno(), size) if size else b"", np.uint8)
+
+    def part(self, start: int, end: int) -> Bytes:
+        end = min(end, self.size)
+        if start < end:
+            with self._lock:
+                self._fetch(start // BLOCK, math.ceil(end / BLOCK))
+        return self._data[start:end]
+
+    def _fetch(self, first: int, last: int) -> None:
+        """Read the blocks from `first` up to `last` that are not there, those that follow each other at once."""
+        missing = np.flatnonzero(~self._there[first:last]) + first
+        for blocks in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
+            if not len(blocks):
+                return
+            low, high = int(blocks[0]) * BLOCK, min((int(blocks[-1]) + 1) * BLOCK, self.size)
+            with _os_errors(self._path):
+                found = self._system.cat_file(self._path, start=low, end=high)
+            if len(found) != high - low:
+                raise OSError(errno.EIO, f"it has {len(found):,} of {high - low:,} bytes from {low:,} on", self._path)
+            self._data[low:high] = np.frombuffer(found, np.uint8)
+            self._there[blocks] = True
+
+
+class _Recent:
+    """The files that were read lately, so that the next task of this process finds their blocks."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._files: OrderedDict[object, _Cached] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, key: object, made: Callable[[], _Cached]) -> _Cached:
+        """The file with this key, which stands for its content."""
+        with self._lock:
+            found = self._files.pop(key, None) or made()
+            self._files[key] = found
+            while len(self._files) > 1 and sum(file.size for file in self._files.values()) > self._limit:
+                self._files.popitem(last=False)
+            return found
+
+
+_RECENT = _Recent(_KEPT)

@@ -1,0 +1,183 @@
+"""The files of shards, in a directory and in an object store.
+
+Catches a task that reads more than it looks into, state that is lost or wrong when a checkpoint and jobs share files,
+garbage that stays or that somebody still reads, and errors of storage that do not say where, or change something.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from deltic.datalog import check, lower, parse
+from deltic.engine.files import remote
+from deltic.engine.files.files import LocalFiles, System
+from deltic.engine.files.remote import RemoteFiles
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards import tasks
+from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
+from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.placement import Placement
+from deltic.errors import StateError
+from tests.engine.shards.jobs import run_here
+from tests.objects import Objects
+
+PROGRAM = """
+    .decl edge(x: number, y: number) .input edge
+    .decl name(x: number, said: symbol) .input name
+    .decl big(x: number, y: number) .input big
+    .decl named(x: number, said: symbol) .output named
+    .decl two(x: number, y: number) .output two
+    named(y, said) :- edge(x, y), name(x, said).
+    two(x, z) :- edge(x, y), edge(y, z).
+    .decl far(x: number, z: number) .output far
+    far(x, z) :- big(x, y), big(y, z).
+"""
+CIRCUIT = lower(check([parse(PROGRAM)]))
+
+
+def engine_at(files, executor="job"):
+    return SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, placement=Placement(executor), shards=2)
+
+
+@pytest.fixture(params=["directory", "objects"])
+def files(request, tmp_path, monkeypatch):
+    return _files(request.param, tmp_path, monkeypatch)
+
+
+def _files(kind, path, monkeypatch):
+    if kind == "directory":
+        return LocalFiles(path / "shards")
+    made = Objects()
+    monkeypatch.setattr(tasks, "files_at", lambda place: RemoteFiles(made, place))
+    return RemoteFiles(made, "bucket/shards")
+
+
+def table(**columns):
+    rows = len(next(iter(columns.values())))
+    return pa.table({**columns, WEIGHT: columns.get(WEIGHT, [1] * rows)})
+
+
+def random_change(rng, there):
+    new = {(rng.randrange(30), rng.randrange(30)) for _ in range(rng.randrange(1, 12))} - there
+    gone = set(rng.sample(sorted(there), min(len(there), rng.randrange(6))))
+    there |= new
+    there -= gone
+    rows = [*new, *gone]
+    return table(x=[x for x, _ in rows], y=[y for _, y in rows], **{WEIGHT: [1] * len(new) + [-1] * len(gone)})
+
+
+def rows_of(engine, name):
+    return sorted(map(tuple, (row.values() for row in engine.version.read(name).to_pylist())))
+
+
+def two_of(edges):
+    return sorted({(x, z) for x, y in edges for w, z in edges if y == w})
+
+
+def test_jobs_and_the_process_by_turns_over_the_same_files(files):
+    rng, edges = random.Random(5), set()
+    engine = engine_at(files, "job")
+    engine.apply({"name": table(x=range(30), said=[f"n{n}" for n in range(30)])})
+    for step in range(12):
+        engine.placement = Placement(rng.choice(["job", "process"]))
+        engine.apply({"edge": random_change(rng, edges)})
+        assert rows_of(engine, "two") == two_of(edges), step
+        assert rows_of(engine, "named") == sorted({(y, f"n{x}") for x, y in edges})
+
+
+def test_garbage_goes_once_nobody_reads_it(files):
+    rng, edges = random.Random(7), set()
+    engine = engine_at(files)
+    engine.apply({"edge": random_change(rng, edges)})
+    before, then = engine.version, two_of(edges)
+    for _ in range(8):
+        engine.apply({"edge": random_change(rng, edges)})
+    assert before.read("two").num_rows == len(then)
+    del before
+    for _ in range(2):
+        gc.collect()
+        engine.apply({"edge": random_change(rng, edges)})
+    needed = {name for state in engine._states.values() for name in files_of(read_description(engine.files, state))}
+    there = {*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)}
+    assert there >= {*needed, *engine._states.values()}
+    assert len(there) <= len(needed) + 2 * len(engine._states) + 2
+    sizes = sum(engine.files.size(name) for name in engine.files.names(RUNS))
+    assert sizes < 200_000
+
+
+def test_a_task_reads_the_blocks_that_it_looks_into(tmp_path, monkeypatch):
+    files = _files("objects", tmp_path, monkeypatch)
+    monkeypatch.setattr(remote, "BLOCK", 1 << 12)
+    engine = engine_at(files)
+    n = 200_000
+    y = np.random.default_rng(1).permutation(n) + n
+    engine.apply({"big": table(x=np.arange(n), y=y), "edge": table(x=[1, 2], y=[2, 3])})
+    monkeypatch.setattr(remote, "_RECENT", remote._Recent(1 << 30))
+    total = sum(files.system[name].__len__() for name in files.system)
+    files.system.counts.clear()
+    engine.apply({"edge": table(x=[3], y=[4])})
+    assert total > 4_000_000
+    assert files.system.counts["read"] < 200_000
+    assert files.system.counts["written"] < 200_000
+    assert rows_of(engine, "two") == [(1, 3), (2, 4)]
+
+
+class Failing(System):
+    """A disk that is full, or that refuses, from now on."""
+
+    def __init__(self, error):
+        self.error, self.is_on = error, False
+
+    def write(self, file, data):
+        if self.is_on:
+            raise OSError(self.error, os.strerror(self.error))
+        return super().write(file, data)
+
+
+@pytest.mark.parametrize(("error", "told"), [(errno.ENOSPC, "No space left"), (errno.EACCES, "Permission denied")])
+@pytest.mark.parametrize("executor", ["job", "process then job"])
+def test_a_disk_that_refuses_leaves_the_state_of_before(tmp_path, monkeypatch, error, told, executor):
+    system = Failing(error)
+    monkeypatch.setattr(tasks, "files_at", lambda place: LocalFiles(Path(place), system))
+    engine = engine_at(LocalFiles(tmp_path, system))
+    engine.apply({"edge": table(x=[1, 2], y=[2, 3])})
+    if executor != "job":
+        engine.placement = Placement("process")
+        engine.apply({"edge": table(x=[3], y=[4])})
+        engine.placement = Placement("job")
+    before, states = rows_of(engine, "two"), engine._states
+    system.is_on = True
+    with pytest.raises(StateError, match=rf"files of a shard cannot be written \({told}.*Make room there, or name"):
+        engine.apply({"edge": table(x=[9, 4], y=[9, 9])})
+    system.is_on = False
+    assert rows_of(engine, "two") == before
+    assert engine._states == states
+    engine.apply({"edge": table(x=[9, 4], y=[9, 9])})
+    assert (9, 9) in rows_of(engine, "two")
+
+
+@pytest.mark.parametrize("folder", [RUNS, DESCRIPTIONS])
+@pytest.mark.parametrize("damage", ["missing", "truncated"])
+def test_files_that_are_not_what_was_written_are_named(files, folder, damage):
+    engine = engine_at(files)
+    engine.apply({"edge": table(x=range(1, 20), y=range(2, 21))})
+    name = engine.files.names(folder)[0]
+    data = engine.files.read(name)
+    engine.files.remove(name)
+    if damage == "truncated":
+        engine.files.write(name, [data[: len(data) // 2]])
+    epoch = engine.epoch
+    with pytest.raises(StateError, match=rf"{name}: it .*nothing was changed"):
+        engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
+    assert engine.epoch == epoch
+    engine.files.write(name, [data])
+    engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
+    assert (50, 52) in rows_of(engine, "two")
