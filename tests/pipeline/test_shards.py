@@ -9,6 +9,7 @@ import pytest
 
 import deltic
 from deltic import Shards
+from deltic.pipeline.durable.status import status_of
 
 FOLLOWS = """
     .decl follows(who: symbol, whom: symbol) .input follows
@@ -61,6 +62,13 @@ def test_a_pipeline_on_shards_keeps_its_state(tmp_path):
             change.delete("follows", [CA])
     with deltic.Pipeline(engine="spark", shards=3, state=tmp_path) as again:
         check(again)
+    found = status_of(tmp_path)
+    assert [(kept.name, kept.kind, kept.rows) for kept in found.relations if kept.kind != "hidden"] == [
+        ("follows", "table", 3),
+        ("fans", "view", 2),
+        ("reaches", "view", 4),
+    ]
+    assert 0 < found.used_bytes <= found.run_bytes < found.file_bytes
     with pytest.raises(deltic.DelticError, match="shards=3, and is opened with shards=2"):
         deltic.Pipeline(engine="spark", shards=2, state=tmp_path)
     with pytest.raises(deltic.DelticError, match="it was written with engine='spark'"):

@@ -36,6 +36,7 @@ def _print_status(found: Status) -> None:
     for name, position in found.positions.items():
         print(f"position of {name}: {json.dumps(position)}")
     print(f"files: {size(found.file_bytes)}, of which texts and the like {size(found.text_bytes)}")
+    print(f"run files: {size(found.run_bytes)}, of which {size(found.used_bytes)} are in use")
     if found.relations:
         console = Console(highlight=False)
         console.width = console.width if console.is_terminal else _WIDE

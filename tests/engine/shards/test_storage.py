@@ -19,6 +19,7 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.files import remote
 from deltic.engine.files.files import LocalFiles, System
+from deltic.engine.files.pieces import Mapped, read_piece
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
@@ -26,6 +27,7 @@ from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_descri
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.placement import Placement
 from deltic.errors import StateError
+from deltic.pipeline.durable.checkpoint import Moment, write_checkpoint
 from tests.engine.shards.jobs import run_here
 from tests.objects import Objects
 
@@ -181,3 +183,79 @@ def test_files_that_are_not_what_was_written_are_named(files, folder, damage):
     engine.files.write(name, [data])
     engine.apply({"edge": table(x=range(50, 70), y=range(51, 71))})
     assert (50, 52) in rows_of(engine, "two")
+
+
+def checkpointed(engine, files, number, before=None, compact=False):
+    about = {"epoch": engine.epoch, "token": "", "positions": {}, "options": {}, "definitions": []}
+    moment = Moment(sequence=engine.epoch, image=engine.capture(), **about)
+    return write_checkpoint(files, number, moment, before, compact)
+
+
+def reopened(made, files, other):
+    engine = engine_at(other)
+    engine.restore(made.contents.saved(files, made.engine))
+    return engine
+
+
+def test_checkpoints_take_over_the_files_of_jobs_and_jobs_those_of_checkpoints(tmp_path, monkeypatch):
+    system = Objects()
+    monkeypatch.setattr(tasks, "files_at", lambda place: RemoteFiles(system, place))
+    state, shards = RemoteFiles(system, "bucket/state"), RemoteFiles(system, "bucket/shards")
+    engine, n = engine_at(shards), 30_000
+    engine.apply({"name": table(x=range(n), said=[f"a name that is {x} long" for x in range(n)])})
+    system.counts.clear()
+    first = checkpointed(engine, state, 1)
+    assert system.counts["written"] < 20_000
+    assert system.counts["copied"] > 500_000
+    engine.apply({"edge": table(x=[1, 2], y=[2, 3])})
+    system.counts.clear()
+    second = checkpointed(engine, state, 2, first)
+    assert system.counts["copied"] < 20_000
+    assert system.counts["written"] < 20_000
+    engine.files.clear()
+    other = reopened(second, state, shards)
+    assert rows_of(other, "named") == [(2, "a name that is 1 long"), (3, "a name that is 2 long")]
+    system.counts.clear()
+    other.apply({"edge": table(x=[7], y=[8])})
+    assert (8, "a name that is 7 long") in rows_of(other, "named")
+    assert system.counts["written"] < 60_000
+    assert verified(state, checkpointed(other, state, 3, second)) > 500_000
+
+
+def test_checkpoints_link_the_files_of_jobs(tmp_path):
+    state = LocalFiles(tmp_path / "state")
+    engine = engine_at(LocalFiles(tmp_path / "shards"))
+    engine.apply({"name": table(x=range(100), said=[f"n{x}" for x in range(100)])})
+    made = checkpointed(engine, state, 1)
+    assert all((state.root / name).stat().st_nlink == 2 for name in made.contents.files)
+    for _ in range(3):
+        engine.apply({"name": table(x=[engine.epoch + 200], said=["more"])})
+    assert verified(state, made)
+    again = checkpointed(reopened(made, state, LocalFiles(tmp_path / "other")), state, 2, made, compact=True)
+    assert not again.contents.files & made.contents.files
+    assert len(rows_of(reopened(again, state, LocalFiles(tmp_path / "third")), "named")) == 0
+
+
+def verified(files, made):
+    """The bytes of all pieces, whose checksums are right."""
+    for place in made.contents.places:
+        read_piece(Mapped(files, place.file), place)
+    return made.contents.nbytes
+
+
+def test_texts_that_went_another_way_are_not_taken_for_those_of_before(tmp_path):
+    state, shards = LocalFiles(tmp_path / "state"), LocalFiles(tmp_path / "shards")
+    engine = engine_at(shards)
+    engine.apply({"name": table(x=range(9), said=[f"n{x}" for x in range(9)]), "edge": table(x=range(9), y=range(9))})
+    engine.placement = Placement("process")
+    for prefix in ("abandoned", "more"):  # the first ones are numbered in this process, and never in the files
+        with engine.prepare({"name": table(x=range(20, 29), said=[f"{prefix}{x}" for x in range(9)])}) as _:
+            pass
+    made = checkpointed(engine, state, 1)
+    engine.placement = Placement("job")
+    engine.apply({"name": table(x=range(20, 29), said=[f"other{x}" for x in range(9)])})
+    engine.apply({"edge": table(x=range(20, 29), y=range(20, 29))})
+    wanted = rows_of(engine, "named")
+    again = checkpointed(engine, state, 2, made)
+    assert wanted[-1] == (28, "other8")
+    assert rows_of(reopened(again, state, LocalFiles(tmp_path / "new")), "named") == wanted

@@ -243,7 +243,13 @@ class ShardedEngine(Engine):
         refuse_second(self._prepared)
         for shard in self.shards:
             shard.fit()
-        about = {"epoch": self.epoch, "token": self.token, "relations": self.plan.program.fingerprints()}
+        about = {
+            "epoch": self.epoch,
+            "token": self.token,
+            "relations": self.plan.program.fingerprints(),
+            "tables": dict(self.program.tables),
+            "views": dict(self.program.sinks),
+        }
         return image_of_shards(about, self.shards)
 
     @exclusive

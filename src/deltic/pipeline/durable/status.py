@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deltic.engine.image import Json
 from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable.checkpoint import FOLDER
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.state import Checkpoints, State
 
@@ -44,6 +45,10 @@ class Status:
     relations: list[Kept]
     text_bytes: int
     """What the texts and other interned values take."""
+    run_bytes: int
+    """What the run files take."""
+    used_bytes: int
+    """What of the run files some checkpoint needs; the rest goes with a later one, when it is most of a file."""
     file_bytes: int
     """What all files take."""
 
@@ -56,6 +61,8 @@ def status_of(place: str | Path) -> Status:
     for record in state.records():
         epoch, records = record.epoch, records + 1
         token = record.token if record.tables is not None else token
+    retained = [manifest.read(files, number) for number in manifest.numbers(files)]
+    used = {place for made in retained for place in made.contents.places}
     every = [name for folder in ("", "runs", "log", manifest.FOLDER) for name in files.names(folder)]
     return Status(
         files.place,
@@ -63,13 +70,20 @@ def status_of(place: str | Path) -> Status:
         token,
         dict(state.positions),
         {"number": found.number, "epoch": found.epoch, "written": found.written} if found else None,
-        [manifest.read(files, number).epoch for number in manifest.numbers(files)],
+        [made.epoch for made in retained],
         records,
         state.log_bytes,
         _relations(found) if found else [],
         sum(s.place.length for stretches in found.contents.growing.values() for s in stretches) if found else 0,
+        sum(files.size(name) for name in files.names(FOLDER)),
+        sum(place.length for place in used),
         sum(files.size(name) for name in every if name not in ("runs", "log", manifest.FOLDER)),
     )
+
+
+def _stores(engine: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """What is said of the store of an engine, or of those of its shards."""
+    return [shard["store"] for shard in engine["shards"]] if "shards" in engine else [engine["store"]]
 
 
 def _relations(found: Manifest) -> list[Kept]:
@@ -78,7 +92,7 @@ def _relations(found: Manifest) -> list[Kept]:
     named: dict[str, tuple[str, str]] = {relation: (view, "view") for view, relation in found.engine["views"].items()}
     named |= {relation: (table, "table") for table, relation in found.engine["tables"].items()}
     told = []
-    for relation in found.engine["store"]["relations"]:
+    for relation in {name: None for store in _stores(found.engine) for name in store["relations"]}:
         name, kind = named.get(relation, (relation, "hidden"))
         pieces = [(place.length, about) for place, about in found.contents.pieces if about["relation"] == relation]
         sizes, rows = Counter[str](), Counter[str]()
