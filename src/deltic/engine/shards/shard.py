@@ -7,7 +7,6 @@ What crosses between shards are values: numbers of texts, and layouts, are a sha
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,9 +28,9 @@ from deltic.engine.local.storage.arrow import Encoded, encode_batch, make_room, 
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout
 from deltic.engine.local.storage.run import Run, Weights, Words, plain
-from deltic.engine.local.storage.state import State
+from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.hashing import shards_of
@@ -39,6 +38,8 @@ from deltic.engine.shards.plan import Define, Key, Recur, Search, Send, ShardPla
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
 
+# Rows that are to change a relation of this shard, in the layout that it had when they were found.
+_Staying = tuple[Layout, Run]
 # Batches by the placed relation that they are for.
 Inbox = Mapping[str, Sequence[pa.Table]]
 
@@ -78,7 +79,7 @@ class Shard:
         self.reports: list[ComponentReport] = []
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Encoded]]] = []
-        self._staying: dict[str, Batch] = defaultdict(Batch)
+        self._staying: dict[str, tuple[_Staying, ...]] = {}
         self._bound: list[Evaluation] = []
         self._searches = {s: self._evaluation(s.query) for s in plan.steps if isinstance(s, Search)}
         self._recursions = {s: self._recursive(s) for s in plan.steps if isinstance(s, Recur)}
@@ -135,22 +136,30 @@ class Shard:
         return self._settled(stage, self.plan.needed(stage), is_behind=True)
 
     def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Parcel]:
-        """Take the steps of a stage; `earlier` ones before where the shard `is_behind`, or layouts have to change."""
+        """Take the steps of a stage; `earlier` ones before where the shard `is_behind`.
+
+        Where a value has no place, what there is is packed anew, and the stage begins once more; where that gives texts
+        other labels, which those of before the epoch could not follow, the epoch does.
+        """
         grown, is_alone = set[Domain](), is_behind
+        moment = _Moment.of(self)
         while True:
             try:
                 self._make_room()
-                if is_behind or not self.store.is_fitted():
+                is_behind = is_behind or self.store.is_renumbered()
+                if is_behind:
                     self._go_back()
                     self._retake(earlier)
                     if is_alone:
                         self.environment.faults.clear()
+                self.fit()
+                moment, is_behind = _Moment.of(self), False
                 return [parcel for step in self.plan.stages[stage] for parcel in self._taken(step)]
             except DomainOverflow as error:
                 extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
                 extend(error.low, error.high)
                 grown.add(error.domain)
-                is_behind = True
+                moment.restore(self)
 
     def end(self) -> None:
         """End the epoch: its changes are part of the state, what is left of them is given up."""
@@ -167,7 +176,7 @@ class Shard:
         self._forget()
 
     def _forget(self) -> None:
-        self._sent, self._staying, self.reports = [], defaultdict(Batch), []
+        self._sent, self._staying, self.reports = [], {}, []
         self.environment.faults.clear()
 
     def build(self) -> None:
@@ -249,7 +258,9 @@ class Shard:
                 if state.delta is not None:
                     state.append(state.delta)
             return
-        batch = self._staying.pop(name, None) or Batch()
+        batch = Batch()
+        for layout, run in self._staying.pop(name, ()):
+            batch.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
         for columns, weights in sent:
             batch.add_run(_as_run(*packed(state, columns, weights)))
         total = batch.total()
@@ -284,7 +295,8 @@ class Shard:
         if total is None or not len(total[1]):
             return
         if step.stays:
-            self._staying[query.head].add_run(_as_run(*total))
+            stays = (self.states[query.head].layout, _as_run(*total))
+            self._staying[query.head] = (*self._staying.get(query.head, ()), stays)
         else:
             yield from self._parcels(query.head, self.states[query.head], *total)
 
@@ -293,6 +305,35 @@ class Shard:
         schema = self.states[target].relation.schema
         rows = decode_rows(schema, state.layout, words, self.store.interner, weights)
         yield from parcels(target, rows, self.plan.placed[target].key, self.options.shards)
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A shard between two stages, to come back to."""
+
+    rows: Snapshot
+    deltas: Mapping[str, Run | None]
+    staying: Mapping[str, tuple[_Staying, ...]]
+    faults: Sequence[tuple[str, str, int]]
+    reports: Sequence[ComponentReport]
+
+    @classmethod
+    def of(cls, shard: Shard) -> _Moment:
+        """As it is now."""
+        deltas = {state.relation.name: state.delta for state in shard.store.changed()}
+        return cls(
+            shard.store.snapshot(), deltas, dict(shard._staying), list(shard.environment.faults), list(shard.reports)
+        )
+
+    def restore(self, shard: Shard) -> None:
+        """Let the shard be as it was."""
+        shard.store.roll_back(self.rows)
+        for name, delta in self.deltas.items():
+            shard.states[name].delta = delta
+        shard._staying, shard.reports = dict(self.staying), list(self.reports)
+        shard.environment.faults.clear()
+        for fault in self.faults:
+            shard.environment.faults.add(*fault)
 
 
 def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parcel]:

@@ -144,14 +144,21 @@ class Arrangement:
         """Whether a domain has outgrown the layout."""
         return not self.layout.holds([self.domains[c] for c in self.order])
 
-    def relayout(self) -> None:
-        """Pack all runs anew for the present domains; the order of rows stays as it is, unless a domain has turned."""
-        new = Layout.of([self.domains[c] for c in self.order])
-        runs = tuple(self._repack(run, new) for run in self.runs)
-        self.layout, self.runs, self.before = new, runs, runs
+    def relayout(self, beside: Run | None = None) -> Run | None:
+        """Pack all runs anew for the present domains; the order of rows stays as it is, unless a domain has turned.
 
-    def _repack(self, run: Run, new: Layout) -> Run:
-        columns = zip(self.order, self.layout.unpack(run.words), self.layout.places, strict=True)
+        What is given `beside` them is packed as they are, and returned.
+        """
+        new = Layout.of([self.domains[c] for c in self.order])
+        every = {*self.runs, *self.before, *([] if beside is None else [beside])}
+        made = {run: self.repacked(run, self.layout, new) for run in every}
+        self.layout, self.runs = new, tuple(made[run] for run in self.runs)
+        self.before = tuple(made[run] for run in self.before)
+        return None if beside is None else made[beside]
+
+    def repacked(self, run: Run, old: Layout, new: Layout) -> Run:
+        """A run of another layout of these columns in a new one, which is for the present domains."""
+        columns = zip(self.order, old.unpack(run.words), old.places, strict=True)
         moved = [self.domains[c].moved(raw, place) for c, raw, place in columns]
         words = new.pack(moved, len(run))
         if not any(domain.is_turned for domain in self.domains):

@@ -217,7 +217,17 @@ class State:
             arrangement.domains = replaced(arrangement.domains)
 
     def relayout(self) -> None:
-        """Pack anew what has outgrown its layout; contents and rows in canonical order, which share runs, together."""
+        """Pack anew what has outgrown its layout, the present change too.
+
+        Rows alone have a version before it.
+        """
+        contents = self.contents
+        for arrangement in (*self.auxiliary.values(), *([] if self.counts is None else [self.counts])):
+            arrangement.before = arrangement.runs
+        if contents.is_stale():
+            is_appended = self._appended is self.delta
+            self.delta = contents.relayout(self.delta)
+            self._appended = self.delta if is_appended else None
         for arrangement in self.arrangements():
             if arrangement.is_stale():
                 arrangement.relayout()
@@ -333,19 +343,19 @@ class State:
 class Snapshot:
     """The state of relations at one moment; runs are shared, so it costs nothing."""
 
-    saved: tuple[tuple[Arrangement, tuple[Run, ...], Layout, bool], ...]
+    saved: tuple[tuple[Arrangement, tuple[Run, ...], tuple[Run, ...], Layout, bool], ...]
 
     @classmethod
     def of(cls, states: Iterable[State]) -> Snapshot:
         """The snapshot of these relations."""
-        return cls(tuple((a, a.runs, a.layout, a.is_built) for s in states for a in s.arrangements()))
+        return cls(tuple((a, a.runs, a.before, a.layout, a.is_built) for s in states for a in s.arrangements()))
 
     def restore(self) -> None:
         """Bring every relation back to the moment of the snapshot."""
-        for arrangement, runs, layout, is_built in self.saved:
-            arrangement.runs = arrangement.before = runs
+        for arrangement, runs, before, layout, is_built in self.saved:
+            arrangement.runs, arrangement.before = runs, before
             arrangement.layout, arrangement.is_built = layout, is_built
 
     def runs(self) -> dict[int, tuple[Run, ...]]:
         """The runs of each arrangement at that moment, by its id."""
-        return {id(arrangement): runs for arrangement, runs, _, _ in self.saved}
+        return {id(arrangement): runs for arrangement, runs, *_ in self.saved}

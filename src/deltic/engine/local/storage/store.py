@@ -128,6 +128,14 @@ class Store:
         self.domains.include_ids(self.interner)
         return not self._changed and self._growth() == self._fitted
 
+    def is_renumbered(self) -> bool:
+        """Whether values were given anew since the last `fit`, so that what is packed with the old ones has to be."""
+        return not self.is_fitted() and any(
+            place.numbering != arrangement.domains[column].numbering
+            for arrangement in self._all()
+            for place, column in zip(arrangement.layout.places, arrangement.order, strict=True)
+        )
+
     def _growth(self) -> int:
         """How often any domain has grown so far."""
         return self.domains.growth() + sum(d.order.domain.growth for d in self.interner.values())
