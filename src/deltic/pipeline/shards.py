@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from deltic.engine.spark.described import is_connect
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice
 
@@ -65,7 +66,7 @@ def _address(place: str | Path) -> str:
 def _temporary(spark: SparkSession) -> Path:
     """A directory that goes with this process; DelticError where executors run elsewhere."""
     master = spark.conf.get("spark.master", None) or "elsewhere"
-    if not master.startswith("local"):
+    if is_connect(spark) or not master.startswith("local"):
         raise DelticError(
             f"the executors of Spark ({master}) may not see a temporary directory of this machine: name one that they "
             "all see, Shards(directory=…)"

@@ -13,7 +13,7 @@ from deltic.errors import DelticError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 # Up to so many bytes a table is part of the plan of its DataFrame, where Spark knows its rows before it runs.
@@ -43,7 +43,12 @@ def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = 
     else:
         with _plans_up_to(spark, small):
             frame = spark.createDataFrame(rows, types)
-    return frame.withColumns({name: make_ym_interval(months=col(quoted(name))) for name in months})
+    return _with_columns(frame, {name: make_ym_interval(months=col(quoted(name))) for name in months})
+
+
+def _with_columns(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    """Some columns in place of others; Spark Connect refuses to put none there."""
+    return frame.withColumns(columns) if columns else frame
 
 
 @contextmanager
@@ -64,7 +69,7 @@ def from_dataframe(frame: DataFrame) -> pa.Table:
 
     months = [f.name for f in frame.schema if isinstance(f.dataType, YearMonthIntervalType)]
     casts = {name: col(quoted(name)).cast("interval month").cast("int") for name in months}
-    return frame.withColumns(casts).toArrow()
+    return _with_columns(frame, casts).toArrow()
 
 
 def arrow_schema_of(frame: DataFrame) -> pa.Schema:

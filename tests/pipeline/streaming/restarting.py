@@ -1,6 +1,9 @@
 """A stream that is restarted again and again, at any instant: the views must be those of all its input.
 
-    python -m tests.pipeline.streaming.restarting 100 > benchmarks/results/stream-restarts.txt
+    python -m tests.pipeline.streaming.restarting 100 9 > benchmarks/results/stream-restarts.txt
+    python -m tests.pipeline.streaming.restarting 100 0 > benchmarks/results/stream-kills.txt
+
+The numbers are how often it is restarted, and how often a driver stops before it is killed.
 
 Files of changes come all the time. Drivers, this file with the argument `drive`, apply them to a state. Each stops the
 query at random instants and begins anew with another pipeline, until it is killed with its JVM: at a random instant, or
@@ -210,10 +213,10 @@ def restart(restarts: int, stops: int, seed: int, root: Path) -> World:
     return world
 
 
-def main(restarts: int) -> None:
+def main(restarts: int, stops: int) -> None:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        world = restart(restarts, 9, 14, Path(folder) / "stream")
+        world = restart(restarts, stops, 14, Path(folder) / "stream")
         epochs = world.check()
         lines = [
             f"one stream restarted {world.ends.total()} times while its input came:",
@@ -231,5 +234,5 @@ if __name__ == "__main__":
             drive(Path(root), int(float(seed) * 1e9))
         case ["finish", root]:
             finish(Path(root))
-        case [restarts]:
-            main(int(restarts))
+        case [restarts, stops]:
+            main(int(restarts), int(stops))

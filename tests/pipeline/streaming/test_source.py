@@ -72,6 +72,17 @@ def test_an_epoch_before_the_last_is_read_while_it_is_retained(shop):
         Followed(shop._place, 9)
 
 
+def test_a_state_of_shards_is_followed_and_read_in_parts(tmp_path):
+    with Pipeline(engine="spark", shards=3, state=tmp_path / "state") as pipeline:
+        pipeline.sql(PROGRAM)
+        sell(pipeline, *((name, len(name)) for name in ("a", "bb", "a", "ccc", "dd")))
+        followed = Followed(tmp_path / "state")
+        sell(pipeline, ("bb", 7))
+        followed.go_on()
+        parts = [followed.part("all_sales", number, 2, counted=False).to_pylist() for number in range(2)]
+        assert Counter((row["shop"], row["price"]) for part in parts for row in part) == Counter(pipeline["all_sales"])
+
+
 def forget_epochs_before_the_third(shop):
     """Of the log a checkpoint removes what stands in files of which there is a later one."""
     shop.checkpoint()

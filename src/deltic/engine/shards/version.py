@@ -24,6 +24,10 @@ class ShardsVersion(Version):
     ) -> pa.Table:
         return self._of_all(lambda shard: shard.read(name, table=table, counted=counted, columns=columns))
 
+    def part(self, name: str, number: int, parts: int, *, counted: bool = False) -> pa.Table:
+        """One of several equal parts of the rows: that of each shard; see `LocalVersion.part`."""
+        return self._of_all(lambda shard: shard.part(name, number, parts, counted=counted))
+
     def lookup(self, name: str, key: Mapping[str, object], *, counted: bool = False) -> pa.Table:
         return self._of_all(lambda shard: shard.lookup(name, key, counted=counted))
 

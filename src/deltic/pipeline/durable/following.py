@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltic.engine.changes import Changes
 from deltic.engine.files.files import Files
 from deltic.engine.local.version import LocalVersion
+from deltic.engine.shards.version import ShardsVersion
 from deltic.errors import StateError
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.durable import manifest
@@ -75,7 +76,8 @@ class Followed:
 
     def part(self, name: str, number: int, parts: int, counted: bool) -> pa.Table:
         """One of several equal parts of the rows of a table or view; where `counted`, with weights."""
-        return cast(LocalVersion, self.pipeline.snapshot().version).part(name, number, parts, counted=counted)
+        version = cast(LocalVersion | ShardsVersion, self.pipeline.snapshot().version)
+        return version.part(name, number, parts, counted=counted)
 
     def _open(self, place: str | Path, epoch: int | None) -> None:
         """Open the state, again where its writer has removed a file meanwhile."""
