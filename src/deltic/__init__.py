@@ -22,9 +22,11 @@ from deltic.errors import (
 )
 
 if TYPE_CHECKING:
+    from deltic.pipeline.checking import check_derivative
     from deltic.pipeline.durable.state import Checkpoints
     from deltic.pipeline.files import File
     from deltic.pipeline.functions import function
+    from deltic.pipeline.operators import ZSet, operator
     from deltic.pipeline.outside import External
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
@@ -50,11 +52,14 @@ __all__ = [
     "StateError",
     "StreamError",
     "UnsupportedError",
+    "ZSet",
     "__version__",
     "between",
     "changes_stream",
+    "check_derivative",
     "function",
     "kafka_rows",
+    "operator",
     "register",
 ]
 
@@ -68,10 +73,13 @@ _LATER = {
     "File": ("deltic.pipeline.files", "File"),
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),
     "Shards": ("deltic.pipeline.shards", "Shards"),
+    "ZSet": ("deltic.pipeline.operators", "ZSet"),
     "between": ("deltic.pipeline.views", "Between"),
     "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
+    "check_derivative": ("deltic.pipeline.checking", "check_derivative"),
     "function": ("deltic.pipeline.functions", "function"),
     "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
+    "operator": ("deltic.pipeline.operators", "operator"),
     "register": ("deltic.pipeline.streaming.changes", "register"),
 }
 

@@ -11,6 +11,7 @@ from deltic.calculus.surround import surround
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.circuit.operators import Operator
+from deltic.circuit.operators.custom import Apply
 from deltic.errors import UnsupportedError
 
 
@@ -36,9 +37,13 @@ def fallbacks(circuit: Circuit) -> Iterator[tuple[int, Operator]]:
 def refuse_fallbacks(circuit: Circuit) -> None:
     """Raise UnsupportedError for the first operator, in bodies too, without a row in the derivative table."""
     for number, operator in fallbacks(circuit):
+        if isinstance(operator, Apply):
+            told, remedy = f"operator {operator.called} has no derivative", "give it one, or a state"
+        else:
+            told, remedy = "the calculus has no derivative for it", "use other operators"
         raise UnsupportedError(
-            f"%{number} {operator.keyword}: the calculus has no derivative for it, so that each change would "
-            "compute it anew from its whole inputs; use other operators, or do without `strict`"
+            f"%{number} {operator.keyword}: {told}, so that each change would "
+            f"compute it anew from its whole inputs; {remedy}, or do without `strict`"
         )
 
 

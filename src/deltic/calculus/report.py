@@ -11,6 +11,7 @@ from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
+from deltic.circuit.operators.custom import Apply
 from deltic.circuit.types import BundleType
 
 
@@ -33,8 +34,7 @@ def operator_lines(circuit: Circuit) -> Iterator[str]:
         where = "; ".join(f"{kind.keyword} {_some(places[kind])}" for kind in kinds)
         yield f"{where}: {row.formula}  [{row.source}]"
         yield f"  {row.why}; {row.cost.value}; keeps {row.keeps}"
-    fallen = [f"{kind.keyword} {_some(where)}" for kind, where in places.items() if derivative_of(kind).is_fallback]
-    yield f"computed anew from whole inputs: {'; '.join(fallen) or 'none'}"
+    yield _fallen(circuit)
 
 
 def cost_lines(circuit: Circuit) -> Iterator[str]:
@@ -46,8 +46,17 @@ def cost_lines(circuit: Circuit) -> Iterator[str]:
         together.setdefault((row.cost.value, row.keeps), []).append(kind.keyword)
     for (cost, keeps), names in together.items():
         yield f"{', '.join(names)}: {cost}; keeps {keeps}"
-    fallen = ", ".join(kind.keyword for kind in kinds if derivative_of(kind).is_fallback)
-    yield f"computed anew from whole inputs: {fallen or 'none'}"
+    yield _fallen(circuit)
+
+
+def _fallen(circuit: Circuit) -> str:
+    """The line of the operators without a derivative, with their places; users' by their names."""
+    places: dict[str, list[str]] = {}
+    for place, operator in _places(circuit, ""):
+        if derivative_of(type(operator)).is_fallback:
+            called = operator.called if isinstance(operator, Apply) else operator.keyword
+            places.setdefault(called, []).append(place)
+    return f"computed anew from whole inputs: {'; '.join(f'{n} {_some(w)}' for n, w in places.items()) or 'none'}"
 
 
 def _by_row(kinds: dict[type[ops.Operator], list[str]]) -> dict[Derivative, list[type[ops.Operator]]]:

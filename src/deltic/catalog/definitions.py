@@ -11,14 +11,13 @@ from deltic.catalog.lateness import Lateness
 from deltic.catalog.storing import Storing
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators import Source
+from deltic.circuit.tables import WEIGHT
 from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.circuit.watermarks import watermark_of
 from deltic.errors import CatalogError, did_you_mean
 
 _WORD = r"[A-Za-z_?][A-Za-z0-9_?]*"
 _NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
-WEIGHT = "__weight__"
-"""The column of a change that says how often its row is added; no relation has another of that name."""
 
 
 @dataclass(frozen=True)

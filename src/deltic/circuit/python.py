@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -174,7 +174,12 @@ class _Computing:
 
 def fingerprint(body: Callable[..., Any]) -> str:
     """What tells functions apart: code, constants, defaults, what is closed over, and the functions that are called."""
-    return hashlib.sha256("\n".join(_parts(body, set())).encode()).hexdigest()[:16]
+    return digest(_parts(body, set()))
+
+
+def digest(parts: Iterable[str]) -> str:
+    """Sixteen digits that tell texts apart."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[str]:

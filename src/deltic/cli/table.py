@@ -28,10 +28,10 @@ def epochs_table(epochs: Sequence[EpochDone], views: Sequence[str]) -> Table:
 
 
 def recomputed(epochs: Sequence[EpochDone]) -> Iterator[str]:
-    """A line for each recursion that an epoch computed anew instead of updating it."""
+    """A line for each recursion that an epoch computed anew instead of updating it, and for what has no derivative."""
     for done in epochs[1:]:
         for component in done.report.components:
-            if component.action == "bootstrap":
+            if component.action in ("bootstrap", "recompute"):
                 yield f"{done.name}: {', '.join(component.relations)} computed anew: {component.reason}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from deltic.circuit.tables import WEIGHT as WEIGHT
 from deltic.engine.changes import Changes
 from deltic.engine.lateness import LateRows
 from deltic.engine.prepared import Prepared
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from deltic.engine.batches import Changed
     from deltic.engine.image import Image, Saved
 
-# The column of int64 weights in a batch of changes: +1 inserts a row, -1 deletes it.
-WEIGHT = "__weight__"
-
 # What to do with a change that does not fit the contents of a set: an insertion of a present row or a
 # deletion of an absent one rejects the epoch, is made a no-op, or is believed without a look.
 Conflicts = Literal["error", "normalize", "trust"]
@@ -32,12 +30,12 @@ Conflicts = Literal["error", "normalize", "trust"]
 
 @dataclass(frozen=True)
 class ComponentReport:
-    """What one epoch did to the relations of one recursion."""
+    """What one epoch did to the relations of one recursion, or to one computed anew for want of a derivative."""
 
     relations: tuple[str, ...]
     strategy: str
     action: str
-    """"update", or "bootstrap" when the relations were computed anew."""
+    """"update"; "bootstrap" when the relations of a recursion were computed anew, "recompute" when others were."""
     reason: str
     rows_in: int
     """Changed rows of the relations below."""
@@ -93,7 +91,7 @@ class EpochResult:
     """Rows and index entries that the engine looked at."""
     seconds: float = 0.0
     components: tuple[ComponentReport, ...] = ()
-    """The recursions that the epoch concerned."""
+    """The recursions that the epoch concerned, and the relations that it computed anew."""
     extension: Extension | None = None
     """What became of the relations, where the epoch was a change of the circuit."""
     decisions: tuple[Decision, ...] | None = None

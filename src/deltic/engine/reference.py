@@ -20,14 +20,15 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.oracle.pointwise import Row, Rows
-from deltic.circuit.types import Schema, Type
+from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
+from deltic.circuit.types import Schema
 from deltic.circuit.values import in_order
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.prepared import Prepared, refuse_second
-from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult, Extension
+from deltic.engine.protocol import Conflicts, Engine, EpochResult, Extension
 from deltic.engine.version import Version
 
 
@@ -202,22 +203,3 @@ def _shown(rows: Rows, schema: Schema, counted: bool) -> pa.Table:
     times = table.column(WEIGHT).to_pylist()
     positions = [i for i, weight in enumerate(times) for _ in range(weight)]
     return table.take(pa.array(positions, pa.int64())).drop_columns([WEIGHT])
-
-
-def from_arrow(batch: pa.Table) -> Rows:
-    """The Z-set of a batch with a column WEIGHT."""
-    fields = [field for field in batch.schema if field.name != WEIGHT]
-    columns = [values.from_arrow(batch.column(f.name), Type.of_arrow(f.type)) for f in fields]
-    weights = batch.column(WEIGHT).to_pylist()
-    rows = zip(*columns, strict=True) if columns else [()] * len(weights)
-    return ZSet(zip(rows, weights, strict=True))
-
-
-def to_arrow(rows: Rows, schema: Schema) -> pa.Table:
-    """The rows and their weights as an Arrow table."""
-    import pyarrow as pa
-
-    pairs: list[tuple[Row, int]] = list(rows)
-    columns = [values.to_arrow((row[i] for row, _ in pairs), column.type) for i, column in enumerate(schema)]
-    weights = pa.array([weight for _, weight in pairs], pa.int64())
-    return pa.table([*columns, weights], schema=schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False)))

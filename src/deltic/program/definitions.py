@@ -19,6 +19,11 @@ class Definition:
         return tuple(getattr(self, field) for field in self.reads)
 
     @property
+    def contents(self) -> tuple[str, ...]:
+        """Those of them of which it reads all rows, not the changes alone."""
+        return ()
+
+    @property
     def is_set(self) -> bool:
         """Whether its rows are there once at most; a table that is a bag is told apart where it is declared."""
         return False

@@ -28,9 +28,10 @@ def extract(circuit: Circuit) -> Program:
 
 
 def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
-    """The program that keeps a circuit fresh; UnsupportedError also where an operator has no derivative."""
+    """The program that keeps a circuit fresh; UnsupportedError, where `strict` for each operator without derivative."""
+    incremental = incrementalize(circuit, strict=strict)
     try:
-        return extract(incrementalize(circuit, strict=strict))
+        return extract(incremental)
     except UnsupportedError:
         for number, operator in fallbacks(optimize(inline(circuit))):
             raise needs_fallback(number, operator) from None

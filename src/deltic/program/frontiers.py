@@ -132,6 +132,8 @@ class _Analysis:
             self.flow[name] = {c: frozenset() for c in range(len(relation.schema))}
         else:
             self.flow[name] = dict(self._defined(definition))
+            for read in definition.contents:
+                self._keep(read, f"{name} is computed from all of them")
 
     def _defined(self, definition: Definition) -> Iterator[tuple[int, Frontier]]:
         """The frontiers of what is no sum of conjunctions; what is not told apart here has none."""

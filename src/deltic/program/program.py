@@ -68,6 +68,7 @@ class Program:
     def passed(self) -> frozenset[str]:
         """The sums of which nobody reads more than the changes: rows that are passed on to a definition."""
         read = {name for rule in self.rules for name in rule.relations} | set(self.sinks.values())
+        read |= {name for relation in self.relations.values() for name in relation.definition.contents}
         followed = {name for relation in self.relations.values() for name in relation.definition.sources}
         return frozenset(n for n in followed - read if self.relations[n].definition == Derived(distinct=False))
 

@@ -21,9 +21,9 @@ def refusal(number: int, operator: ops.Operator) -> UnsupportedError:
 def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
     """The error about node `number` of a circuit, which only the fallback could keep fresh."""
     return UnsupportedError(
-        f"local engine: %{number} {operator.label} has no derivative, and the fallback {FALLBACK.formula} runs in the "
-        f'reference engine alone: Pipeline(engine="reference") keeps it fresh, slowly; `explain` there shows the '
-        f"circuit, and `deltic.calculus.report.operator_lines` what falls back"
+        f"local engine: %{number} {operator.label} has no derivative, and where it stands the fallback "
+        f'{FALLBACK.formula} runs in the reference engine alone: Pipeline(engine="reference") keeps it fresh, slowly; '
+        f"`explain` there shows the circuit, and `deltic.calculus.report.operator_lines` what falls back"
     )
 
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.operators.custom import Apply, Maintain, MaintainDelta
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.reading.constants import read_constant
@@ -127,6 +128,24 @@ def _flat_map(line: Line) -> ops.FlatMap:
     return ops.FlatMap(unquoted(found[3]), found[1], tuple(map(line.expression, split(found[2]))))
 
 
+def _custom(kind: type[Apply]) -> Reader:
+    """The reader of the name of a user's operator, which may have another fingerprint by now."""
+
+    def read(line: Line) -> Apply:
+        from deltic.circuit.custom import operator_called
+
+        name = line.argument("NAME")
+        found = operator_called(name)
+        if found is None:
+            told = f"there is no operator {name.rpartition('__')[0] or name}: make it by deltic.operator first"
+            raise line.places.error(line.arguments or line.keyword, told)
+        if kind is MaintainDelta:
+            return MaintainDelta(found.entry)
+        return (Maintain if found.is_maintained else Apply)(found.entry)
+
+    return read
+
+
 def _window(line: Line) -> ops.Window:
     """``[column, length]``."""
     found = re.fullmatch(rf"\[({WRITTEN}), (\d+)\]", line.argument("BRACKETS"))
@@ -222,6 +241,9 @@ def _without_arguments(kind: Any) -> Iterator[type[ops.Operator]]:
 READERS: dict[str, Reader] = {
     "source": lambda line: ops.Source(line.argument("NAME"), line.zset.schema, line.zset.is_set),
     "constant": read_constant,
+    "apply": _custom(Apply),
+    "maintain": _custom(Maintain),
+    "maintain_delta": _custom(MaintainDelta),
     "keep": lambda line: Keep(line.argument("NAME")),
     "sink": lambda line: ops.Sink(line.argument("NAME")),
     "map": _map,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from deltic.catalog.definitions import WEIGHT
+from deltic.circuit.tables import WEIGHT
 from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.datalog.checks.kinds import seen
 from deltic.datalog.checks.type_names import Findings, TypeTable

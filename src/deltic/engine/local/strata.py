@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pyarrow as pa
 from deltic.engine.image import Json
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation
+from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.recursion.component import component_of
 from deltic.engine.local.recursion.refresh import Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies
@@ -60,7 +62,7 @@ class Strata:
                 self._steps.append(_Derived(name, states, found))
             elif type(definition) in KERNELS:
                 kernel = KERNELS[type(definition)](definition, states, states[name], environment)
-                self._steps.append(_Defined(name, definition, states, kernel))
+                self._steps.append(_Defined(name, definition, states, kernel, environment.visits))
         self._states = states
         self._environment = environment
         self._courses: dict[frozenset[str], _Course] = {}
@@ -214,18 +216,27 @@ class _Derived:
 class _Defined:
     """A relation with a kernel; it follows what its definition reads."""
 
-    def __init__(self, name: str, definition: Definition, states: Mapping[str, State], kernel: Kernel) -> None:
-        self.relations = (name,)
+    def __init__(
+        self, name: str, definition: Definition, states: Mapping[str, State], kernel: Kernel, visits: Visits
+    ) -> None:
+        self.relations, self._visits = (name,), visits
         self.follows = frozenset(definition.sources)
         self.state, self.kernel = states[name], kernel
         self.sources = [states[name] for name in definition.sources]
 
-    def run(self) -> None:
+    def run(self) -> ComponentReport | None:
         """The change of the relation from those of its sources."""
+        started, before = time.perf_counter(), self._visits.rows
         change = self.kernel.change()
         if change is not None and len(change):
             self.state.delta = change
             self.state.append(change)
+        if not self.kernel.recomputes:
+            return None
+        visited, seconds = self._visits.rows - before, time.perf_counter() - started
+        rows_in = sum(len(source.delta) for source in self.sources if source.delta is not None)
+        told = "fallback", "recompute", self.kernel.recomputes, rows_in, len(change or ()), visited, seconds
+        return ComponentReport(self.relations, *told, self.state.nbytes)
 
     def begin(self) -> None:
         """All rows: all that its sources have is a change to it. Sources that keep no rows have begun before."""

@@ -1,12 +1,14 @@
-"""D of a constant is the constant's change; D of a change is that change less the one before."""
+"""D of a constant is the constant's change, D of a change that change less the one before; of values, a fallback."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from deltic.calculus.derivatives import derivative_of
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.program.operators.constant import constant
+from deltic.program.operators.custom import recomputed
 from deltic.program.operators.delay import before
 from deltic.program.queries import Body
 from deltic.program.scope import Scope, bodies_of, relation_of
@@ -14,18 +16,21 @@ from deltic.program.scope import Scope, bodies_of, relation_of
 
 @relation_of(ops.Differentiate)
 def difference(scope: Scope, op: ops.Differentiate, node: Node, number: int, wanted: str) -> str:
-    """The constant whose change the node carries; of anything else the sum of its changes."""
+    """The constant whose change the node carries, or what has no derivative; of anything else the sum of changes."""
     below = scope.circuit.nodes[node.inputs[0]].operator
     if isinstance(below, ops.Constant):
         return constant(scope, below, number, wanted)
+    if derivative_of(type(below)).is_fallback:
+        return recomputed(scope, node, number, wanted)
     return scope.derived(number, wanted, distinct=False)
 
 
 @bodies_of(ops.Differentiate)
 def differentiate(scope: Scope, op: ops.Differentiate, node: Node) -> list[Body]:
-    """The change of a constant; the change of a change is that less the one before."""
+    """The change of a value; the change of a change is that less the one before."""
     (number,) = node.inputs
-    if isinstance(scope.circuit.nodes[number].operator, ops.Constant):
+    below = scope.circuit.nodes[number].operator
+    if isinstance(below, ops.Constant) or derivative_of(type(below)).is_fallback:
         own = scope.circuit.nodes.index(node)
         return [scope.atom(scope.relation(own), own)]
     past = before(scope, node)

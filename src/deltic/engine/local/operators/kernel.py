@@ -20,6 +20,11 @@ class Kernel(ABC):
         """Whether the relation changes in the coming epoch even if nothing that it follows does."""
         return False
 
+    @property
+    def recomputes(self) -> str:
+        """Why each change costs all rows, "" where it does not."""
+        return ""
+
     @abstractmethod
     def change(self) -> Run | None:
         """The change of the relation, None for none."""

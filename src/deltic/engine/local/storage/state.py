@@ -24,8 +24,11 @@ _MANY = 1 << 16
 
 # What an arrangement is for a relation: its rows, the derivations of each, what trusted changes of a set have beside 0
 # and 1, what is kept of groups and their values, the change that is due in the next epoch, the time of a window, the
-# rows of parts in order, how many each part has, and the rows at which a top-k starts and ends.
-Role = Literal["rows", "counts", "surplus", "totals", "values", "delay", "clock", "ordered", "sizes", "start", "end"]
+# rows of parts in order, how many each part has, the rows at which a top-k starts and ends, and the mark of what a
+# user's state has taken in.
+Role = Literal[
+    "rows", "counts", "surplus", "totals", "values", "delay", "clock", "ordered", "sizes", "start", "end", "mark"
+]
 
 
 class Name(NamedTuple):

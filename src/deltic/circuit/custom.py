@@ -1,0 +1,179 @@
+"""Operators of a user's own: functions of Z-sets, and how they change where somebody says it.
+
+In a circuit such an operator is a name that ends with its fingerprint, that of its code, constants and closure: two
+are one only if they compute the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.python import digest, fingerprint
+from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow, weighted
+from deltic.circuit.types import Schema
+from deltic.errors import EvaluationError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Form = Literal["rows", "arrow"]
+"""What functions take and give: Z-sets of tuples, or Arrow tables with a column of weights."""
+
+CUSTOM: dict[str, CustomOperator] = {}
+"""The operators by their names in circuits."""
+
+_LATEST: dict[str, CustomOperator] = {}
+
+
+class Change:
+    """One input of a derivative: `delta`, its change, and its values before it, `old`, and after it, `new`.
+
+    All three are Z-sets, or Arrow tables with weights. The values are made when they are first asked for, which costs
+    as much as the relation has rows; a derivative that reads the changes alone costs no more than these have.
+    """
+
+    def __init__(self, delta: Any, old: Callable[[], Any], new: Callable[[], Any]) -> None:
+        self.delta, self._old, self._new = delta, old, new
+
+    @classmethod
+    def of(cls, delta: Any, old: Any, new: Any) -> Change:
+        """The change of values that are there already."""
+        return cls(delta, lambda: old, lambda: new)
+
+    @cached_property
+    def old(self) -> Any:
+        """The value before the change."""
+        return self._old()
+
+    @cached_property
+    def new(self) -> Any:
+        """The value after the change."""
+        return self._new()
+
+
+@dataclass(frozen=True)
+class CustomOperator:
+    """A function from Z-sets with the columns `takes` to one with the columns `gives`.
+
+    With neither `derivative` nor `state` it is computed anew whenever an input changes. `derivative` gives the change
+    of the result for a `Change` of each input. `state` makes an object whose method `update` takes the changes of the
+    inputs, one after the other from nothing on, remembers what it needs of them, and gives the change of the result.
+    """
+
+    name: str
+    body: Callable[..., Any] = field(compare=False)
+    takes: tuple[Schema, ...]
+    gives: Schema
+    form: Form = "rows"
+    derivative: Callable[..., Any] | None = field(default=None, compare=False)
+    state: Callable[[], Any] | None = field(default=None, compare=False)
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        parts = (self.body, self.derivative, self.state)
+        object.__setattr__(self, "fingerprint", digest(_fingerprint(p) for p in parts if p is not None))
+        CUSTOM[self.entry] = _LATEST[self.name] = self
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The function itself."""
+        return self.body(*inputs)
+
+    @property
+    def entry(self) -> str:
+        """Its name in circuits."""
+        return f"{self.name}__{digest(map(str, (self.fingerprint, *self.takes, self.gives, self.form)))[:12]}"
+
+    @property
+    def is_maintained(self) -> bool:
+        """Whether somebody says how it changes."""
+        return self.derivative is not None or self.state is not None
+
+    # On Z-sets, as the reference interpreter has them
+
+    def value(self, inputs: Sequence[ZSet[Any]]) -> ZSet[Any]:
+        """The result for values of the inputs. Raises EvaluationError."""
+        return from_arrow(self.table(self.body, self._given(inputs)))
+
+    def change(self, olds: Sequence[ZSet[Any]], deltas: Sequence[ZSet[Any]]) -> ZSet[Any]:
+        """The change of the result when these changes are added to these values, by its derivative or its state."""
+        before, changed = self._given(olds), self._given(deltas)
+        if self.state is not None:
+            state = self.state()
+            self.updated(state, before)
+            return from_arrow(self.updated(state, changed))
+        after = self._given([old + delta for old, delta in zip(olds, deltas, strict=True)])
+        return from_arrow(self.derived(list(map(Change.of, changed, before, after))))
+
+    def _given(self, inputs: Sequence[ZSet[Any]]) -> list[Any]:
+        """The inputs as the functions take them."""
+        if self.form == "rows":
+            return list(inputs)
+        return [to_arrow(rows, schema) for rows, schema in zip(inputs, self.takes, strict=True)]
+
+    # On Arrow tables with weights, as engines have them
+
+    def given(self, batch: pa.Table, place: int) -> Any:
+        """A batch of the input at this place, as the functions take it."""
+        named = batch.rename_columns([*self.takes[place].names, WEIGHT])
+        return from_arrow(named) if self.form == "rows" else named
+
+    def derived(self, changes: Sequence[Change]) -> pa.Table:
+        """The change of the result by the derivative. Raises EvaluationError."""
+        assert self.derivative is not None
+        return self.table(self.derivative, changes)
+
+    def updated(self, state: Any, deltas: Sequence[Any]) -> pa.Table:
+        """The change of the result by a state, which is brought up to date. Raises EvaluationError."""
+        return self.table(state.update, deltas)
+
+    def table(self, function: Callable[..., Any], arguments: Sequence[Any]) -> pa.Table:
+        """What a function gives, as an Arrow table with weights. Raises EvaluationError."""
+        try:
+            return self._checked(function(*arguments))
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise EvaluationError(f"operator {self.name} raised {told}; the epoch was rejected") from error
+
+    def _checked(self, found: Any) -> pa.Table:
+        """A result as a table with the columns that are promised; raises whatever is wrong with it."""
+        if self.form == "rows":
+            return to_arrow(_zset(found, len(self.gives)), self.gives)
+        import pyarrow as pa
+
+        wanted = weighted(self.gives)
+        if WEIGHT not in found.column_names:
+            found = found.append_column(wanted.field(WEIGHT), pa.array([1] * len(found), pa.int64()))
+        return found.select(wanted.names).cast(wanted)
+
+
+def operator_called(entry: str) -> CustomOperator | None:
+    """The operator of that name in circuits; where it is not known, the latest of the same name without fingerprint."""
+    return CUSTOM.get(entry) or _LATEST.get(entry.rpartition("__")[0])
+
+
+def _zset(found: Any, width: int) -> ZSet[Any]:
+    """A Z-set, a mapping from rows to weights, or rows that are there once each."""
+    rows = found if isinstance(found, ZSet) else ZSet(found) if isinstance(found, Mapping) else _of_rows(found)
+    for row, weight in rows:
+        if not isinstance(row, tuple) or len(row) != width:
+            raise TypeError(f"it gave the row {row!r}, and rows are tuples of {width} values")
+        if not isinstance(weight, int):
+            raise TypeError(f"it gave the weight {weight!r}, and weights are integers")
+    return rows
+
+
+def _of_rows(found: Iterable[Any]) -> ZSet[Any]:
+    return ZSet.of(map(tuple, found))
+
+
+def _fingerprint(part: Callable[..., Any]) -> str:
+    """What tells functions and classes apart: of a class, its own methods."""
+    if not isinstance(part, type):
+        return fingerprint(part)
+    methods = (f"{name} {fingerprint(m)}" for name, m in vars(part).items() if isinstance(m, FunctionType))
+    return digest([part.__qualname__, *methods])

@@ -1,0 +1,74 @@
+"""Operators of a user's own, by their names in `deltic.circuit.custom.CUSTOM`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.changes import changes
+from deltic.circuit.types import EdgeType, Schema, ZSetType
+from deltic.circuit.words import word
+
+if TYPE_CHECKING:
+    from deltic.circuit.custom import CustomOperator
+
+
+@dataclass(frozen=True)
+class Apply(Operator):
+    """The function of a user's operator, of which nobody says how its value changes."""
+
+    keyword: ClassVar[str] = "apply"
+    name: str
+
+    @property
+    def called(self) -> str:
+        """What a reader calls it."""
+        return self.name.rpartition("__")[0]
+
+    @property
+    def custom(self) -> CustomOperator:
+        """What the name stands for. Raises CircuitError where nothing does."""
+        from deltic.circuit.custom import CUSTOM
+        from deltic.errors import CircuitError
+
+        if self.name not in CUSTOM:
+            raise CircuitError(f"{self.label}: there is no such operator; make {self.called} by deltic.operator first")
+        return CUSTOM[self.name]
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self._checked(self.zsets(inputs), inputs)
+
+    def _checked(self, zsets: Sequence[ZSetType], inputs: Sequence[EdgeType]) -> ZSetType:
+        takes = self.custom.takes
+        if len(zsets) != len(takes) or not all(map(_fits, (z.schema for z in zsets), takes)):
+            wanted = ", ".join(str(ZSetType(schema, False)) for schema in takes)
+            self.refuse(f"takes {wanted}", inputs)
+        return ZSetType(self.custom.gives, False, max((z.depth for z in zsets), default=0))
+
+    def arguments(self) -> str:
+        return word(self.name)
+
+
+@dataclass(frozen=True)
+class Maintain(Apply):
+    """The function of a user's operator, which has a derivative or a state."""
+
+    keyword: ClassVar[str] = "maintain"
+
+
+@dataclass(frozen=True)
+class MaintainDelta(Apply):
+    """The change of `Maintain` from a₁, Δa₁, …, aₙ, Δaₙ."""
+
+    keyword: ClassVar[str] = "maintain_delta"
+
+    def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
+        return self._checked(changes(self, inputs), inputs)
+
+
+def _fits(found: Schema, wanted: Schema) -> bool:
+    """Whether rows are those of a schema, whatever their columns are called."""
+    pairs = list(zip(found, wanted, strict=False))
+    return len(found) == len(wanted) and all(a.type is b.type and (b.nullable or not a.nullable) for a, b in pairs)

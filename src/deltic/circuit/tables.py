@@ -1,0 +1,41 @@
+"""Z-sets as Arrow tables: the columns of the rows, and one of int64 weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import values
+from deltic.circuit.types import Schema, Type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WEIGHT = "__weight__"
+"""The column of the weights: +1 inserts a row, −1 deletes it."""
+
+
+def from_arrow(batch: pa.Table) -> ZSet[tuple[Any, ...]]:
+    """The Z-set of a batch with a column WEIGHT."""
+    fields = [field for field in batch.schema if field.name != WEIGHT]
+    columns = [values.from_arrow(batch.column(f.name), Type.of_arrow(f.type)) for f in fields]
+    weights = batch.column(WEIGHT).to_pylist()
+    rows = zip(*columns, strict=True) if columns else [()] * len(weights)
+    return ZSet(zip(rows, weights, strict=True))
+
+
+def to_arrow(rows: ZSet[tuple[Any, ...]], schema: Schema) -> pa.Table:
+    """The rows and their weights as an Arrow table."""
+    import pyarrow as pa
+
+    pairs = list(rows)
+    columns = [values.to_arrow((row[i] for row, _ in pairs), column.type) for i, column in enumerate(schema)]
+    weights = pa.array([weight for _, weight in pairs], pa.int64())
+    return pa.table([*columns, weights], schema=weighted(schema))
+
+
+def weighted(schema: Schema) -> pa.Schema:
+    """The columns of a batch of changes of these rows."""
+    import pyarrow as pa
+
+    return schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))

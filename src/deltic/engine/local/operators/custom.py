@@ -1,0 +1,152 @@
+"""Operators of a user's own, and those without a derivative: between packed rows and what their functions take."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.custom import Change, CustomOperator
+from deltic.circuit.operators.custom import Apply
+from deltic.circuit.oracle.pointwise import POINTWISE
+from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow
+from deltic.circuit.types import ZSetType
+from deltic.engine.local.operators.kernel import Kernel, kernel_of
+from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.codec import decode_rows, encode
+from deltic.engine.local.storage.layout import placed
+from deltic.engine.local.storage.run import Run, merge_runs
+from deltic.engine.local.storage.state import State
+from deltic.errors import EvaluationError
+from deltic.program.operators.custom import Maintained, Recomputed
+
+
+class _Crossing(Kernel):
+    """A kernel whose rows cross the border between the engine and functions of Python."""
+
+    def __init__(
+        self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
+    ) -> None:
+        self.operator = recomputed.operator
+        self.sources = [states[name] for name in recomputed.inputs]
+        self.target, self.environment = target, environment
+
+    def change(self) -> Run | None:
+        """What the functions make of the changes. Raises EvaluationError, which names the view."""
+        try:
+            return self._change()
+        except EvaluationError as error:
+            raise EvaluationError(f"{self.target.relation.name}: {error}") from error.__cause__
+
+    @abstractmethod
+    def _change(self) -> Run | None:
+        """What they make of them, None for nothing."""
+
+    def _decoded(self, state: State, run: Run | None) -> pa.Table:
+        """Rows of a relation with their weights."""
+        words, weights = (run.words, run.all_weights()) if run is not None else state.no_rows()
+        self.environment.visits.rows += len(weights)
+        return decode_rows(state.relation.schema, state.layout, words, self.environment.interner, weights)
+
+    def _encoded(self, found: pa.Table) -> Batch:
+        """What was computed, as rows of the target; DomainOverflow where a value has no place yet."""
+        self.environment.visits.rows += len(found)
+        schema, interner = self.target.relation.schema, self.environment.interner
+        columns = [encode(found.column(i), column.type, interner) for i, column in enumerate(schema)]
+        weights = np.ascontiguousarray(found.column(WEIGHT).to_numpy(), dtype=np.int64)
+        batch = Batch()
+        batch.add(self.target.layout.pack(placed(self.target.domains, columns), len(weights)), weights)
+        return batch
+
+
+@kernel_of(Recomputed)
+class Recomputing(_Crossing):
+    """The fallback f(a ⊕ δ) ⊖ f(a): the value of an operator anew, less the one that is kept."""
+
+    def __init__(
+        self, recomputed: Recomputed, states: Mapping[str, State], target: State, environment: Environment
+    ) -> None:
+        super().__init__(recomputed, states, target, environment)
+        self._why = f"{recomputed.called} has no derivative"
+
+    @property
+    def recomputes(self) -> str:
+        return self._why
+
+    def _change(self) -> Run | None:
+        """What the new value has more and less than the one before."""
+        batch = self._encoded(self._value())
+        batch.add_run(self.target.whole().negated())
+        return batch.run()
+
+    def _value(self) -> pa.Table:
+        tables = [self._decoded(source, source.whole()) for source in self.sources]
+        if isinstance(self.operator, Apply):
+            custom = self.operator.custom
+            return custom.table(custom.body, [custom.given(table, i) for i, table in enumerate(tables)])
+        types = [ZSetType(source.relation.schema, source.is_set) for source in self.sources]
+        found = POINTWISE[type(self.operator)](self.operator, [*map(from_arrow, tables)], types)
+        assert isinstance(found, ZSet)
+        return to_arrow(found, self.target.relation.schema)
+
+
+@kernel_of(Maintained)
+class Maintaining(_Crossing):
+    """A user's operator, by its derivative or by its state.
+
+    A state cannot be taken back. So beside the target stands a mark, which is another one after each change; where the
+    store has not the mark that this kernel has left, there was an error, or a restart, and the state is made anew.
+    """
+
+    operator: Apply
+
+    def __init__(
+        self, maintained: Maintained, states: Mapping[str, State], target: State, environment: Environment
+    ) -> None:
+        super().__init__(maintained, states, target, environment)
+        self.custom: CustomOperator = maintained.operator.custom
+        self.mark = target.keep("mark", (), ())
+        self._state: Any = None
+        self._left: tuple[Run, ...] | None = None
+
+    def _change(self) -> Run | None:
+        """What the derivative gives, or the state for the changes of the sources."""
+        found = self._derived() if self.custom.state is None else self._updated()
+        return self._encoded(found).run()
+
+    def _derived(self) -> pa.Table:
+        return self.custom.derived(
+            [Change(self._delta(i), partial(self._old, i), partial(self._new, i)) for i in range(len(self.sources))]
+        )
+
+    def _updated(self) -> pa.Table:
+        assert self.custom.state is not None
+        places = range(len(self.sources))
+        if self._state is None or self.mark.runs is not self._left:
+            self._state, self._left = self.custom.state(), None
+            self.custom.updated(self._state, [self._old(i) for i in places])
+        deltas = [self._delta(i) for i in places]
+        state, self._state = self._state, None
+        found = self.custom.updated(state, deltas)
+        self.mark.runs = self._left = (Run(self.mark.layout.pack([], 1)),)
+        self._state = state
+        return found
+
+    def _delta(self, place: int) -> Any:
+        source = self.sources[place]
+        return self.custom.given(self._decoded(source, source.delta), place)
+
+    def _new(self, place: int) -> Any:
+        source = self.sources[place]
+        return self.custom.given(self._decoded(source, source.whole()), place)
+
+    def _old(self, place: int) -> Any:
+        source = self.sources[place]
+        before = source.whole() if source.delta is None else merge_runs(source.whole(), source.delta.negated())
+        return self.custom.given(self._decoded(source, before), place)

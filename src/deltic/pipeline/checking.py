@@ -1,0 +1,138 @@
+"""The law of a derivative, on random inputs: f(a + Δa) = f(a) + f'(a, Δa)."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit.custom import CustomOperator
+from deltic.circuit.types import Kind, Schema, Type, ValueType
+from deltic.circuit.values import of_python
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+# How many changes follow each other in an example.
+_EPOCHS = 3
+
+
+def check_derivative(
+    operator: CustomOperator, rows: Sequence[SearchStrategy[tuple[Any, ...]] | None] = (), examples: int = 200
+) -> None:
+    """Test that the derivative or the state of an operator gives what computing it anew gives, on random changes.
+
+    Each example is some rows for each input and a few changes of them, one after the other, that insert and delete;
+    values are small, so that rows meet. `rows` are hypothesis strategies for the rows of each input, where other rows
+    are needed to put the operator to the test. Raises AssertionError with the smallest example found, to be pasted;
+    DelticError where there is nothing to test, or hypothesis is not installed.
+    """
+    if not operator.is_maintained:
+        told = f"operator {operator.name} has no derivative and no state"
+        raise DelticError(f"{told}, and is computed anew: there is nothing to test")
+    try:
+        from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+        from hypothesis import strategies as st
+    except ImportError:
+        raise DelticError("check_derivative makes its examples with hypothesis: pip install hypothesis") from None
+    chosen = [*rows, *[None] * (len(operator.takes) - len(rows))]
+    strategies = [_rows(schema) if own is None else own for schema, own in zip(operator.takes, chosen, strict=True)]
+    changes = st.tuples(*(st.lists(st.tuples(row, st.booleans()), max_size=5) for row in strategies))
+    phases = (Phase.generate, Phase.shrink)
+    quiet = settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=phases,
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
+    quiet(given(st.lists(changes, min_size=1, max_size=_EPOCHS))(lambda epochs: _check(operator, epochs)))()
+
+
+Epoch = Sequence[Sequence[tuple[tuple[Any, ...], bool]]]
+
+
+def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
+    """Raise AssertionError where one of the changes leads elsewhere."""
+    values: list[ZSet[Any]] = [ZSet()] * len(operator.takes)
+    for epoch in epochs:
+        deltas = [_possible(value, pairs) for value, pairs in zip(values, epoch, strict=True)]
+        after = [value + delta for value, delta in zip(values, deltas, strict=True)]
+        was, is_, change = operator.value(values), operator.value(after), operator.change(values, deltas)
+        if was + change != is_:
+            raise AssertionError(_told(operator, values, deltas, was, is_, change))
+        values = after
+
+
+def _possible(value: ZSet[Any], pairs: Sequence[tuple[tuple[Any, ...], bool]]) -> ZSet[Any]:
+    """A change that inserts rows, and deletes those that are there."""
+    delta: ZSet[Any] = ZSet()
+    for row, is_insertion in pairs:
+        if is_insertion or value.weight(row) + delta.weight(row) > 0:
+            delta = delta + ZSet({row: 1 if is_insertion else -1})
+    return delta
+
+
+def _told(
+    operator: CustomOperator,
+    values: Sequence[ZSet[Any]],
+    deltas: Sequence[ZSet[Any]],
+    was: ZSet[Any],
+    is_: ZSet[Any],
+    change: ZSet[Any],
+) -> str:
+    """A counterexample that can be pasted."""
+    lines = [
+        f"operator {operator.name}: f(a + Δa) is not f(a) + f'(a, Δa)",
+        "from deltic import ZSet",
+        f"a = [{', '.join(map(repr, values))}]",
+        f"delta = [{', '.join(map(repr, deltas))}]",
+        f"{operator.name}.change(a, delta)",
+        f"# gives {change!r}",
+        f"# and should give {is_ - was!r}",
+    ]
+    return "\n".join(lines)
+
+
+def _rows(schema: Schema) -> SearchStrategy[tuple[Any, ...]]:
+    """Rows of few different values."""
+    from hypothesis import strategies as st
+
+    return st.tuples(*(_values(column.value_type) for column in schema))
+
+
+def _values(type_: ValueType) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st
+
+    found = _VALUES.get(type_.type.kind)
+    if found is None:
+        raise DelticError(
+            f"there are no random values of the type {type_.type}: give rows=[…], a strategy for each input"
+        )
+    values = st.sampled_from([of_python(v, type_.type) for v in found if _fits(v, type_.type)])
+    return st.one_of(st.none(), values) if type_.nullable else values
+
+
+def _fits(value: Any, type_: Type) -> bool:
+    low, high = type_.range if type_.is_integer else (value, value)
+    return bool(low <= value <= high)
+
+
+_INTEGERS = (0, 1, 2, 3, 4, -1, 7, 100)
+_FLOATS = (0.0, 1.0, 0.5, 2.0, -1.0, 2.5, 10.0)
+_VALUES: dict[Kind, Sequence[Any]] = {
+    Kind.BOOLEAN: (False, True),
+    Kind.STRING: ("", *string.ascii_lowercase[:3], "ab"),
+    Kind.BINARY: (b"", b"a", b"b"),
+    Kind.DATE: tuple(date(2026, 1, day) for day in (1, 2, 3, 10)),
+    Kind.TIMESTAMP_NTZ: tuple(datetime(2026, 1, 1, hour) for hour in (0, 1, 2, 12)),
+    Kind.FLOAT32: _FLOATS,
+    Kind.FLOAT64: _FLOATS,
+    **{type_.kind: _INTEGERS for type_ in Type.simple() if type_.is_integer},
+}
