@@ -15,8 +15,10 @@ from deltic.algebra.zset import ZSet
 from deltic.calculus import DERIVATIVES
 from deltic.calculus.recursion import naive, semi_naive
 from deltic.circuit import operators as ops
+from deltic.circuit.custom import CustomOperator
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.custom import Maintain
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.types import Column, Schema, Type, ZSetType
@@ -81,6 +83,19 @@ def closure() -> Circuit:
     return builder.build()
 
 
+def agreeing(x, y):
+    """Pairs of rows of x and y that agree in b, as (a, c)."""
+    return ZSet([((a, c), v * w) for (a, b), v in x for (d, c), w in y if b == d])
+
+
+AGREEING = CustomOperator(
+    "agreeing",
+    agreeing,
+    (AB, BC),
+    Schema.of(a=Type.INT64, c=Type.STRING),
+    derivative=lambda x, y: agreeing(x.delta, y.old) + agreeing(x.new, y.delta),
+)
+
 CASES: dict[type[ops.Operator], list[Circuit]] = {
     ops.Source: [circuit(SOURCES["x"]), circuit(SOURCES["s"])],
     ops.Constant: [circuit(ops.Constant(AB, ((1, 2), (0, 0)))), circuit(ops.Constant(Schema(()), ((),)))],
@@ -99,6 +114,7 @@ CASES: dict[type[ops.Operator], list[Circuit]] = {
         circuit(ops.FlatMap("e", "range", (column("b"), literal(0, Type.INT64), literal(-2, Type.INT64))), "s"),
         circuit(ops.FlatMap("e", "string_split", (column("c"), literal("y", Type.STRING))), "y"),
     ],
+    Maintain: [circuit(Maintain(AGREEING.entry), "x", "y"), circuit(Maintain(AGREEING.entry), "s", "y")],
     ops.Window: [
         circuit(ops.Window("a", 1), "x", "t"),
         circuit(ops.Window("b", 0), "s", "t"),

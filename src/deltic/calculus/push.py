@@ -70,6 +70,8 @@ class _Views:
             if node.operator.name in self.changing:
                 return self.kept(number)
             self._open.append(node.operator.name)
+        if isinstance(node.operator, ops.Window):  # of which the window is kept, not what it is taken of
+            return self.kept(number)
         return self.builder.add(node.operator, *map(self.value, node.inputs))
 
     def delta(self, number: int) -> int:

@@ -7,15 +7,11 @@ from deltic.circuit import operators as ops
 from deltic.errors import UnsupportedError
 
 _INTERPRETER = "deltic.circuit.oracle.interpreter.Interpreter runs it, slowly"
-_REMEDIES: dict[type[ops.Operator], str] = {
-    ops.Window: f"it can read how a window changes, not the window; {_INTERPRETER}",
-}
 
 
 def refusal(number: int, operator: ops.Operator) -> UnsupportedError:
     """The error about node `number` of an incremental circuit."""
-    remedy = _REMEDIES.get(type(operator), _INTERPRETER)
-    return UnsupportedError(f"local engine: %{number} {operator.label} is not supported: {remedy}")
+    return UnsupportedError(f"local engine: %{number} {operator.label} is not supported: {_INTERPRETER}")
 
 
 def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
@@ -24,14 +20,6 @@ def needs_fallback(number: int, operator: ops.Operator) -> UnsupportedError:
         f"local engine: %{number} {operator.label} has no derivative, and where it stands the fallback "
         f'{FALLBACK.formula} runs in the reference engine alone: Pipeline(engine="reference") keeps it fresh, slowly; '
         f"`explain` there shows the circuit, and `deltic.calculus.report.operator_lines` what falls back"
-    )
-
-
-def no_change(number: int, operator: ops.Operator) -> UnsupportedError:
-    """The error about a value that is shown where only its change can be."""
-    return UnsupportedError(
-        f"local engine: %{number} {operator.label} is the sum of all changes and not a change: leave it out; "
-        f"{_INTERPRETER}"
     )
 
 

@@ -12,7 +12,7 @@ from deltic.circuit.operators.custom import Maintain, MaintainDelta
 @derivative(
     Maintain,
     "f'(a, Δa)",
-    "FIX Def. 4",
+    "DBSP Def. 4.1",
     "whoever made it says so: deltic.check_derivative tests that f(a + Δa) = f(a) + f'(a, Δa)",
     "its inputs, and what its state remembers",
 )

@@ -1,15 +1,42 @@
-"""I of changes is a state, which no incremental circuit may show."""
+"""I of changes where a change stands: in each epoch all rows of a relation come once more."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
-from deltic.program.queries import Body
-from deltic.program.scope import Scope, bodies_of
-from deltic.program.unsupported import no_change
+from deltic.program.definitions import Definition
+from deltic.program.scope import Scope, relation_of
+from deltic.program.unsupported import in_recursion
 
 
-@bodies_of(ops.Integrate)
-def integrate(scope: Scope, op: ops.Integrate, node: Node) -> list[Body]:
-    """Raise UnsupportedError: the value of a sum over all epochs is no change of it."""
-    raise no_change(scope.circuit.nodes.index(node), op)
+@dataclass(frozen=True)
+class Summed(Definition):
+    """The sum, over all epochs so far, of what relation `source` was in each: its change is all of its rows."""
+
+    reads: ClassVar[tuple[str, ...]] = ("source",)
+    source: str
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        return self.sources
+
+    def shared(self, columns: int) -> Iterator[tuple[int, str, int]]:
+        return ((i, self.source, i) for i in range(columns))
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        yield f"all rows of {self.source} once more in each epoch, at the cost of as many"
+
+    def __str__(self) -> str:
+        return f"summed {self.source}"
+
+
+@relation_of(ops.Integrate)
+def integrate(scope: Scope, op: ops.Integrate, node: Node, number: int, wanted: str) -> str:
+    """The sum of values: their change is what they are."""
+    if scope.component is not None:
+        raise in_recursion(number, op)
+    return scope.defined(wanted, number, Summed(scope.relation(*node.inputs)))
