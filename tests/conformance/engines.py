@@ -24,9 +24,10 @@ from deltic.engine.protocol import WEIGHT, Conflicts, Engine, EpochResult
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.spark.engine import SparkEngine
-from deltic.engine.spark.placement import Executor, Placement
+from deltic.engine.spark.placement import Executor
 from tests.differential.circuits import sources_of
 from tests.engine.shards.jobs import run_here
+from tests.engine.spark.placing import Anywhere, placed
 
 # The reference, and the local engine under each strategy and refresh policy.
 ENGINES: dict[str, Callable[[Circuit], Engine]] = {
@@ -37,17 +38,16 @@ ENGINES: dict[str, Callable[[Circuit], Engine]] = {
     "local, recomputed": partial(LocalEngine, refresh=Refresh(Policy.FULL)),
     "three shards": partial(ShardedEngine, shards=3),
     "tasks": lambda circuit: in_tasks(circuit, "job"),
+    "placed": lambda circuit: placed(circuit, Anywhere(len(circuit.nodes))),
     "local, abandoned": partial(LocalEngine, refresh=Refresh(Policy.AUTO, switch=0)),
 }
 
 
-def in_tasks(circuit: Circuit, always: Executor) -> SparkEngine:
+def in_tasks(circuit: Circuit, executor: Executor) -> SparkEngine:
     """The engine on Spark, its jobs run in this process."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-tasks-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return SparkEngine(
-        circuit, directory=LocalFiles(directory), run_tasks=run_here, placement=Placement(always), shards=2
-    )
+    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=run_here, executor=executor, shards=2)
 
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]

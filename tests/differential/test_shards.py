@@ -2,27 +2,24 @@
 
 Catches rows that are sent to a shard where nobody looks for them, or to several; a delta query whose pieces read
 versions that do not belong together; a shard that goes back to the start of an epoch and forgets what it was sent; a
-task that does not take a step again that it needs, or writes half of the state.
+task that does not take a step again that it needs, or writes half of the state; a move that loses what a state has.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.files.files import LocalFiles
 from deltic.engine.shards.engine import ShardedEngine
-from deltic.engine.spark.engine import SparkEngine
-from deltic.engine.spark.placement import Placement
+from deltic.engine.spark.placed import PlacedEngine
 from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
 from tests.engine.reopening import saved
-from tests.engine.shards.jobs import run_here
+from tests.engine.spark.placing import Anywhere, placed
 
 PER_BATCH = 8
 
@@ -43,23 +40,21 @@ def test_random_circuits(shards, shape, record_property):
     check(range(shards * 1000, shards * 1000 + PER_BATCH), shards, **shape)
 
 
-def in_tasks(directory: Path, circuit: Circuit) -> SparkEngine:
-    """Epochs of three rows and more are tasks without memory, smaller ones run in this process."""
-    return SparkEngine(
-        circuit, directory=LocalFiles(directory), run_tasks=run_here, placement=Placement(rows=3), shards=2
-    )
+def by_lot(circuit: Circuit) -> PlacedEngine:
+    """Each epoch runs by the local engine, on shards in this process, or as tasks without memory."""
+    return placed(circuit, Anywhere(len(circuit.nodes)))
 
 
-def test_random_circuits_in_process_and_as_tasks_by_turns(tmp_path, record_property):
+def test_random_circuits_whose_epochs_run_anywhere(record_property):
     record_property("random circuits", 4)
-    check(range(300, 304), 2, partial(in_tasks, tmp_path), bags=True)
+    check(range(300, 304), 2, by_lot, bags=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [{}, {"rich": True, "ordered": True}], ids=str)
-def test_many_random_circuits_in_process_and_as_tasks_by_turns(tmp_path, shape, record_property):
+def test_many_random_circuits_whose_epochs_run_anywhere(shape, record_property):
     record_property("random circuits", 15)
-    check(range(310, 325), 2, partial(in_tasks, tmp_path), **shape)
+    check(range(310, 325), 2, by_lot, **shape)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Pipelines with engine="spark": the door to shards, without Spark and with it.
 
-Catches a pipeline whose definitions, questions or state do not come through to the shards.
+Catches a pipeline whose definitions, questions or state do not come through to the shards; an engine "auto" that costs
+something where there is no choice; a state that only the engine that wrote it can read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import pytest
 import deltic
 from deltic import Shards
 from deltic.pipeline.durable.status import status_of
+from deltic.pipeline.shards import slots
+from tests.conformance.test_evolution import WINDOW
+from tests.engine.shards.jobs import run_here
 
 FOLLOWS = """
     .decl follows(who: symbol, whom: symbol) .input follows
@@ -46,11 +50,12 @@ def check(pipeline):
         refused.insert("follows", [CA])
     assert pipeline.sql("SELECT count(*) AS n FROM reaches").to_arrow().to_pylist() == [{"n": 4}]
     assert pipeline["reaches"].lookup(x="cy").to_arrow().num_rows == 2
-    assert "follows by who" in pipeline.explain("reaches") or "follows: by who" in pipeline.explain("reaches")
 
 
 def test_a_pipeline_on_shards():
-    check(social(shards=3))
+    pipeline = social(shards=3)
+    check(pipeline)
+    assert "follows by who" in pipeline.explain("reaches") or "follows: by who" in pipeline.explain("reaches")
 
 
 def test_a_pipeline_on_shards_keeps_its_state(tmp_path):
@@ -69,27 +74,114 @@ def test_a_pipeline_on_shards_keeps_its_state(tmp_path):
         ("reaches", "view", 4),
     ]
     assert 0 < found.used_bytes <= found.run_bytes < found.file_bytes
-    with pytest.raises(deltic.DelticError, match="shards=3, and is opened with shards=2"):
-        deltic.Pipeline(engine="spark", shards=2, state=tmp_path)
-    with pytest.raises(deltic.DelticError, match="it was written with engine='spark'"):
-        deltic.Pipeline(state=tmp_path)
 
 
-def test_a_state_of_one_process_is_no_state_of_shards(tmp_path):
-    with deltic.Pipeline(state=tmp_path) as pipeline:
+OTHERS = [{}, {"engine": "spark", "shards": 2}, {"engine": "spark", "shards": 5}, {"strategy": "nested"}]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+@pytest.mark.parametrize("written", [{}, {"engine": "spark", "shards": 3}], ids=str)
+def test_a_state_opens_under_every_engine(tmp_path, written, other):
+    with deltic.Pipeline(state=tmp_path, **written) as pipeline:
         pipeline.datalog(FOLLOWS)
+        with pipeline.transaction(positions={"log": 7}) as change:
+            change.insert("follows", [AB, BC])
+        pipeline.checkpoint()
+        pipeline.sql(FANS)
+    with deltic.Pipeline(state=tmp_path, **other) as again:
+        assert (again.epoch, again.positions) == (2, {"log": 7})
+        check(again)
+    with deltic.Pipeline(state=tmp_path, **written) as back:
+        assert back.epoch == 3
+
+
+def test_what_a_state_remembers_is_not_opened_elsewhere(tmp_path):
+    with deltic.Pipeline(state=tmp_path) as pipeline:
+        pipeline.table("seen", {"at": "int64", "who": "int64"})
+        pipeline.view("recent", WINDOW)
+        with pipeline.transaction() as change:
+            change.insert("seen", [(9, 1)])
+    with pytest.raises(deltic.UnsupportedError, match="cannot be moved to another engine: recent remembers epochs"):
+        deltic.Pipeline(engine="spark", state=tmp_path)
+
+
+class Session:
+    """A session of Spark on this machine, which runs no job: `run_here` does."""
+
+    createDataFrame = None
+
+    class conf:
+        @staticmethod
+        def get(name, default=None):
+            return {"spark.master": "local[2]"}.get(name, default)
+
+
+@pytest.fixture
+def session(monkeypatch):
+    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    return Session()
+
+
+def test_auto_runs_locally_until_the_memory_is_full(session, tmp_path):
+    rows = [(str(n), str(-n)) for n in range(1, 401)]
+    with deltic.Pipeline(session, memory=30_000, shards=2, state=tmp_path) as pipeline:
+        pipeline.datalog(FOLLOWS)
+        places = []
+        for start in range(0, 400, 200):
+            with pipeline.transaction() as change:
+                change.insert("follows", rows[start : start + 200])
+            places.append(change.report.placement.place)
+        assert places == ["local", "job"]
+        pipeline.checkpoint()
         with pipeline.transaction() as change:
             change.insert("follows", [AB])
-        pipeline.checkpoint()
-    with pytest.raises(deltic.UnsupportedError, match='written by engine="local", and 8 shards cannot take it'):
-        deltic.Pipeline(engine="spark", state=tmp_path)
+        report = change.report
+        assert report.placement.place == "process"
+        assert "ran on shards in the driver's process" in str(report)
+        assert set(report.placement.expected) == {"local", "process", "job"}
+    with deltic.Pipeline(state=tmp_path, readonly=True) as reader:
+        assert reader["reaches"].to_arrow().num_rows == 401
+    with deltic.Pipeline(session, shards=2, state=tmp_path) as again:
+        assert again._epochs.engine.home == "shards"
+
+
+def test_auto_without_a_session_is_the_local_engine_and_nothing_more():
+    assert type(deltic.Pipeline()._epochs.engine).__name__ == "LocalEngine"
+    with pytest.raises(deltic.DelticError, match="name a directory with spill"):
+        deltic.Pipeline(memory="1 GiB")
+
+
+def test_a_cluster_without_a_directory_leaves_auto_local(session, monkeypatch):
+    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: "spark://there:7077"))
+    assert type(deltic.Pipeline(session)._epochs.engine).__name__ == "LocalEngine"
+    with pytest.raises(deltic.DelticError, match="name one that they all see"):
+        deltic.Pipeline(session, shards=4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        ({"master": "local"}, 1),
+        ({"master": "local[3]"}, 3),
+        ({"master": "local[4,2]"}, 4),
+        ({"master": "spark://there:7077", "cores.max": "12"}, 12),
+        ({"master": "yarn", "executor.instances": "10", "executor.cores": "4"}, 40),
+        ({"master": "yarn"}, 1),
+    ],
+    ids=str,
+)
+def test_how_many_tasks_run_at_once(settings, count, monkeypatch):
+    told = {f"spark.{name}": value for name, value in settings.items()}
+    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: told.get(name, default)))
+    assert slots(Session()) == count
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"engine": "spark", "shards": 0}, "1 or more"),
-        ({"shards": 4}, "shards are those of engine"),
+        ({"shards": 4}, 'shards are those of engine "auto" with a Spark session'),
+        ({"engine": "local", "shards": 4}, "shards are those of engine \"spark\", and engine is 'local'"),
         ({"engine": "spark", "shards": Shards(executor="job")}, "needs a Spark session"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from deltic.circuit.tables import WEIGHT as WEIGHT
 from deltic.engine.changes import Changes
 from deltic.engine.lateness import LateRows
+from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared
 from deltic.engine.version import Version
 from deltic.errors import UnsupportedError
@@ -98,7 +99,7 @@ class EpochResult:
     """What the plan keeps beside the relations of the program, where the epoch began with another plan."""
     late: tuple[LateRows, ...] = ()
     """Changes of tables that came too late, and were left out."""
-    placement: str = ""
+    placement: Placed | None = None
     """Where the epoch ran, and why, where an engine chooses."""
     phases: Mapping[str, float] = field(default_factory=dict)
     """The seconds of each phase, in their order; from an engine those within `seconds`, where it measures them.

@@ -29,22 +29,24 @@ class Resources:
         spill: str | Path | None = None,
         memory: int | str | None = None,
         state: str | Path | None = None,
+        moves: bool = False,
     ) -> Resources:
         """The resources as a user names them; raises DelticError for what cannot be.
 
         `memory` is a number of bytes or a text such as "2 GiB" or "500 MB"; without it, half of what there is beside
         what the process has. Without a directory to `spill` to, that of the `state` is one if it is on the local disk.
+        Where the state `moves` out of memory, there may be none.
         """
         if threads is not None and threads < 1:
             raise DelticError(f"threads is {threads}; it is a number of threads: 1 or more")
         count = threads or os.cpu_count() or 1
         directory = _of_state(state) if spill is None else _writable(Path(spill))
         if directory is None:
-            if memory is not None:
+            if memory is not None and not moves:
                 raise DelticError(
                     f"memory is {memory!r}, but what does not fit has no place: name a directory with spill"
                 )
-            return cls(count)
+            return cls(count, memory=bytes_of(memory or 0))
         return cls(count, directory, bytes_of(memory) if memory is not None else available() // 2)
 
 

@@ -11,14 +11,18 @@ from deltic.calculus.planning import Rewrites
 from deltic.calculus.planning.magic import Hints, Pushed, push_demand
 from deltic.catalog import Catalog
 from deltic.circuit.graph import Circuit
+from deltic.engine.image import Saved
+from deltic.engine.placed import Place
 from deltic.engine.protocol import Engine
 from deltic.engine.resources import Resources
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.shards import Shards
+from deltic.pipeline.shards import Shards, slots
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from deltic.engine.local.engine import LocalEngine
 
 EngineName = Literal["auto", "local", "spark", "reference"]
 StrategyName = Literal["nested", "elastic", "full"]
@@ -75,7 +79,7 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class Engines:
-    """Makes the engines of a pipeline: all of one kind, with the same rewrites, threads and memory."""
+    """Makes the engines of a pipeline, with the same rewrites, threads and memory."""
 
     name: EngineName
     maintenance: Maintenance
@@ -83,11 +87,13 @@ class Engines:
     rewrites: Rewrites
     shards: Shards | None = None
     spark: SparkSession | None = None
+    budget: int | None = None
+    """The bytes of state that this process is to hold where the state can be elsewhere; None for any number."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a state that an engine has written depends on."""
-        split = {"engine": "spark", "shards": self.shards.count} if self.shards else {}
+        """What a state that an engine has written depends on, and, for who reads it alone, the engine."""
+        split = {"engine": "spark", "shards": self.shards.count} if self.shards and self.name == "spark" else {}
         return {"strategy": dict(self.maintenance.chosen) or self.maintenance.default, **split}
 
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
@@ -99,7 +105,7 @@ class Engines:
 
     def for_answer(self, circuit: Circuit) -> Engine:
         """An engine for one answer, which nothing was chosen for; it is in one process."""
-        name: EngineName = "local" if self.name == "spark" else self.name
+        name: EngineName = "reference" if self.name == "reference" else "local"
         return replace(self, name=name, maintenance=self.maintenance.of_any, shards=None).new(circuit)
 
     def new(self, circuit: Circuit) -> Engine:
@@ -119,22 +125,67 @@ class Engines:
             "iteration_limit": kept.iteration_limit,
             "strategies": {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
         }
-        if self.shards is not None:
-            return self._on_shards(circuit, self.shards, options)
+        if self.shards is None:
+            return self._local(options, circuit)
+        if self.spark is None:
+            from deltic.engine.shards.engine import ShardedEngine
+
+            return ShardedEngine(circuit, **options, shards=self.shards.count)
+        return self._placed(circuit, self.shards, self.spark, options)
+
+    def _local(self, options: Mapping[str, Any], circuit: Circuit) -> LocalEngine:
         from deltic.engine.local.engine import LocalEngine
         from deltic.engine.local.plans import Plans
 
         return LocalEngine(circuit, **options, resources=self.resources, plans=Plans(self.rewrites))
 
-    def _on_shards(self, circuit: Circuit, shards: Shards, options: dict[str, Any]) -> Engine:
-        from deltic.engine.files.files import files_at
-        from deltic.engine.shards.engine import ShardedEngine
+    def _placed(self, circuit: Circuit, shards: Shards, spark: SparkSession, options: Mapping[str, Any]) -> Engine:
+        """An engine that chooses, for each epoch, between the places that there are."""
+        from deltic.engine.spark.costs import Costs
         from deltic.engine.spark.engine import SparkEngine
         from deltic.engine.spark.job import run_job
+        from deltic.engine.spark.placed import PlacedEngine
         from deltic.engine.spark.placement import Placement
 
-        if self.spark is None or shards.directory is None:
-            return ShardedEngine(circuit, **options, shards=shards.count)
-        placement = Placement(None if shards.executor == "auto" else shards.executor)
-        files, job = files_at(shards.directory), partial(run_job, self.spark)
-        return SparkEngine(circuit, directory=files, run_tasks=job, placement=placement, **options, shards=shards.count)
+        def on_shards(circuit: Circuit) -> SparkEngine:
+            job = partial(run_job, spark)
+            return SparkEngine(circuit, directory=shards.files(), run_tasks=job, **options, shards=shards.count)
+
+        is_auto = self.name == "auto"
+        executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]
+        places: list[Place] = ["local", *executors] if is_auto else executors
+        placement = Placement(places, self.budget, Costs(shards.count, slots(spark)))
+        return PlacedEngine(circuit, placement, on_shards, partial(self._local, options) if is_auto else None)
+
+    def restored(self, circuit: Circuit, saved: Saved, tables_alone: bool) -> Engine:
+        """An engine for the circuit with a state that was written by one of any kind."""
+        engine, written = self.new(circuit), shards_of(saved)
+        taken = {self.shards.count if self.shards else 0} | ({0} if self.name == "auto" else set())
+        if written in taken:
+            engine.restore(saved, tables_alone)
+        else:
+            name: EngineName = "spark" if written else "local"
+            writer = replace(self, name=name, shards=Shards(written) if written else None, spark=None).new(circuit)
+            writer.restore(saved, tables_alone)
+            _move(writer, engine)
+        return engine
+
+
+def shards_of(saved: Saved) -> int:
+    """How many shards have written a state; 0 for the local engine."""
+    return len(saved.about.get("shards", ()))
+
+
+def _move(old: Engine, new: Engine) -> None:
+    """Let a new engine have the state of an old one of another kind."""
+    from deltic.engine.local.engine import LocalEngine
+    from deltic.engine.shards.engine import ShardedEngine
+    from deltic.engine.spark.moving import move
+    from deltic.engine.spark.placed import PlacedEngine
+
+    assert isinstance(old, LocalEngine | ShardedEngine)
+    if isinstance(new, PlacedEngine):
+        new.take_over(old)
+    else:
+        assert isinstance(new, LocalEngine | ShardedEngine)
+        move(old, new)

@@ -74,9 +74,8 @@ class Evolving:
     def restore(self, definitions: Definitions, saved: Saved | None, tables_alone: bool) -> None:
         """Go on with the definitions of a checkpoint, and the rows that it has saved."""
         circuit, self.pushed = self.engines.asked(definitions.catalog)
-        engine = self.engines.new(circuit)
-        if saved is not None:
-            engine.restore(saved, tables_alone)
+        engines = self.engines
+        engine = engines.new(circuit) if saved is None else engines.restored(circuit, saved, tables_alone)
         self.epochs.restore(engine, definitions)
 
     def go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[Difference, EpochResult]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deltic.engine.lateness import LateRows
+from deltic.engine.placed import Placed
 from deltic.engine.protocol import ComponentReport, EpochResult, Extension
 
 
@@ -40,11 +41,12 @@ class EpochReport:
     """The number of the epoch; 0 where there was none."""
     late: tuple[LateRows, ...] = ()
     """Rows of tables that came too late and were left out, by table."""
-    placement: str = ""
-    """Where the epoch ran, and why: in the driver's process or as a Spark job; "" where the engine has no choice."""
+    placement: Placed | None = None
+    """Where the epoch ran, why, and what each place was expected to cost; None where the engine has no choice."""
     phases: Mapping[str, float] = field(default_factory=dict)
-    """The seconds of each phase, in their order: lateness, encoding, evaluation, version, keys, application (what the
-    caller did before it committed), log and publication. `seconds` is encoding, evaluation and version together."""
+    """The seconds of each phase, in their order: lateness, moving (of the state, where it moves), encoding, evaluation,
+    version, keys, application (what the caller did before it committed), log and publication. `seconds` is encoding,
+    evaluation and version together."""
 
     @property
     def rows_late(self) -> int:
@@ -73,7 +75,7 @@ class EpochReport:
         numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
         extension = f"; {self.extension}" if self.extension else ""
         late = "".join(f"; left out: {each}" for each in self.late)
-        placement = f"; {self.placement}" if self.placement else ""
+        placement = f"; ran {self.placement.told}" if self.placement else ""
         return f"{views} ({numbers}){late}{extension}{placement}"
 
 

@@ -19,7 +19,7 @@ from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.batches import TableBatch
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.protocol import Conflicts, Engine, Size
-from deltic.engine.resources import Resources
+from deltic.engine.resources import Resources, available
 from deltic.engine.version import Version
 from deltic.errors import DelticError
 from deltic.pipeline.clock import Clock, Time
@@ -137,8 +137,10 @@ class Pipeline(Reading):
         self.conflicts: Conflicts = conflicts
         self.late: LatePolicy = late
         maintenance = Maintenance(strategy, refresh, switch, iteration_limit)
-        resources = Resources.of(threads, spill, memory, state)
-        self._engines = Engines(engine, maintenance, resources, rewrites, Shards.of(shards, engine, spark), spark)
+        split = Shards.of(shards, engine, spark)
+        resources = Resources.of(threads, spill, memory, state, moves=split is not None)
+        budget = None if split is None or spill is not None else resources.memory or available() // 2
+        self._engines = Engines(engine, maintenance, resources, rewrites, split, spark, budget)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
         definitions = _with_functions(functions) if functions else Definitions()
         made = self._engines.new(definitions.catalog.circuit)

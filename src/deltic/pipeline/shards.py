@@ -1,8 +1,10 @@
-"""How engine="spark" splits tables and views, and where their files are."""
+"""How shards split tables and views, and where their files are."""
 
 from __future__ import annotations
 
 import atexit
+import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
@@ -16,17 +18,19 @@ from deltic.pipeline.names import check_choice
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from deltic.engine.files.files import Files
+
 ExecutorName = Literal["auto", "process", "job"]
 
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards of a pipeline with engine="spark": `count` of them, each with its part of all rows.
+    """The shards of a pipeline with engine="spark" or "auto": `count` of them, each with its part of all rows.
 
-    A transaction is computed in this process, or as one Spark job: `executor` is "process", "job", or "auto", which
-    takes a job where a million rows change, or where the state is more than four gigabytes. Jobs and this process share
-    the files in `directory`, which every executor has to see under that name; where Spark runs on this machine alone, a
-    temporary directory will do, and is the default.
+    A transaction on them is computed in this process, or as one Spark job: `executor` is "process", "job", or "auto",
+    which takes what is expected to be quicker, and a job where the state would outgrow this process's memory. Jobs and
+    this process share the files in `directory`, which every executor has to see under that name; where Spark runs on
+    this machine alone, a temporary directory will do, and is the default.
     """
 
     count: int = 8
@@ -40,22 +44,45 @@ class Shards:
 
     @classmethod
     def of(cls, given: Shards | int | None, engine: str, spark: SparkSession | None) -> Shards | None:
-        """What a pipeline is given, with a directory where jobs may run; None where its engine is another one.
+        """What a pipeline is given; None where its state is never on shards.
 
-        Raises DelticError for shards of another engine, for jobs without a session, and where a directory is missing.
+        That is so for the engines of one process, and for "auto" without a session, or where no directory is named that
+        the executors see. Raises DelticError for shards of another engine, for jobs without a session, and where a
+        directory is missing.
         """
-        if engine != "spark":
+        if engine not in ("spark", "auto") or (engine == "auto" and spark is None):
             if given is not None:
-                raise DelticError(f'shards are those of engine="spark", and engine is {engine!r}')
+                if engine == "auto":
+                    raise DelticError(
+                        'shards are those of engine "auto" with a Spark session, Pipeline(spark, shards=…), '
+                        'or of engine="spark"'
+                    )
+                raise DelticError(f'shards are those of engine "spark", and engine is {engine!r}')
             return None
         shards = given if isinstance(given, Shards) else cls() if given is None else cls(given)
         if spark is None:
             if shards.executor == "job":
                 raise DelticError('executor="job" needs a Spark session: Pipeline(spark, engine="spark", …)')
             return replace(shards, executor="process")
-        if shards.executor == "process":
-            return shards
-        return replace(shards, directory=_address(shards.directory) if shards.directory else _temporary(spark))
+        if shards.directory is None and not _is_here(spark):
+            if engine == "auto" and given is None:
+                return None
+            if shards.executor != "process":
+                raise DelticError(
+                    f"the executors of Spark ({_master(spark)}) may not see a temporary directory of this machine: "
+                    "name one that they all see, Shards(directory=…)"
+                )
+        return shards
+
+    def files(self) -> Files:
+        """The files in the directory; in a temporary one, which goes with this process, where none was named."""
+        from deltic.engine.files.files import files_at
+
+        if self.directory is not None:
+            return files_at(_address(self.directory))
+        made = tempfile.mkdtemp(prefix="deltic-shards-")
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
+        return files_at(made)
 
 
 def _address(place: str | Path) -> str:
@@ -63,14 +90,23 @@ def _address(place: str | Path) -> str:
     return str(place) if "://" in str(place) else str(Path(place).absolute())
 
 
-def _temporary(spark: SparkSession) -> Path:
-    """A directory that goes with this process; DelticError where executors run elsewhere."""
-    master = spark.conf.get("spark.master", None) or "elsewhere"
-    if is_connect(spark) or not master.startswith("local"):
-        raise DelticError(
-            f"the executors of Spark ({master}) may not see a temporary directory of this machine: name one that they "
-            "all see, Shards(directory=…)"
-        )
-    made = Path(tempfile.mkdtemp(prefix="deltic-shards-"))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return made
+def slots(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as the session's settings tell; 1 where they do not."""
+    if (found := re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", _master(spark))) is not None:
+        return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+    told = {name: spark.conf.get(f"spark.{name}", None) for name in ("cores.max", *_EXECUTORS)}
+    numbers = {name: int(value) for name, value in told.items() if value is not None and value.isdecimal()}
+    executors = numbers.get("executor.instances", numbers.get("dynamicAllocation.maxExecutors", 1))
+    return numbers.get("cores.max", executors * numbers.get("executor.cores", 1))
+
+
+_EXECUTORS = ("executor.instances", "executor.cores", "dynamicAllocation.maxExecutors")
+
+
+def _master(spark: SparkSession) -> str:
+    return spark.conf.get("spark.master", None) or "elsewhere"
+
+
+def _is_here(spark: SparkSession) -> bool:
+    """Whether all tasks run on this machine."""
+    return not is_connect(spark) and _master(spark).startswith("local")

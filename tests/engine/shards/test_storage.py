@@ -25,7 +25,6 @@ from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import SparkEngine
-from deltic.engine.spark.placement import Placement
 from deltic.errors import StateError
 from deltic.pipeline.durable.checkpoint import Moment, write_checkpoint
 from tests.engine.shards.jobs import run_here
@@ -46,7 +45,7 @@ CIRCUIT = lower(check([parse(PROGRAM)]))
 
 
 def engine_at(files, executor="job"):
-    return SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, placement=Placement(executor), shards=2)
+    return SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, executor=executor, shards=2)
 
 
 @pytest.fixture(params=["directory", "objects"])
@@ -89,7 +88,7 @@ def test_jobs_and_the_process_by_turns_over_the_same_files(files):
     engine = engine_at(files, "job")
     engine.apply({"name": table(x=range(30), said=[f"n{n}" for n in range(30)])})
     for step in range(12):
-        engine.placement = Placement(rng.choice(["job", "process"]))
+        engine.executor = rng.choice(["job", "process"])
         engine.apply({"edge": random_change(rng, edges)})
         assert rows_of(engine, "two") == two_of(edges), step
         assert rows_of(engine, "named") == sorted({(y, f"n{x}") for x, y in edges})
@@ -152,9 +151,9 @@ def test_a_disk_that_refuses_leaves_the_state_of_before(tmp_path, monkeypatch, e
     engine = engine_at(LocalFiles(tmp_path, system))
     engine.apply({"edge": table(x=[1, 2], y=[2, 3])})
     if executor != "job":
-        engine.placement = Placement("process")
+        engine.executor = "process"
         engine.apply({"edge": table(x=[3], y=[4])})
-        engine.placement = Placement("job")
+        engine.executor = "job"
     before, states = rows_of(engine, "two"), engine._states
     system.is_on = True
     with pytest.raises(StateError, match=rf"files of a shard cannot be written \({told}.*Make room there, or name"):
@@ -247,12 +246,12 @@ def test_texts_that_went_another_way_are_not_taken_for_those_of_before(tmp_path)
     state, shards = LocalFiles(tmp_path / "state"), LocalFiles(tmp_path / "shards")
     engine = engine_at(shards)
     engine.apply({"name": table(x=range(9), said=[f"n{x}" for x in range(9)]), "edge": table(x=range(9), y=range(9))})
-    engine.placement = Placement("process")
+    engine.executor = "process"
     for prefix in ("abandoned", "more"):  # the first ones are numbered in this process, and never in the files
         with engine.prepare({"name": table(x=range(20, 29), said=[f"{prefix}{x}" for x in range(9)])}) as _:
             pass
     made = checkpointed(engine, state, 1)
-    engine.placement = Placement("job")
+    engine.executor = "job"
     engine.apply({"name": table(x=range(20, 29), said=[f"other{x}" for x in range(9)])})
     engine.apply({"edge": table(x=range(20, 29), y=range(20, 29))})
     wanted = rows_of(engine, "named")

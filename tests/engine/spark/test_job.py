@@ -14,7 +14,6 @@ from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.job import run_job
-from deltic.engine.spark.placement import Placement
 from deltic.errors import DelticError
 from tests.differential.compare import first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
@@ -29,7 +28,7 @@ PROGRAM = """
 
 def in_jobs(spark, directory, circuit):
     job = partial(run_job, spark)
-    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=job, placement=Placement("job"), shards=2)
+    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=job, executor="job", shards=2)
 
 
 @pytest.mark.slow
@@ -44,8 +43,7 @@ def test_random_circuits_as_jobs(spark, tmp_path, seed):
 def test_a_job_that_fails_leaves_the_state_of_before(spark, tmp_path):
     engine = in_jobs(spark, tmp_path, lower(check([parse(PROGRAM)])))
     rows = pa.table({"x": [1, 2], "y": [2, 3], WEIGHT: [1, 1]})
-    result = engine.apply({"edge": rows})
-    assert result.placement == "as one Spark job: it was chosen for all epochs"
+    engine.apply({"edge": rows})
     before, engine._states = engine._states, {0: "missing.shard", 1: "missing.shard"}
     more = pa.table({"x": [3], "y": [4], WEIGHT: [1]})
     with pytest.raises(DelticError, match="the Spark job of the epoch failed, and nothing was changed"):

@@ -65,6 +65,11 @@ def files_of(described: Mapping[str, Json]) -> set[str]:
     return contents_of(described["contents"]).files
 
 
+def bytes_of(described: Mapping[str, Json]) -> int:
+    """The bytes that a description tells of."""
+    return contents_of(described["contents"]).nbytes
+
+
 def collect_garbage(files: Files, needed: Collection[str]) -> None:
     """Remove the files that are not needed, and that nobody in this process reads; to be called while nobody writes.
 

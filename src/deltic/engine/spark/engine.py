@@ -14,15 +14,16 @@ from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
 from deltic.engine.files.files import Files
 from deltic.engine.image import Saved
+from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
 from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, summed
-from deltic.engine.shards.files import collect_garbage, files_of, read_description
+from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.shard import Parcel, Shard
 from deltic.engine.shards.tasks import Letter, Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.engine.spark.described import some_of
-from deltic.engine.spark.placement import TOLD, Placement
+from deltic.engine.spark.placement import Executor
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
 # The last argument is what the job is called.
@@ -34,7 +35,7 @@ class SparkEngine(ShardedEngine):
 
     `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in files, or in both: `_states` names
     the descriptions of what was written last, and `_open` has the shards, where the driver has them; those that are
-    `_ahead` of the files have run an epoch since.
+    `_ahead` of the files have run an epoch since. `executor` runs the next epoch: it may be set between epochs.
     """
 
     def __init__(
@@ -43,16 +44,16 @@ class SparkEngine(ShardedEngine):
         *,
         directory: Files,
         run_tasks: RunTasks,
-        placement: Placement | None = None,
+        executor: Executor = "process",
         **options: Any,
     ) -> None:
         self._states: Mapping[int, str] = {}
         self._open: list[Shard] | None = None
         self._ahead = False
         super().__init__(circuit, **options)
-        self.files, self._run_tasks, self.placement = directory.below(uuid4().hex), run_tasks, placement or Placement()
+        self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
         atexit.register(self.files.clear)
-        self._given |= {"directory": directory, "run_tasks": run_tasks, "placement": self.placement}
+        self._given |= {"directory": directory, "run_tasks": run_tasks}
 
     @property
     def shards(self) -> list[Shard]:
@@ -67,10 +68,13 @@ class SparkEngine(ShardedEngine):
         self._open = shards
 
     def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
-        rows = sum(batch.num_rows for inbox in mail.values() for batches in inbox.values() for batch in batches)
-        executor, reason = self.placement.of(rows, self._state_bytes())
-        executed = self._job(mail, conflicts) if executor == "job" else self._in_process(mail, conflicts)
-        return replace(executed, result=replace(executed.result, placement=f"{TOLD[executor]}: {reason}"))
+        return self._job(mail, conflicts) if self.executor == "job" else self._in_process(mail, conflicts)
+
+    def _like(self, circuit: Circuit) -> ShardedEngine:
+        other = super()._like(circuit)
+        assert isinstance(other, SparkEngine)
+        other.executor = self.executor
+        return other
 
     def _in_process(self, mail: Mail, conflicts: Conflicts) -> Executed:
         """Run the epoch in this process."""
@@ -96,9 +100,23 @@ class SparkEngine(ShardedEngine):
         self._ahead = self._open is not None
         before.clear()
 
-    def _state_bytes(self) -> int:
-        """The memory of the shards that are in this process; of those that are not, nothing is in it."""
-        return sum(shard.store.nbytes for shard in self._open or ())
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the state, in memory or in files."""
+        if self._open is None:
+            return sum(bytes_of(read_description(self.files, name)) for name in self._states.values())
+        return sum(shard.store.nbytes for shard in self._open)
+
+    @property
+    def resident(self) -> int:
+        """The bytes of the state in the memory of the driver: what it reads from files is not among them."""
+        arrangements = (a for shard in self._open or () for a in shard.store.arrangements().values())
+        runs = {id(run): run for arrangement in arrangements for run in arrangement.runs}
+        return sum(run.nbytes for run in runs.values() if not isinstance(run, KeptRun))
+
+    def discard(self) -> None:
+        """Remove the files, but for those that a version reads: the engine is not used any more."""
+        collect_garbage(self.files, ())
 
     def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
         """Run the epoch as a job."""

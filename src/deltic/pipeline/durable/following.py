@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -95,7 +95,7 @@ class Followed:
 
         self._state.go_on_from(manifest_for(self._state.files, epoch))
         made = self._state.manifest
-        self.pipeline: Pipeline = Pipeline(**(made.options if made else {}), functions=self._functions)
+        self.pipeline: Pipeline = Pipeline(**(_options(made) if made else {}), functions=self._functions)
         begin_with_checkpoint(self._state, self.pipeline._evolving)
         self._reader, self._waiting = Reader(self._state.files, self._state.sequence), None
         self.changes = {}
@@ -117,6 +117,12 @@ class Followed:
                 "as it is now, and follow it from there. More is retained with Pipeline(checkpoint=Checkpoints(keep=N))"
             )
         yield from self._reader.records()
+
+
+def _options(made: Manifest) -> dict[str, Any]:
+    """The options of a pipeline that reads a checkpoint by the engine that wrote it."""
+    shards = len((made.engine or {}).get("shards", ()))
+    return {**made.options, **({"engine": "spark", "shards": shards} if shards else {})}
 
 
 def definitions_of(place: str | Path, functions: Iterable[PythonFunction] | str | Path = ()) -> Definitions:

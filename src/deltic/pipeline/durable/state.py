@@ -279,12 +279,16 @@ def _claim(files: Files, readonly: bool) -> None:
         files.write(MARK, [_MARK])
 
 
+MOVABLE = ("engine", "shards")
+"""The options that tell where a state was: it can be opened elsewhere."""
+
+
 def check_options(state: State, options: Mapping[str, Json]) -> None:
     """Raises StateError where the state was written with other options than these."""
     if state.manifest is None:
         return
     for name, value in state.manifest.options.items():
-        if options.get(name) != value:
+        if name not in MOVABLE and options.get(name) != value:
             raise StateError(
                 f"state {state.files.place}: it was written with {name}={value!r}, and is opened with "
                 f"{name}={options.get(name)!r}; open it as it was written"

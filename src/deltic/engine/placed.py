@@ -1,0 +1,64 @@
+"""Where an epoch ran, why, and what it was expected to cost elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Place = Literal["local", "process", "job"]
+"""Where an epoch can run: the local engine; shards, in the driver's process or as one Spark job."""
+
+TOLD: dict[Place, str] = {
+    "local": "by the local engine",
+    "process": "on shards in the driver's process",
+    "job": "as one Spark job",
+}
+"""What the places are called in reports."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an epoch is expected to cost somewhere."""
+
+    seconds: float
+    """Of the epoch."""
+    bytes: int
+    """What the driver's memory holds of the state after it."""
+    moving: float = 0.0
+    """The seconds that it takes before, where the state is elsewhere."""
+
+    def __str__(self) -> str:
+        moving = f" after a move of {_seconds(self.moving)}" if self.moving else ""
+        return f"{_seconds(self.seconds)}{moving}, {self.bytes:,} bytes"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where an epoch ran."""
+
+    place: Place
+    reason: str
+    expected: Mapping[Place, Expected]
+    """What it was expected to cost at each place that it could run at."""
+    moved: float | None = None
+    """The seconds that it took to move the state there; None where it was there."""
+
+    @property
+    def told(self) -> str:
+        """Where it ran, and why."""
+        moved = "" if self.moved is None else f", after a move of {_seconds(self.moved)}"
+        return f"{TOLD[self.place]}{moved}: {self.reason}"
+
+    @property
+    def alternatives(self) -> list[str]:
+        """What each place was expected to cost."""
+        return [f"{TOLD[place]}: expected {cost}" for place, cost in self.expected.items()]
+
+    def __str__(self) -> str:
+        return "; ".join([self.told, *self.alternatives])
+
+
+def _seconds(seconds: float) -> str:
+    """Seconds, or what is below one as milliseconds, in two digits or three."""
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:,.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"

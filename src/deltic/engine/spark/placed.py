@@ -1,0 +1,239 @@
+"""An engine that chooses for each epoch where it runs: by the local engine, or on shards, here or as a Spark job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
+
+import pyarrow as pa
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.batches import Changed
+from deltic.engine.critical_section import CriticalSection, exclusive
+from deltic.engine.image import Image, Saved
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.placed import Placed
+from deltic.engine.prepared import Prepared, prepared_by, refuse_second
+from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
+from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.moving import Movable, move, remembered
+from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of
+from deltic.errors import DelticError, UnsupportedError
+
+# What can have the state.
+HomeEngine = LocalEngine | SparkEngine
+MakeShards = Callable[[Circuit], SparkEngine]
+
+# What came since the state was measured has to be so many rows, and such a part of all, before that is done again.
+_FEW, _PART = 1000, 8
+
+
+class PlacedEngine(Engine):
+    """Runs a circuit where `placement` chooses; see `Engine` for the protocol.
+
+    The state has one home: a local engine, made by `local`, or shards, made by `shards`; without the former it stays on
+    shards. All strata of a program run at one place. A move is no epoch: it comes before the epoch that it is for.
+    """
+
+    def __init__(
+        self, circuit: Circuit, placement: Placement, shards: MakeShards, local: Callable[[Circuit], LocalEngine] | None
+    ) -> None:
+        self.circuit, self.placement = circuit, placement
+        self._shards, self._local = shards, local
+        self.section = CriticalSection()
+        """What lets one thread at a time work on the state, and interrupts wait."""
+        self._last: Placed | None = None
+        self._settle(shards(circuit) if local is None else local(circuit))
+
+    def _settle(self, engine: HomeEngine) -> None:
+        """Let the state be that of this engine."""
+        self._engine = engine
+        self._prepared: Prepared | None = None
+        self._held: Held | None = None
+        self._since = 0
+        self._memory = remembered(engine.program)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Be at the epoch of the engine that has the state."""
+        self.epoch, self.token, self.version = self._engine.epoch, self._engine.token, self._engine.version
+
+    @property
+    def home(self) -> Home:
+        """Where the state is."""
+        return "local" if isinstance(self._engine, LocalEngine) else "shards"
+
+    def __copy__(self) -> PlacedEngine:
+        other = object.__new__(PlacedEngine)
+        vars(other).update(vars(self), _engine=copy(self._engine))
+        return other
+
+    # Epochs
+
+    def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
+        return prepared_by(lambda prepared: self._prepare(prepared, changes, conflicts, token))
+
+    @exclusive
+    def _prepare(
+        self, prepared: list[Prepared], changes: Mapping[str, Changed], conflicts: Conflicts, token: str
+    ) -> None:
+        """Add the epoch to `prepared`."""
+        refuse_second(self._prepared)
+        changed = {table: _rows_of(batch) for table, batch in changes.items()}
+        placed = self._placed(changed)
+        kind = kind_of(changed, self._measured().rows)
+        inner = self._engine.prepare(changes, conflicts, token)
+        prepared.append(inner)
+        self._since += sum(changed.values())
+        result = inner.result
+        self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, result.seconds)
+        self._last = placed
+        result = replace(result, placement=placed)
+        if placed.moved is not None:
+            result = replace(result, phases={"moving": placed.moved, **result.phases})
+
+        def commit() -> None:
+            self._prepared = None
+            inner.commit()
+            self._follow()
+
+        def abort() -> None:
+            self._prepared = None
+            inner.abort()
+
+        self._prepared = Prepared(inner.version, token, result, commit, abort)
+        prepared[:] = [self._prepared]
+
+    def _placed(self, changed: Mapping[str, int]) -> Placed:
+        """Where an epoch is to run; the state is there now. Where it cannot be moved, it is where it was."""
+        wanted = self.placement.choose(changed, self._measured(), self._barred)
+        try:
+            return self._at(wanted)
+        except DelticError as error:
+            self._barred[home_of(wanted.place)] = f"the state could not be moved there ({error})"
+            return self._at(self.placement.choose(changed, self._measured(), self._barred))
+
+    def _at(self, wanted: Placed) -> Placed:
+        """Let the next epoch run where it is wanted; raises what a move does."""
+        if home_of(wanted.place) != self.home:
+            started, is_empty = time.perf_counter(), not self._engine.epoch
+            self._move(wanted)
+            wanted = wanted if is_empty else replace(wanted, moved=time.perf_counter() - started)
+        if isinstance(self._engine, SparkEngine):
+            self._engine.executor = _executor(wanted)
+        return wanted
+
+    def _move(self, wanted: Placed) -> None:
+        """Move the state to another home. After any exception it is where it was."""
+        old = self._engine
+        new = self._made(home_of(wanted.place))
+        if isinstance(new, SparkEngine):
+            new.executor = _executor(wanted)
+        try:
+            if old.epoch:
+                moved, rows = move(old, new), self._measured().rows
+                self.placement.costs.learn(wanted.place, "load", rows, moved.rows_visited, moved.seconds)
+        except BaseException:
+            _discard(new)
+            raise
+        self._settle(new)
+        _discard(old)
+
+    def _made(self, home: Home) -> HomeEngine:
+        """A new engine of a home, without rows."""
+        if home == "shards":
+            return self._shards(self.circuit)
+        assert self._local is not None
+        return self._local(self.circuit)
+
+    def _measured(self) -> Held:
+        """What there is: measured, where much came since the last time, and otherwise with what came since."""
+        known = self._held
+        if known is None or self._since > max(_FEW, sum(known.rows.values()) // _PART):
+            return self._measure()
+        grown = int(self._since * self.placement.costs.row_bytes)
+        return Held(known.home, known.rows, known.bytes + grown, known.resident + grown)
+
+    def _measure(self) -> Held:
+        """Measure what there is; homes that could not take it may be asked again."""
+        engine = self._engine
+        rows = {table: engine.count(table, table=True) for table in engine.program.tables}
+        resident = engine.resident if isinstance(engine, SparkEngine) else engine.nbytes
+        self._held, self._since = Held(self.home, rows, engine.nbytes, resident), 0
+        self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}
+        if total := sum(rows.values()):
+            self.placement.costs.row_bytes = self._held.bytes / total
+        return self._held
+
+    @exclusive
+    def extend(self, circuit: Circuit) -> EpochResult:
+        refuse_second(self._prepared)
+        elsewhere: Home = "shards" if self.home == "local" else "local"
+        held = self._measured()
+        why: dict[Home, str] = {elsewhere: "definitions change where the state is"}
+        placed = self._at(self.placement.choose(held.rows, held, why))
+        try:
+            result = self._engine.extend(circuit)
+        except UnsupportedError as error:
+            if self._local is None or self.home == "local":
+                raise
+            placed = self._at(Placed("local", f"shards cannot go on with these definitions ({error})", {}))
+            result = self._engine.extend(circuit)
+        self.circuit, self._last = circuit, placed
+        self._settle(self._engine)
+        return replace(result, placement=placed)
+
+    # What is written
+
+    @exclusive
+    def capture(self) -> Image:
+        image = self._engine.capture()
+        return replace(image, about={**image.about, "costs": self.placement.costs.to_json()})
+
+    @exclusive
+    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
+        engine = self._made("shards" if "shards" in saved.about else "local")
+        engine.restore(saved, tables_alone)
+        self._settle(engine)
+        if "costs" in saved.about:
+            self.placement.costs.take(saved.about["costs"])
+
+    @exclusive
+    def take_over(self, old: Movable) -> None:
+        """Have, without rows so far, the state of an engine of another kind."""
+        rows = {table: old.count(table, table=True) for table in old.program.tables}
+        self._last = self._at(self.placement.choose(rows, Held(self.home), {}))
+        move(old, self._engine)
+        self._settle(self._engine)
+
+    # Reading
+
+    def explain(self, name: str, full: bool = False) -> str:
+        told = self._engine.explain(name, full)
+        if self._last is None:
+            return told
+        lines = [f"the last epoch ran {self._last.told}", *self._last.alternatives]
+        return f"{told}\n\nplacement:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def sizes(self) -> list[Size]:
+        return self._engine.sizes()
+
+    def forgotten(self, view: str) -> tuple[str, ...]:
+        return self._engine.forgotten(view)
+
+
+def _rows_of(batch: Changed) -> int:
+    return batch.num_rows if isinstance(batch, pa.Table) else batch.count()
+
+
+def _executor(placed: Placed) -> Executor:
+    assert placed.place != "local"
+    return placed.place
+
+
+def _discard(engine: HomeEngine) -> None:
+    """Let go of the files of an engine that nobody has any more; who reads a version of it has them mapped."""
+    if isinstance(engine, SparkEngine):
+        engine.discard()

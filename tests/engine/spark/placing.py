@@ -1,0 +1,43 @@
+"""Engines that choose where their epochs run, for tests: jobs run in this process, and moves come at random."""
+
+from __future__ import annotations
+
+import atexit
+import random
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.files.files import LocalFiles
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.placed import Place, Placed
+from deltic.engine.spark.engine import SparkEngine
+from deltic.engine.spark.placed import PlacedEngine
+from deltic.engine.spark.placement import Held, Home, Placement, home_of
+from tests.engine.shards.jobs import run_here
+
+
+class Anywhere(Placement):
+    """Chooses a place at random for each epoch, by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = random.Random(seed)
+
+    def choose(self, changed: Mapping[str, int], held: Held, barred: Mapping[Home, str]) -> Placed:
+        told = super().choose(changed, held, barred)
+        places: list[Place] = [p for p in self.places if home_of(p) == held.home or home_of(p) not in barred]
+        return Placed(self._random.choice(places), "by lot", told.expected)
+
+
+def placed(circuit: Circuit, placement: Placement, shards: int = 2) -> PlacedEngine:
+    """An engine that chooses by a placement."""
+    directory = Path(tempfile.mkdtemp(prefix="deltic-placed-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+
+    def on_shards(circuit: Circuit) -> SparkEngine:
+        return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=run_here, shards=shards)
+
+    return PlacedEngine(circuit, placement, on_shards, LocalEngine)
