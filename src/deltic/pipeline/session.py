@@ -57,13 +57,15 @@ class Pipeline(Reading):
     """Tables, and views over them that stay fresh at the cost of the change.
 
     Without a Spark session everything runs in this process; with one, DataFrames come and go through it.
-    `engine` is "local", "reference" (slow; for tests), "auto", which is the local one, or "spark": rows are split into
-    `shards`, a number of them or Shards, and a transaction is computed in this process or as one Spark job;
-    docs/shards.md tells more. `conflicts` says what to do
-    with an insertion of a present row or a deletion of an absent one: "error" rejects the transaction,
-    "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late` says what to
-    do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report of the epoch
-    tells of them; "error" rejects the transaction.
+    `engine` is "local", "reference" (slow; for tests), or "spark": rows are split into `shards`, a number of them or
+    Shards, and a transaction is computed in this process or as one Spark job. "auto" is the local one without a
+    session; with one, each transaction is computed where that is expected to be the quickest, and the state moves to
+    shards where it would take more than `memory` of this process. docs/shards.md tells more.
+
+    `conflicts` says what to do with an insertion of a present row or a deletion of an absent one: "error" rejects the
+    transaction, "normalize" makes it a no-op, "trust" adds it up, and shows the rows that are there on balance. `late`
+    says what to do with rows that come later than their table's lateness allows: "drop" leaves them out, and the report
+    of the epoch tells of them; "error" rejects the transaction.
 
     Tables and views are one namespace, the `catalog`. `sql`, `datalog`, `table` and `view` add to it, `replace` and
     `drop` change it; each may be called while tables hold rows, and returns an Evolution, which says what changed. A
