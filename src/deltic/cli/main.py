@@ -124,7 +124,8 @@ def run(
         typer.Option(help="What keeps the views; spark: on shards; reference: the slow definition, for comparing."),
     ] = EngineChoice.auto,
     shards: Annotated[
-        int | None, typer.Option(help="With --engine spark or --master: into how many shards rows are split.", show_default="8")
+        int | None,
+        typer.Option(help="With --engine spark or --master: into how many shards rows are split.", show_default="8"),
     ] = None,
     master: Annotated[
         str | None,
