@@ -46,6 +46,9 @@ def _compound(inner: st.SearchStrategy[e.Expression]) -> st.SearchStrategy[e.Exp
         st.builds(_apply, st.sampled_from(["strlen", "to_string", "cat", "other"]), inner),
         st.builds(lambda a, rest: _apply("min", a, *rest), inner, st.lists(inner, min_size=1, max_size=2)),
         st.builds(lambda a, t: e.Cast(a, t, span=NOWHERE), inner, type_names),
+        st.builds(lambda fields: _apply(e.RECORD, *fields), st.lists(inner, max_size=2)),
+        st.builds(lambda name, fields: _apply(e.BRANCH + name, *fields), names, st.lists(inner, max_size=2)),
+        st.just(_apply(e.NIL)),
         st.builds(_aggregate, st.sampled_from(["sum", "min", "max", "mean"]), inner, names, inner),
         st.builds(_aggregate, st.just("count"), st.none(), names, inner),
     )
@@ -91,6 +94,9 @@ def _nested(inner: st.SearchStrategy[f.Formula]) -> st.SearchStrategy[f.Formula]
 
 bodies = st.recursive(conditions, _nested, max_leaves=6)
 attributes = st.builds(lambda name, type_: p.Attribute(name, type_, span=NOWHERE), names, type_names)
+branches = st.builds(
+    lambda name, fields: p.Branch(name, tuple(fields), span=NOWHERE), names, st.lists(attributes, max_size=2)
+)
 options = st.builds(lambda key, value: p.Option(key, value, span=NOWHERE), names, strings)
 items = st.one_of(
     st.builds(
@@ -104,6 +110,16 @@ items = st.one_of(
         lambda name, members: p.UnionType(name, tuple(members), span=NOWHERE),
         names,
         st.lists(type_names, min_size=1, max_size=3),
+    ),
+    st.builds(
+        lambda name, fields: p.StructureType(name, (p.Branch("", tuple(fields), span=NOWHERE),), span=NOWHERE),
+        names,
+        st.lists(attributes, max_size=2),
+    ),
+    st.builds(
+        lambda name, found: p.StructureType(name, tuple(found), span=NOWHERE),
+        names,
+        st.lists(branches, min_size=1, max_size=2),
     ),
     st.builds(
         lambda kind, relation, found: p.DirectiveItem(kind, relation, tuple(found), span=NOWHERE),

@@ -12,8 +12,7 @@ from deltic.datalog.syntax.program import (
     DirectiveItem,
     Item,
     Program,
-    Subtype,
-    UnionType,
+    TypeDeclaration,
 )
 
 
@@ -38,7 +37,7 @@ def replacing(programs: Sequence[Program], program: Program) -> list[Program]:
     Where it declares a relation, nothing of it remains; where it only has facts and rules for one, the declaration
     and the directives do. A type or component that it declares takes the place of that of the same name.
     """
-    types = {item.name for item in program.items if isinstance(item, Subtype | UnionType | Component)}
+    types = {item.name for item in program.items if isinstance(item, TypeDeclaration | Component)}
     kept = without(programs, declared(program), defined(program), types)
     return [*kept, program]
 
@@ -69,5 +68,5 @@ def _left(item: Item, relations: Collection[str], heads: Collection[str], types:
     elif isinstance(item, DirectiveItem):
         if item.relation not in relations:
             yield item
-    elif not (isinstance(item, Subtype | UnionType | Component) and item.name in types):
+    elif not (isinstance(item, TypeDeclaration | Component) and item.name in types):
         yield item

@@ -34,8 +34,8 @@ def _failure(operation: exp.Expression, row: Mapping[str, Any]) -> str:
     if failure is None:
         return reason(operation)
     operands = operands_of(operation)
-    is_known = all(isinstance(operand, exp.Column) for operand in operands)
-    return failure([row[operand.name] for operand in operands] if is_known else None)
+    is_known = all(isinstance(operand, exp.Column) or operand.is_string for operand in operands)
+    return failure([row.get(o.name) if isinstance(o, exp.Column) else o.this for o in operands] if is_known else None)
 
 
 def spoken(expression: exp.Expression) -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, Wildcard, subexpressions
-from deltic.datalog.syntax.formulas import Atom, Formula, Negation, expressions_of, with_inner
+from deltic.datalog.syntax.expressions import Expression, Wildcard, fields_of, is_structure, subexpressions
+from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
 
 
@@ -26,9 +26,19 @@ def check_wildcards(head: Atom, body: Sequence[Formula], findings: Findings) -> 
         _refuse_wildcards(argument, "a head needs a value for each attribute", findings)
     for literal in with_inner(body):
         atom = literal.part if isinstance(literal, Negation) else literal
+        matches = isinstance(literal, Atom) or (isinstance(literal, Comparison) and literal.operator == "=")
         for argument in expressions_of(literal):
-            if not (isinstance(atom, Atom) and isinstance(argument, Wildcard)):
-                _refuse_wildcards(argument, "give it a name, and use that name in an atom of the body", findings)
+            if isinstance(atom, Atom) and isinstance(argument, Wildcard):
+                continue
+            if isinstance(literal, Negation) and is_structure(argument):
+                _refuse_wildcards(
+                    argument, "behind `!` each field needs a value; make a relation of the rows", findings
+                )
+                continue
+            is_pattern = matches and is_structure(argument)
+            for part in fields_of(argument) if is_pattern else [argument]:
+                if not (is_pattern and isinstance(part, Wildcard)):
+                    _refuse_wildcards(part, "give it a name, and use that name in an atom of the body", findings)
 
 
 def _check_atom(atom: Atom, signatures: Signatures, findings: Findings) -> None:

@@ -18,7 +18,7 @@ from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.type_names import Findings, TypeTable
-from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Program, Subtype, UnionType
+from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Program, TypeDeclaration
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import ProgramError
 
@@ -42,7 +42,7 @@ def check(
     findings: Findings = []
     items = [item for program in programs for item in program.items]
     declarations = [item for item in items if isinstance(item, Declaration)]
-    types = TypeTable([item for item in items if isinstance(item, Subtype | UnionType)], findings)
+    types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], findings)
     others = others or {}
     declared = check_declarations(declarations, others, types, findings)
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
@@ -68,7 +68,7 @@ def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
     """The relations that programs declare, as other front ends see them; what is wrong with them is told by `check`."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
-    types = TypeTable([item for item in items if isinstance(item, Subtype | UnionType)], ignored)
+    types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], ignored)
     declarations = [item for item in items if isinstance(item, Declaration)]
     signatures = check_declarations(declarations, {}, types, ignored)
     return {name: ZSetType(s.schema(), True) for name, s in signatures.items() if None not in s.types}
@@ -105,6 +105,7 @@ def _relations(
             span=spans[name],
             is_hidden=name in hints.hidden or name in hints.magic,
             demand=True if name in hints.magic else False if name in hints.no_magic else None,
+            structures=signature.structures(),
         )
         for name, signature in signatures.items()
         if None not in signature.types

@@ -31,6 +31,8 @@ class Relation:
     is_hidden: bool = False
     demand: bool | None = None
     """Whether only those rows are derived that other rules ask for: as declared, None where nothing was."""
+    structures: Mapping[str, str] = field(default_factory=dict)
+    """The families of the attributes that are structures, see `deltic.circuit.spark.structures`."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deltic.circuit.tables import WEIGHT
-from deltic.circuit.types import Column, Schema, Type, ZSetType
-from deltic.datalog.checks.kinds import seen
+from deltic.circuit.types import Column, Schema, ZSetType
+from deltic.datalog.checks.kinds import Base, Structure, seen, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.program import Attribute, Declaration
 from deltic.datalog.syntax.source import Span
@@ -23,7 +23,7 @@ class Signature:
 
     name: str
     attributes: tuple[str, ...]
-    types: tuple[Type | None, ...]
+    types: tuple[Base | None, ...]
     span: Span | None = None
 
     @property
@@ -34,7 +34,12 @@ class Signature:
 
     def schema(self) -> Schema:
         """The columns of the relation's rows; every type must be known."""
-        return Schema(tuple(Column(n, t) for n, t in zip(self.attributes, self.types, strict=True) if t))
+        return Schema(tuple(Column(n, stored(t)) for n, t in zip(self.attributes, self.types, strict=True) if t))
+
+    def structures(self) -> dict[str, str]:
+        """The families of the attributes that are structures."""
+        pairs = zip(self.attributes, self.types, strict=True)
+        return {name: type_.family for name, type_ in pairs if isinstance(type_, Structure)}
 
 
 Signatures = Mapping[str, Signature]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
 from deltic.circuit.types import Type
-from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, Types
+from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types
 
 SAME: Literal["same"] = "same"
 Operand = Types | Literal["same"]
@@ -82,7 +82,7 @@ CALLS: Mapping[str, Profile] = {
 FUNCTORS: Mapping[str, Profile] = {**OPERATORS, **CALLS}
 
 # The functor that computes a value of a type from one of any other.
-CONVERSIONS: Mapping[Type, str] = {
+CONVERSIONS: Mapping[Base, str] = {
     Type.INT64: "to_number",
     Type.UINT64: "to_unsigned",
     Type.FLOAT64: "to_float",
@@ -94,7 +94,7 @@ def _profile(accumulator: Accumulator) -> Profile:
     """An aggregate, which takes its target: the type of its result is that of the target, or one for all."""
     if not accumulator.needs_column:
         return Profile((), _only(accumulator.result([Type.INT64])))
-    taken = frozenset(type_ for type_ in ANY if accumulator.takes([type_]))
+    taken = frozenset(type_ for type_ in BASE_TYPES.values() if accumulator.takes([type_]))
     results = {accumulator.result([type_]) for type_ in taken}
     return Profile((SAME,), SAME if results == taken else frozenset(results), taken)
 

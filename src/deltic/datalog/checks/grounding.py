@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, Variable, variables
+from deltic.datalog.syntax.expressions import Expression, Variable, fields_of, variables
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, expressions_of, with_inner
 from deltic.errors import did_you_mean
 
 
 def bound_variables(body: Sequence[Formula], given: Iterable[str] = ()) -> set[str]:
-    """The variables with a value: those `given`, arguments of positive atoms, what equals an expression of bound
-    variables, and the results of aggregates all of whose variables from outside are bound.
+    """The variables with a value: those `given`, arguments of positive atoms and fields of structures there, what
+    equals an expression of bound variables, and the results of aggregates whose variables from outside are bound.
     """
     atoms = [literal for literal in body if isinstance(literal, Atom)]
-    bound = {argument.name for atom in atoms for argument in atom.arguments if isinstance(argument, Variable)}
+    bound = {name for atom in atoms for argument in atom.arguments for name in taken_apart(argument)}
     bound |= set(given)
     aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
     equations = [literal for literal in body if isinstance(literal, Comparison) and literal.operator == "="]
@@ -60,9 +60,13 @@ def _check_scope(
 
 
 def _bound_by(side: Expression, other: Expression, bound: set[str]) -> set[str]:
-    if isinstance(side, Variable) and all(variable.name in bound for variable in variables(other)):
-        return {side.name}
-    return set()
+    names = taken_apart(side)
+    return names if names and all(variable.name in bound for variable in variables(other)) else set()
+
+
+def taken_apart(expression: Expression) -> set[str]:
+    """The variables that have a value where the value of the whole is known: itself, or fields of a structure."""
+    return {part.name for part in fields_of(expression) if isinstance(part, Variable)}
 
 
 def _remedy(mention: Variable, body: Sequence[Formula], known: set[str], alternatives: int) -> str:

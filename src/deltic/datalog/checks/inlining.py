@@ -23,6 +23,7 @@ from deltic.datalog.syntax.expressions import (
     NumberLiteral,
     Variable,
     Wildcard,
+    is_structure,
     rewrite,
     subexpressions,
     variables,
@@ -158,12 +159,14 @@ class _Inlining:
         names: dict[str, Expression] = {}
         equations: list[tuple[Expression, Expression]] = []
         once = self._once(rule) if place in (_Place.DENIED, _Place.DENIED_COUNTED) else set()
-        for argument, given in zip(rule.head.arguments, self._given(atom), strict=True):
+        attributes = self._inlined[atom.relation].attributes
+        for argument, attribute, given in zip(rule.head.arguments, attributes, self._given(atom), strict=True):
             if isinstance(argument, Variable) and argument.name not in names.keys() | rule.targets():
                 is_any = isinstance(given, Wildcard) and argument.name not in once
                 names[argument.name] = self._fresh(given) if is_any else given
             else:
-                equations.append((self._fresh(given) if isinstance(given, Wildcard) else given, argument))
+                typed = Cast(argument, attribute.type, span=argument.span) if is_structure(argument) else argument
+                equations.append((self._fresh(given) if isinstance(given, Wildcard) else given, typed))
         own = rule.outside().keys() - names.keys()
         names |= {name: Wildcard(span=atom.span) for name in own & once}
         if place is not _Place.ASSERTED:
@@ -174,10 +177,19 @@ class _Inlining:
         return _joined(Conjunction, [*conditions, _changed(rule.body, change)], atom)
 
     def _given(self, atom: Atom) -> list[Expression]:
-        """The arguments of an atom; whole numbers have the types of the attributes, wherever they will stand."""
+        """The arguments of an atom; numbers and structures have the types of the attributes, wherever they will stand.
+
+        What stands for `_` in a structure has a name, as the structure may come to stand in several places.
+        """
+
+        def named(part: Expression) -> Expression:
+            return self._fresh(part) if isinstance(part, Wildcard) else part
+
         attributes = self._inlined[atom.relation].attributes
         return [
-            Cast(given, attribute.type, span=given.span) if isinstance(given, NumberLiteral) else given
+            Cast(rewrite(given, named), attribute.type, span=given.span)
+            if isinstance(given, NumberLiteral) or is_structure(given)
+            else given
             for given, attribute in zip(atom.arguments, attributes, strict=True)
         ]
 

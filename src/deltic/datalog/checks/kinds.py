@@ -3,14 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from deltic.circuit.types import Type
 
 BASE_TYPES = {"number": Type.INT64, "unsigned": Type.UINT64, "float": Type.FLOAT64, "symbol": Type.STRING}
-NAMES = {type_: name for name, type_ in BASE_TYPES.items()}
 
-Types = frozenset[Type]
-ANY: Types = frozenset(NAMES)
+
+@dataclass(eq=False)
+class Structure:
+    """A record type or an algebraic data type. Its branches have fields of types that may be made of it in turn.
+
+    A record has one branch, without a name. The type `None` of a field has been reported and fits everywhere.
+    """
+
+    name: str
+    branches: dict[str, tuple[tuple[str, Base | None], ...]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_record(self) -> bool:
+        """Whether `nil` is one of its values."""
+        return "" in self.branches
+
+    def shape(self, branch: str) -> str:
+        """The form of the values of a branch, see `deltic.circuit.spark.structures`."""
+        letters = "".join(_LETTERS.get(type_, ".") for _, type_ in self.branches[branch])
+        return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
+
+    @property
+    def family(self) -> str:
+        """The type with those that it is made of, as `deltic.circuit.spark.structures` reads it."""
+        members = [self]
+        for member in members:
+            of = (type_ for fields in member.branches.values() for _, type_ in fields)
+            members += dict.fromkeys(t for t in of if isinstance(t, Structure) and t not in members)
+        return ";".join(f"{member.name}={member._definition()}" for member in members)
+
+    def _definition(self) -> str:
+        names = {
+            branch: " ".join(NAMES.get(type_, str(type_)) for _, type_ in fields)
+            for branch, fields in self.branches.items()
+        }
+        if self.is_record:
+            return f"[{names['']}]|nil"
+        return "|".join(f"${branch}({listed})" if listed else f"${branch}" for branch, listed in names.items())
+
+
+Base = Type | Structure
+"""What a value is: one of the circuit's types, or a structure, which the circuit has as text."""
+
+NAMES: dict[Base | None, str] = {type_: name for name, type_ in BASE_TYPES.items()}
+
+Types = frozenset[Base]
+ANY: Types = frozenset(BASE_TYPES.values())
 NUMERIC: Types = ANY - {Type.STRING}
 INTEGER: Types = NUMERIC - {Type.FLOAT64}
 
@@ -23,6 +71,7 @@ OPAQUE = {
 }
 """Types of which Datalog has no literals and no functors: their values join and are handed on."""
 
+_LETTERS: dict[Base | None, str] = {Type.INT64: "i", Type.UINT64: "u", Type.FLOAT64: "f", Type.STRING: "s"}
 _ARTICLES = {Type.INT64: "a", Type.UINT64: "an", Type.FLOAT64: "a", Type.STRING: "a"}
 
 
@@ -33,14 +82,19 @@ def seen(type_: Type) -> Type:
     return Type.FLOAT64 if type_.is_float else type_
 
 
-def preferred(types: Types) -> Type:
+def stored(type_: Base) -> Type:
+    """The circuit's type of the values of a type."""
+    return Type.STRING if isinstance(type_, Structure) else type_
+
+
+def preferred(types: Types) -> Base:
     """The type of what may have several: a number if it can be one."""
-    return next((type_ for type_ in NAMES if type_ in types), None) or min(types, key=str)
+    return next((type_ for type_ in BASE_TYPES.values() if type_ in types), None) or min(types, key=str)
 
 
-def phrase(types: Iterable[Type]) -> str:
+def phrase(types: Iterable[Base]) -> str:
     """The types in words: "a number", "a number, an unsigned or a float"."""
     found = set(types)
-    words = [f"{_ARTICLES[type_]} {name}" for type_, name in NAMES.items() if type_ in found]
-    words += sorted(f"of type {type_}" for type_ in found.difference(NAMES))
+    words = [f"{_ARTICLES[type_]} {name}" for name, type_ in BASE_TYPES.items() if type_ in found]
+    words += sorted(f"of type {type_}" for type_ in found - ANY)
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]

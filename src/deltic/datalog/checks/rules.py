@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from deltic.datalog.checks.aggregates import name_aggregates
 from deltic.datalog.checks.atoms import check_atoms, check_wildcards
@@ -13,7 +13,7 @@ from deltic.datalog.checks.literals import check_literals
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
-from deltic.datalog.syntax.expressions import Cast, Expression, rewrite
+from deltic.datalog.syntax.expressions import Cast, Expression, Pack, is_structure, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
@@ -61,11 +61,13 @@ class RuleChecker:
         typing = Typing(self._signatures, self._types, self._findings)
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
+        shapes = typing.shapes()
         rule = Rule(head, body, typing.variables(), typing.expressions(), span)
         for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings)
-        bare = tuple(with_expressions(literal, _without_casts) for literal in body)
-        return Rule(with_expressions(head, _without_casts), bare, rule.variables, rule.types, span)
+        plain = _plain(shapes)
+        bare = tuple(with_expressions(literal, plain) for literal in body)
+        return Rule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
 
 
 def _says_little(literal: Formula) -> int:
@@ -73,5 +75,14 @@ def _says_little(literal: Formula) -> int:
     return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
-def _without_casts(expression: Expression) -> Expression:
-    return rewrite(expression, lambda part: part.argument if isinstance(part, Cast) else part)
+def _plain(shapes: Mapping[Span, str]) -> Callable[[Expression], Expression]:
+    """What takes the casts out of an expression, and tells structures their shapes."""
+
+    def part(expression: Expression) -> Expression:
+        if isinstance(expression, Cast):
+            return expression.argument
+        if is_structure(expression) and expression.span in shapes:
+            return Pack(expression.functor, expression.arguments, shapes[expression.span], span=expression.span)
+        return expression
+
+    return lambda expression: rewrite(expression, part)

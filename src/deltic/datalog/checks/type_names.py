@@ -1,16 +1,14 @@
-"""Declared types: every one is a name for values of one base type."""
+"""Declared types: every one is a name for values of one base type, or a structure of such values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deltic.circuit.types import Type
-from deltic.datalog.checks.kinds import BASE_TYPES, OPAQUE, phrase
+from deltic.datalog.checks.kinds import BASE_TYPES, OPAQUE, Base, Structure, phrase
 from deltic.datalog.syntax.expressions import TypeName
-from deltic.datalog.syntax.program import Subtype, UnionType
+from deltic.datalog.syntax.program import Attribute, StructureType, Subtype, TypeDeclaration, UnionType
 from deltic.errors import Diagnostic, did_you_mean
 
-TypeDeclaration = Subtype | UnionType
 Findings = list[Diagnostic]
 
 # What other languages call the base types.
@@ -28,11 +26,39 @@ class TypeTable:
     def __init__(self, declarations: Sequence[TypeDeclaration], findings: Findings) -> None:
         self._findings = findings
         self._declared = _by_name(declarations, findings)
-        self._bases: dict[str, Type | None] = dict(BASE_TYPES)
+        self._bases: dict[str, Base | None] = dict(BASE_TYPES)
+        structures = [item for item in self._declared.values() if isinstance(item, StructureType)]
+        made = {item.name: Structure(item.name) for item in structures}
+        self._bases |= made
         for name in self._declared:
             self._resolve(name)
+        for item in structures:
+            self._define(made[item.name], item)
+        self.structures = tuple(made.values())
 
-    def base(self, mention: TypeName) -> Type | None:
+    def _define(self, structure: Structure, declaration: StructureType) -> None:
+        """Give a structure its branches and their fields."""
+        for branch in declaration.branches:
+            if branch.name in structure.branches:
+                message = f"the type `{declaration.name}` has two branches called `{branch.name}`"
+                self._findings.append(branch.span.error(message, "give each branch a name of its own"))
+            names = [field.name for field in branch.fields]
+            for place, field in enumerate(branch.fields):
+                if field.name in names[:place]:
+                    message = f"`{branch.name or declaration.name}` has two fields called `{field.name}`"
+                    self._findings.append(field.span.error(message, "give each field a name of its own"))
+            structure.branches[branch.name] = tuple((field.name, self._field(field)) for field in branch.fields)
+
+    def _field(self, field: Attribute) -> Base | None:
+        """The type of a field; values of types without literals have no text."""
+        base = self.base(field.type)
+        if base in OPAQUE.values():
+            message = f"a field cannot be of type {base}"
+            self._findings.append(field.span.error(message, "it is a number, unsigned, float, symbol or structure"))
+            return None
+        return base
+
+    def base(self, mention: TypeName) -> Base | None:
         """The base type of a mentioned type; an unknown one is reported."""
         if mention.name not in self._bases and mention.name in OPAQUE:
             return OPAQUE[mention.name]
@@ -63,7 +89,7 @@ class TypeTable:
             else:
                 self._bases[path.pop()] = self._common_base(declaration)
 
-    def _common_base(self, declaration: TypeDeclaration) -> Type | None:
+    def _common_base(self, declaration: TypeDeclaration) -> Base | None:
         bases = [(mention, self.base(mention)) for mention in _mentions(declaration)]
         first, base = bases[0]
         for mention, other in bases[1:]:
@@ -84,4 +110,7 @@ def _by_name(declarations: Sequence[TypeDeclaration], findings: Findings) -> Map
 
 
 def _mentions(declaration: TypeDeclaration) -> tuple[TypeName, ...]:
-    return (declaration.base,) if isinstance(declaration, Subtype) else declaration.members
+    """The types by which a name is defined; a structure is a type of its own."""
+    if isinstance(declaration, UnionType):
+        return declaration.members
+    return (declaration.base,) if isinstance(declaration, Subtype) else ()

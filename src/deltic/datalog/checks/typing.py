@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.functors import AGGREGATES, CALLS, CONVERSIONS, FUNCTORS, SAME, TESTS, Profile
-from deltic.datalog.checks.kinds import ANY, NUMERIC, Types, phrase, preferred
+from deltic.datalog.checks.kinds import ANY, NUMERIC, Base, Structure, Types, phrase, preferred, stored
 from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import (
+    BRANCH,
+    NIL,
     Apply,
     Cast,
     Expression,
@@ -19,6 +21,7 @@ from deltic.datalog.syntax.expressions import (
     StringLiteral,
     UnsignedLiteral,
     Variable,
+    is_structure,
 )
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, Test
 from deltic.datalog.syntax.source import Span
@@ -37,18 +40,59 @@ class Typing:
 
     def __init__(self, signatures: Signatures, type_table: TypeTable, findings: Findings) -> None:
         self._signatures, self._type_table, self._findings = signatures, type_table, findings
-        self._slots = Slots()
-        self._any = ANY.union(t for signature in signatures.values() for t in signature.types if t)
+        self._slots, self._earlier = Slots(), len(findings)
+        known = (t for signature in signatures.values() for t in signature.types if t)
+        self._any = ANY.union(known, type_table.structures)
+        self._structures: list[tuple[Apply, Slot, list[Slot]]] = []
+        self._ordered = frozenset(type_ for type_ in self._any if not isinstance(type_, Structure))
         self._variables: dict[str, Slot] = {}
         self._expressions: dict[Span, Slot] = {}
 
     def variables(self) -> Mapping[str, Type]:
         """The type of each variable."""
-        return {name: preferred(self._slots.types(slot)) for name, slot in self._variables.items()}
+        return {name: stored(preferred(self._slots.types(slot))) for name, slot in self._variables.items()}
 
     def expressions(self) -> Mapping[Span, Type]:
         """The type of each expression but variables, by its place."""
-        return {span: preferred(self._slots.types(slot)) for span, slot in self._expressions.items()}
+        return {span: stored(preferred(self._slots.types(slot))) for span, slot in self._expressions.items()}
+
+    def shapes(self) -> Mapping[Span, str]:
+        """The shape of each record and value of a branch, by its place; once all literals have been taken."""
+        self._settle()
+        return {apply.span: shape for apply, slot, _ in self._structures if (shape := self._shape(apply, slot))}
+
+    def _settle(self) -> None:
+        """Take the types of fields of structures whose types are known, until none is left; report the others."""
+        open_ = [found for found in self._structures if found[0].functor != NIL]
+        while ready := [found for found in open_ if self._is_known(*found)]:
+            open_ = [found for found in open_ if found not in ready]
+            for apply, slot, fields in ready:
+                (type_,) = self._slots.types(slot)
+                of = type_.branches.get(_branch(apply), ()) if isinstance(type_, Structure) else ()
+                for (name, wanted), inner, argument in zip(of, fields, apply.arguments, strict=False):
+                    if wanted:
+                        self._expect(inner, argument, frozenset({wanted}), f"field `{name}` of `{type_}`")
+        for apply, slot, _ in open_ if len(self._findings) == self._earlier else ():
+            types = self._slots.types(slot)
+            if any(isinstance(type_, Structure) for type_ in types):
+                message = f"`{apply.span.text}` may be {phrase(types)}"
+                self._findings.append(apply.span.error(message, f"say which: `as({apply.span.text}, type)`"))
+
+    def _is_known(self, apply: Apply, slot: Slot, fields: Sequence[Slot]) -> bool:
+        """Whether one type alone is left, of those whose fields may be what stands in them."""
+        types, branch = self._slots.types(slot), _branch(apply)
+        if len(types) > 1:
+            fitting = (t for t in types if isinstance(t, Structure) and self._may_hold(t.branches[branch], fields))
+            self._slots.restrict(slot, frozenset(fitting))
+        return len(self._slots.types(slot)) == 1
+
+    def _may_hold(self, of: Sequence[tuple[str, Base | None]], fields: Sequence[Slot]) -> bool:
+        return all(t is None or t in self._slots.types(field) for (_, t), field in zip(of, fields, strict=True))
+
+    def _shape(self, apply: Apply, slot: Slot) -> str:
+        type_ = preferred(self._slots.types(slot))
+        known = isinstance(type_, Structure) and _branch(apply) in type_.branches and apply.functor != NIL
+        return type_.shape(_branch(apply)) if known and isinstance(type_, Structure) else ""
 
     def literal(self, literal: Formula) -> None:
         """Take the types that a literal implies; report what does not fit."""
@@ -88,6 +132,9 @@ class Typing:
             message = f"cannot compare: {self._is(comparison.left, left)} and {self._is(comparison.right, right)}"
             sides = [(left, comparison.left), (right, comparison.right)]
             self._findings.append(comparison.span.error(message, self._reasons(*sides)))
+        elif comparison.operator not in ("=", "!=") and not self._slots.restrict(left, self._ordered):
+            message = f"{self._is(comparison.left, left)}, which has no order"
+            self._findings.append(comparison.span.error(message, "structures are compared by `=` and `!=` only"))
 
     def _expression(self, expression: Expression) -> Slot:
         """The slot of an expression, after everything that the expression implies."""
@@ -110,10 +157,26 @@ class Typing:
         if not type_ or self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
             return slot
         message = f"{self._is(cast.argument, slot)}, and `as` cannot turn it into {phrase([type_])}"
-        self._findings.append(cast.span.error(message, f"compute one with `{CONVERSIONS[type_]}(...)`"))
+        hint = f"compute one with `{CONVERSIONS[type_]}(...)`" if type_ in CONVERSIONS else ""
+        self._findings.append(cast.span.error(message, hint))
         return self._slots.new(frozenset({type_}))
 
+    def _structure(self, apply: Apply) -> Slot:
+        """A record, `nil` or a value of a branch: of the types that have such; which one, other literals say."""
+        fields = [self._expression(argument) for argument in apply.arguments]
+        structures, branch = self._type_table.structures, _branch(apply)
+        named = [structure for structure in structures if branch in structure.branches]
+        fitting = [s for s in named if apply.functor == NIL or len(s.branches[branch]) == len(fields)]
+        if not fitting:
+            self._findings.append(apply.span.error(*_no_structure(apply, named, structures)))
+            return self._slots.new(self._any)
+        slot = self._slots.new(frozenset(fitting))
+        self._structures.append((apply, slot, fields))
+        return slot
+
     def _apply(self, apply: Apply) -> Slot:
+        if is_structure(apply):
+            return self._structure(apply)
         profile = FUNCTORS.get(apply.functor)
         if profile:
             return self._arguments(apply.functor, profile, apply.arguments, apply.span)
@@ -171,6 +234,26 @@ class Typing:
             if evidence and isinstance(expression, Variable):
                 reasons.append(f"`{expression.span.text}` has the type of {evidence.phrase} at {evidence.span.place}")
         return "; ".join(reasons)
+
+
+def _branch(apply: Apply) -> str:
+    """The branch that a structure is written with; that of a record has no name."""
+    return apply.functor.removeprefix(BRANCH) if apply.functor.startswith(BRANCH) else ""
+
+
+def _no_structure(apply: Apply, named: Sequence[Structure], structures: Sequence[Structure]) -> tuple[str, str]:
+    """The message and the hint for a structure that no type has."""
+    branch, count = _branch(apply), len(apply.arguments)
+    if not branch:
+        kind = "record type" if apply.functor == NIL else f"record type of {count} field{'' if count == 1 else 's'}"
+        return f"there is no {kind}", "declare it: `.type pair = [first: number, second: number]`"
+    if named:
+        number = len(named[0].branches[branch])
+        message = f"`${branch}` of `{named[0]}` has {number} field{'' if number == 1 else 's'}, but here "
+        return message + f"{count} {'is' if count == 1 else 'are'} given", ""
+    known = [name for structure in structures for name in structure.branches if name]
+    hint = did_you_mean(branch, known) or f"declare it: `.type kind = {branch} {{}} | ...`"
+    return f"there is no branch `{branch}`", hint
 
 
 def _conversion(first: Types, second: Types) -> str:

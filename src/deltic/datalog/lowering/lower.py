@@ -47,11 +47,12 @@ class _Lowering:
             self._texts[rule.head.relation].append(rule.span.text)
             if plain := simplify(rule):
                 (self._rules if plain.body else self._facts)[plain.head.relation].append(plain)
+        self._structures = {r.name: r.structures for r in checked.relations.values() if r.is_table}
         self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
     def define(self, stratum: Sequence[Relation]) -> Definition:
         """The relations of a stratum, over those that they read."""
-        scope = Outside(self._types)
+        scope = Outside(self._types, self._structures)
         names = {relation.name for relation in stratum}
         if any(_mentions(rule, names) for name in names for rule in self._rules[name]):
             self._lower_recursive(stratum, scope)

@@ -12,14 +12,18 @@ from functools import reduce
 from sqlglot import exp
 
 from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.spark import call
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.syntax.expressions import (
+    NIL,
     Apply,
     Expression,
     FloatLiteral,
     NumberLiteral,
+    Pack,
     StringLiteral,
+    Unpack,
     UnsignedLiteral,
     Variable,
 )
@@ -58,6 +62,14 @@ def scalar(expression: Expression, rule: Rule) -> Tree:
     if isinstance(expression, Variable):
         return column(expression.name)
     type_ = rule.type_of(expression)
+    if isinstance(expression, Apply) and expression.functor == NIL:
+        return literal(NIL, Type.STRING)
+    if isinstance(expression, Pack):
+        fields = (scalar(argument, rule) for argument in expression.arguments)
+        return call("pack", literal(expression.shape, Type.STRING), *fields)
+    if isinstance(expression, Unpack):
+        shape, index = literal(expression.shape, Type.STRING), literal(expression.index, Type.INT64)
+        return call("unpack", shape, index, scalar(expression.arguments[0], rule))
     if isinstance(expression, Apply):
         arguments = [scalar(argument, rule) for argument in expression.arguments]
         return _apply(expression.functor, arguments, rule.type_of(expression.arguments[0]), type_)

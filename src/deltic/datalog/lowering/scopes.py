@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from sqlglot import exp
+
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import cast
+from deltic.circuit.expressions import cast, checked, literal
 from deltic.circuit.expressions import column as named
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Schema, ZSetType
+from deltic.circuit.spark import call
+from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog.checks.kinds import seen
 
 
@@ -39,12 +42,15 @@ class Scope(ABC):
 
 
 class Outside(Scope):
-    """The whole circuit of a definition. `relations` has the nodes of relations, of those of `types` that it reads."""
+    """The whole circuit of a definition. `relations` has the nodes of relations, of those of `types` that it reads.
 
-    def __init__(self, types: Mapping[str, ZSetType]) -> None:
+    `structures` are the families of those columns of tables whose texts are structures.
+    """
+
+    def __init__(self, types: Mapping[str, ZSetType], structures: Mapping[str, Mapping[str, str]]) -> None:
         self.builder = CircuitBuilder()
         self.relations: dict[str, int] = {}
-        self._types = types
+        self._types, self._structures = types, structures
 
     @property
     def outside(self) -> Outside:
@@ -63,9 +69,17 @@ class Outside(Scope):
         return number
 
     def source(self, name: str) -> int:
-        """The node that reads a relation of the catalog as it is."""
+        """The node that reads a relation of the catalog; a table's structures are as they are written by rules.
+
+        A text that is none of its type is an error of the epoch.
+        """
         type_ = self._types[name]
-        return self.builder.add(ops.Source(name, type_.schema, type_.is_set))
+        node = self.builder.add(ops.Source(name, type_.schema, type_.is_set))
+        families = self._structures.get(name, {})
+        if not families:
+            return node
+        values = (_structure(c.name, families[c.name]) if c.name in families else named(c.name) for c in type_.schema)
+        return self.builder.add(ops.Distinct(), self.builder.add(ops.Map(type_.schema.columns, tuple(values)), node))
 
     def _seen(self, node: int) -> int:
         """The relation as rules see it: a set, and its narrow numbers as wide ones."""
@@ -78,6 +92,10 @@ class Outside(Scope):
             )
             node = self.builder.add(ops.Map(wide, tuple(values)), node)
         return node if self.builder.type_of(node).is_set else self.builder.add(ops.Distinct(), node)
+
+
+def _structure(name: str, family: str) -> exp.Expression:
+    return checked(call("structure", literal(family, Type.STRING), named(name)))
 
 
 class Inside(Scope):

@@ -12,6 +12,7 @@ from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.scalars import predicate, scalar
+from deltic.datalog.lowering.structures import unpack_structures
 from deltic.datalog.syntax.expressions import (
     Apply,
     Expression,
@@ -46,7 +47,8 @@ def simplify(rule: Rule) -> Rule | None:
     """The rule in plain form, None when its body can never hold.
 
     In plain form the arguments of the body's atoms are variables, literals and wildcards, the other
-    literals have variables, and there are no truth values. The same rows are derived. What is inside of aggregates
+    literals have variables, and there are no truth values; where a structure gives its fields their values, there
+    are equations for these. The same rows are derived. What is inside of aggregates
     is left to their lowering.
     """
     rule = fold_constants(rule)
@@ -55,7 +57,7 @@ def simplify(rule: Rule) -> Rule | None:
     if Truth(False, span=rule.head.span) in rule.body:
         return None
     rule = replace(rule, body=tuple(literal for literal in rule.body if not isinstance(literal, Truth)))
-    return _name_computed_arguments(rule)
+    return unpack_structures(_name_computed_arguments(rule))
 
 
 def fold_constants(rule: Rule) -> Rule:

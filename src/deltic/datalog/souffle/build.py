@@ -14,6 +14,7 @@ from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES, RELATI
 from deltic.datalog.syntax.expressions import TypeName
 from deltic.datalog.syntax.program import (
     Attribute,
+    Branch,
     Clause,
     Component,
     ComponentName,
@@ -23,6 +24,7 @@ from deltic.datalog.syntax.program import (
     Item,
     Option,
     Override,
+    StructureType,
     Subtype,
     UnionType,
 )
@@ -50,8 +52,7 @@ def _reject_legacy_type(context: Context, parsed: Parsed) -> None:
 
 
 def _relation(context: Context, parsed: Parsed) -> Iterator[Item]:
-    names, attributes = tree(parsed, "names"), tree(parsed, "attributes")
-    columns = tuple(_attribute(context, child) for child in trees(attributes, "attribute")) if attributes else ()
+    names, columns = tree(parsed, "names"), _fields(context, parsed)
     for choice in trees(parsed, "choice"):
         context.reject(choice, "choice")
     qualifiers = tuple(_qualifier(context, child, names) for child in trees(parsed, "qualifier"))
@@ -82,6 +83,24 @@ def _subtype(context: Context, parsed: Parsed) -> Iterator[Item]:
 def _union_type(context: Context, parsed: Parsed) -> Iterator[Item]:
     members = tuple(build_type_name(context, member) for member in trees(parsed, "type_name"))
     yield UnionType(_new_type(context, parsed), members, span=context.span(tokens(parsed)[0]))
+
+
+def _record_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+    branch = Branch("", _fields(context, parsed), span=context.span(parsed))
+    yield StructureType(_new_type(context, parsed), (branch,), span=context.span(tokens(parsed)[0]))
+
+
+def _adt_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+    branches = []
+    for child in trees(parsed, "branch"):
+        (name,) = tokens(child)
+        branches.append(Branch(context.name(name), _fields(context, child), span=context.span(name)))
+    yield StructureType(_new_type(context, parsed), tuple(branches), span=context.span(tokens(parsed)[0]))
+
+
+def _fields(context: Context, parsed: Parsed) -> tuple[Attribute, ...]:
+    attributes = tree(parsed, "attributes")
+    return tuple(_attribute(context, child) for child in trees(attributes, "attribute")) if attributes else ()
 
 
 def _new_type(context: Context, parsed: Parsed) -> str:
@@ -168,6 +187,8 @@ _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
     "relation": _relation,
     "subtype": _subtype,
     "union_type": _union_type,
+    "record_type": _record_type,
+    "adt_type": _adt_type,
     "directive": _directive,
     "clause": _clause,
     "pragma": _pragma,

@@ -10,6 +10,9 @@ from deltic.datalog.souffle.context import Context, Parsed, Part, tokens, tree
 from deltic.datalog.souffle.literals import unknown_escapes, unquote, whole_number
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.syntax.expressions import (
+    BRANCH,
+    NIL,
+    RECORD,
     Apply,
     Cast,
     Expression,
@@ -118,6 +121,18 @@ def _cast(context: Context, parsed: Parsed, span: Span) -> Expression:
     return Cast(build_expression(context, argument), build_type_name(context, type_name), span=span)
 
 
+def _record(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return Apply(RECORD, build_arguments(context, parsed), span=span)
+
+
+def _nil(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return Apply(NIL, (), span=span)
+
+
+def _adt_value(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return Apply(BRANCH + context.name(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
+
+
 # What builds each tree of the grammar; that of aggregates is entered by `build_formulas`, as they have formulas inside.
 EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
     "number": _number,
@@ -131,4 +146,7 @@ EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
     "call": _call,
     "extremum": _extremum,
     "cast": _cast,
+    "record": _record,
+    "nil": _nil,
+    "adt_value": _adt_value,
 }

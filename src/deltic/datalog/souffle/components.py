@@ -22,8 +22,7 @@ from deltic.datalog.syntax.program import (
     Instance,
     Item,
     Override,
-    Subtype,
-    UnionType,
+    TypeDeclaration,
 )
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
@@ -175,7 +174,7 @@ class _Instantiation:
         for item, _ in statements:
             if isinstance(item, Declaration):
                 names.relations.add(item.name)
-            elif isinstance(item, Subtype | UnionType):
+            elif isinstance(item, TypeDeclaration):
                 names.types.add(item.name)
             elif isinstance(item, Instance):
                 first = names.instances.setdefault(item.name, item.span)
@@ -207,7 +206,7 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
             return replace(node, relation=scope.relation(node.relation))
         if isinstance(node, TypeName):
             return replace(node, name=scope.type(node.name))
-        if isinstance(node, Declaration | Subtype | UnionType):
+        if isinstance(node, Declaration | TypeDeclaration):
             return replace(node, name=scope.names.prefix + node.name)
         return node
 

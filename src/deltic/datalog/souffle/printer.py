@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 
 from deltic.datalog.souffle.literals import quote
@@ -30,8 +30,7 @@ def print_item(item: p.Item) -> str:
 
 @print_item.register
 def _(item: p.Declaration) -> str:
-    attributes = ", ".join(f"{a.name}: {a.type.name}" for a in item.attributes)
-    return " ".join((f".decl {item.name}({attributes})", *item.qualifiers))
+    return " ".join((f".decl {item.name}({_attributes(item.attributes)})", *item.qualifiers))
 
 
 @print_item.register
@@ -42,6 +41,14 @@ def _(item: p.Subtype) -> str:
 @print_item.register
 def _(item: p.UnionType) -> str:
     return f".type {item.name} = {' | '.join(member.name for member in item.members)}"
+
+
+@print_item.register
+def _(item: p.StructureType) -> str:
+    if item.is_record:
+        return f".type {item.name} = [{_attributes(item.branches[0].fields)}]"
+    branches = (f"{branch.name} {{{_attributes(branch.fields)}}}" for branch in item.branches)
+    return f".type {item.name} = {' | '.join(branches)}"
 
 
 @print_item.register
@@ -56,6 +63,10 @@ def _(item: p.DirectiveItem) -> str:
 def _(item: p.Clause) -> str:
     heads = ", ".join(map(print_formula, item.heads))
     return f"{heads} :- {print_formula(item.body)}." if item.body else f"{heads}."
+
+
+def _attributes(attributes: Sequence[p.Attribute]) -> str:
+    return ", ".join(f"{attribute.name}: {attribute.type.name}" for attribute in attributes)
 
 
 @singledispatch
@@ -124,6 +135,9 @@ def _print(expression: e.Expression) -> tuple[str, int]:
 
 def _apply(expression: e.Apply) -> tuple[str, int]:
     operator, arguments = expression.functor, expression.arguments
+    if e.is_structure(expression):
+        listed = _list(arguments)
+        return f"[{listed}]" if operator == e.RECORD else f"{operator}({listed})" if listed else operator, _PRIMARY
     if len(arguments) == 2 and operator == "^":
         return f"{_within(arguments[0], _PRIMARY)} ^ {_within(arguments[1], _PREFIX)}", _POWER
     if len(arguments) == 2 and operator in _TIGHTNESS:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 UNSUPPORTED = {
-    "record_type": ("record types are not supported yet", ""),
-    "adt_type": ("algebraic data types are not supported yet", ""),
     "legacy_type": ("this old form of a type declaration is not supported", "write `.type {name} <: {base}`"),
     "functor": ("user-defined functors (.functor) are not supported yet", ""),
     "annotation": ("annotations (@[...]) are not supported yet", "remove it, or make it a comment"),
@@ -13,9 +11,6 @@ UNSUPPORTED = {
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
     "user_aggregate": ("user-defined aggregates (@@...) are not supported yet", ""),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
-    "nil": ("records (nil) are not supported yet", ""),
-    "record": ("records ([...]) are not supported yet", ""),
-    "adt_value": ("algebraic data types ($...) are not supported yet", ""),
     "user_functor": ("user-defined functors (@...) are not supported yet", ""),
     "address": ("internet addresses as numbers are not supported yet", "write the number: `0x7f000001`"),
     "ord": ("ord is not supported", "its value depends on the order in which strings appear; compare strings with `<`"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeGuard, TypeVar
 
 from deltic.datalog.syntax.source import Span
 
@@ -83,10 +83,54 @@ class StringLiteral(Expression):
 
 @dataclass(frozen=True)
 class Apply(Expression):
-    """A functor or an operator applied to arguments. Negation is `-` with one argument."""
+    """A functor or an operator applied to arguments. Negation is `-` with one argument.
+
+    A record is `RECORD` applied to its fields, `nil` is applied to nothing, and a value of an algebraic data type is
+    its branch, with `$` before the name, applied to the branch's fields.
+    """
 
     functor: str
     arguments: tuple[Expression, ...]
+
+
+RECORD = "[]"
+NIL = "nil"
+BRANCH = "$"
+
+
+@dataclass(frozen=True)
+class Pack(Apply):
+    """A record or a value of a branch of known type: by its `shape`, see `deltic.circuit.spark.structures`."""
+
+    shape: str
+
+
+@dataclass(frozen=True)
+class Unpack(Apply):
+    """Field number `index` of the one argument; undefined where that is not of this shape."""
+
+    shape: str
+    index: int
+
+
+def is_structure(expression: Expression) -> TypeGuard[Apply]:
+    """Whether it is written as a record, `nil`, or a value of a branch."""
+    return isinstance(expression, Apply) and (
+        expression.functor in (RECORD, NIL) or expression.functor.startswith(BRANCH)
+    )
+
+
+def fields_of(expression: Expression) -> Iterator[Expression]:
+    """What stands in the fields of a record or branch, and in the fields of those; of other expressions themselves."""
+    pending = [expression]
+    while pending:
+        current = pending.pop()
+        if is_structure(current):
+            pending.extend(reversed(current.arguments))
+        elif isinstance(current, Cast) and is_structure(current.argument):
+            pending.append(current.argument)
+        else:
+            yield current
 
 
 @dataclass(frozen=True)
@@ -125,7 +169,7 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
     """The expression with `change` applied to every part, to the innermost first."""
     if isinstance(expression, Apply):
         arguments = tuple(rewrite(argument, change) for argument in expression.arguments)
-        return change(Apply(expression.functor, arguments, span=expression.span))
+        return change(replace(expression, arguments=arguments))
     if isinstance(expression, Cast):
         return change(Cast(rewrite(expression.argument, change), expression.type, span=expression.span))
     return change(expression)

@@ -49,6 +49,30 @@ class UnionType(Item):
 
 
 @dataclass(frozen=True)
+class Branch(Node):
+    """One form of the values of a structure, with its fields. The one of a record has no name."""
+
+    name: str
+    fields: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True)
+class StructureType(Item):
+    """`.type name = [fields]`, a record, whose values are also `nil`; or `.type name = A {fields} | B {fields}`."""
+
+    name: str
+    branches: tuple[Branch, ...]
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is a record, and not an algebraic data type."""
+        return not self.branches[0].name
+
+
+TypeDeclaration = Subtype | UnionType | StructureType
+
+
+@dataclass(frozen=True)
 class Option(Node):
     """`key=value` of a directive. The value is text, whatever it was written as."""
 

@@ -1,0 +1,114 @@
+"""Structures taken apart: an equation with a record or a branch becomes equations for the fields without a value.
+
+`x = [a, [b, _]]` with a value for x alone means a = field 0 of x, and b = field 0 of field 1 of x. Where x is no
+argument of an atom and all variables of the structure have values without the equation, it stays: the structure is made
+and compared. Behind `!`, and in heads, structures are always made.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from deltic.circuit.spark.structures import KINDS, letters_of
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.grounding import bound_variables, taken_apart
+from deltic.datalog.syntax.expressions import Apply, Expression, Pack, Unpack, Variable, Wildcard, fields_of, variables
+from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Truth
+
+
+def unpack_structures(rule: Rule) -> Rule:
+    """The rule with equations for fields in the place of those that give the variables in a structure their values."""
+    return _Unpacking(rule).rule() if any(map(_is_match, rule.body)) else rule
+
+
+def _is_match(literal: Formula) -> bool:
+    """Whether a literal is an equation with a structure."""
+    is_equation = isinstance(literal, Comparison) and literal.operator == "="
+    return is_equation and isinstance(literal, Comparison) and any(isinstance(s, Pack) for s in _sides(literal))
+
+
+def _sides(equation: Comparison) -> tuple[Expression, Expression]:
+    return equation.left, equation.right
+
+
+def _hidden(literal: Formula) -> Formula:
+    """An equation with a structure as one that gives the structure's variables no values."""
+    if not (isinstance(literal, Comparison) and _is_match(literal)):
+        return literal
+    sides = (Apply("", s.arguments, span=s.span) if isinstance(s, Pack) else s for s in _sides(literal))
+    return Comparison("=", *sides, span=literal.span)
+
+
+def _match(equation: Formula) -> tuple[Pack, Expression]:
+    """The structure of an equation, and what it equals."""
+    assert isinstance(equation, Comparison)
+    left, right = _sides(equation)
+    structure, value = (left, right) if isinstance(left, Pack) else (right, left)
+    assert isinstance(structure, Pack)
+    return structure, value
+
+
+class _Unpacking:
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._variables, self._types = dict(rule.variables), dict(rule.types)
+        self._names = (name for n in itertools.count(1) if (name := f"_f{n}") not in rule.variables)
+
+    def rule(self) -> Rule:
+        """The rule unpacked."""
+        body = [part for literal in self._rule.body for part in self._split(literal)]
+        while (found := self._unbinding(body)) is not None:
+            body[found : found + 1] = self._fields(*_match(body[found]))
+        return replace(self._rule, body=tuple(body), variables=self._variables, types=self._types)
+
+    def _split(self, literal: Formula) -> Iterator[Formula]:
+        """An equation of two structures as equations of their fields."""
+        if not (isinstance(literal, Comparison) and _is_match(literal)):
+            yield literal
+            return
+        left, right = _sides(literal)
+        if not (isinstance(left, Pack) and isinstance(right, Pack)):
+            yield literal
+        elif left.shape != right.shape:
+            yield Truth(False, span=literal.span)
+        else:
+            for one, other in zip(left.arguments, right.arguments, strict=True):
+                if not isinstance(one, Wildcard) and not isinstance(other, Wildcard):
+                    yield from self._split(Comparison("=", one, other, span=literal.span))
+
+    def _unbinding(self, body: Sequence[Formula]) -> int | None:
+        """The place of an equation that is to be taken apart.
+
+        It is about a value that an atom has, so that fields join it with other atoms; or without it some variable of
+        its structure has no value.
+        """
+        stored = {argument for literal in body if isinstance(literal, Atom) for argument in literal.arguments}
+        for place, literal in enumerate(body):
+            if isinstance(literal, Comparison) and _is_match(literal):
+                others = bound_variables([*map(_hidden, body[:place]), *map(_hidden, body[place + 1 :])])
+                structure, value = _match(literal)
+                has_wildcards = any(isinstance(part, Wildcard) for part in fields_of(structure))
+                is_known = not has_wildcards and taken_apart(structure) <= others
+                if value in stored or (not is_known and all(v.name in others for v in variables(value))):
+                    return place
+        return None
+
+    def _fields(self, structure: Pack, value: Expression) -> Iterator[Formula]:
+        """The equations for the fields of a value. One at least is computed: else the shape would not be compared."""
+        computed = False
+        for index, argument in enumerate(structure.arguments):
+            if isinstance(argument, Wildcard) and (computed or index + 1 < len(structure.arguments)):
+                continue
+            computed = True
+            self._types[argument.span] = type_ = KINDS[letters_of(structure.shape)[index]]
+            field = Unpack("field", (value,), structure.shape, index, span=argument.span)
+            if isinstance(argument, Pack) and argument.arguments:
+                yield from self._fields(argument, field)
+            elif isinstance(argument, Wildcard):
+                unused = Variable(next(self._names), span=argument.span)
+                self._variables[unused.name] = type_
+                yield Comparison("=", unused, field, span=argument.span)
+            else:
+                yield Comparison("=", argument, field, span=argument.span)

@@ -1,0 +1,171 @@
+"""Records and algebraic data types against Python's tuples. Catches: values that are taken apart wrongly, fields that
+bind or compare the wrong way, texts that are read as others than were written, shapes that match others.
+"""
+
+import itertools
+import random
+
+import pytest
+
+import deltic
+from deltic.circuit.spark.function import FUNCTIONS
+from deltic.errors import EvaluationError
+from tests.datalog.naive import epochs_agree, rows_of
+
+TYPES = """
+.type List = [n: number, r: List]
+.type Shape = Circle {radius: number} | Point {} | Pair {a: Shape, b: symbol}
+.decl e(x: number, y: symbol)
+.decl given(l: List, s: Shape)
+.decl l(l: List)
+.decl s(s: Shape)
+.decl p(x: number, l: List)
+.decl q(x: number, y: symbol)
+.input e, given
+"""
+SYMBOLS = ["a", "b c", "", 'x"y', "u, v", " w", "[", "nil", "$Point", "\\n"]
+
+
+def product(db, *relations):
+    return itertools.product(*(db[r] for r in relations))
+
+
+def tails(value):
+    while value is not None:
+        value = value[1]
+        yield value
+
+
+def length(value):
+    return 0 if value is None else 1 + sum(1 for _ in tails(value)) - 1
+
+
+# A rule, the relation that it derives, and what that is of what is there: lists are None and pairs, shapes tuples.
+RULES = [
+    ("l(l) :- given(l, _).", "l", lambda db: {(v,) for v, _ in db["given"]}),
+    ("s(s) :- given(_, s).", "s", lambda db: {(v,) for _, v in db["given"]}),
+    ("l(r) :- l([_, r]).", "l", lambda db: {(v[1],) for (v,) in db["l"] if v is not None}),
+    ("l([x, nil]) :- e(x, _).", "l", lambda db: {((x, None),) for x, _ in db["e"]}),
+    (
+        "l([x, t]) :- e(x, _), l(t), t = [y, _], y < x.",
+        "l",
+        lambda db: {((x, t),) for (x, _), (t,) in product(db, "e", "l") if t is not None and t[0] < x},
+    ),
+    ("s($Circle(x)) :- e(x, _).", "s", lambda db: {(("Circle", x),) for x, _ in db["e"]}),
+    (
+        "s($Pair($Circle(x), y)) :- e(x, y), s($Point).",
+        "s",
+        lambda db: {(("Pair", ("Circle", x), y),) for x, y in db["e"] if (("Point",),) in db["s"]},
+    ),
+    ("s(t) :- s($Pair(t, _)).", "s", lambda db: {(v[1],) for (v,) in db["s"] if v[0] == "Pair"}),
+    (
+        "q(x, y) :- s($Pair($Circle(x), y)).",
+        "q",
+        lambda db: {(v[1][1], v[2]) for (v,) in db["s"] if v[0] == "Pair" and v[1][0] == "Circle"},
+    ),
+    (
+        "q(x, y) :- e(x, y), given([x, _], $Pair(_, y)).",
+        "q",
+        lambda db: {
+            (x, y)
+            for (x, y), (v, t) in product(db, "e", "given")
+            if v is not None and v[0] == x and t[0] == "Pair" and t[2] == y
+        },
+    ),
+    (
+        "p(x, t) :- l(v), v = [x, t].",
+        "p",
+        lambda db: {(v[0], v[1]) for (v,) in db["l"] if v is not None},
+    ),
+    ("p(x, v) :- p(x, [_, v]).", "p", lambda db: {(x, v[1]) for x, v in db["p"] if v is not None}),
+    (
+        "p(x, [x, v]) :- e(x, _), p(x, v), v = nil.",
+        "p",
+        lambda db: {(x, (x, v)) for (x, _), (z, v) in product(db, "e", "p") if z == x and v is None},
+    ),
+    (
+        "q(c, y) :- e(_, y), c = count : { l([_, _]) }.",
+        "q",
+        lambda db: {(sum(v is not None for (v,) in db["l"]), y) for _, y in db["e"]},
+    ),
+    (
+        'q(x, "none") :- e(x, _), !l([x, nil]).',
+        "q",
+        lambda db: {(x, "none") for x, _ in db["e"] if ((x, None),) not in db["l"]},
+    ),
+]
+
+
+def text(value):
+    """A list, a shape, a number or a symbol as files have it."""
+    if value is None:
+        return "nil"
+    if isinstance(value, tuple) and isinstance(value[0], str):
+        fields = ", ".join([field(value[1]), *map(symbol, value[2:])] if len(value) > 1 else [])
+        return f"${value[0]}({fields})" if fields else f"${value[0]}"
+    return f"[{value[0]}, {text(value[1])}]" if isinstance(value, tuple) else value
+
+
+def field(value):
+    return text(value) if isinstance(value, tuple) else str(value)
+
+
+def symbol(value):
+    special = not value or value != value.strip() or any(c in '[](),"\\' for c in value) or value.startswith("$")
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if special else value
+
+
+def lists(rng):
+    return None if rng.random() < 0.4 else (rng.randint(0, 2), lists(rng))
+
+
+def shapes(rng):
+    kind = rng.choice(["Circle", "Point", "Pair"])
+    if kind == "Pair":
+        return ("Pair", shapes(rng), rng.choice(SYMBOLS))
+    return ("Circle", rng.randint(0, 2)) if kind == "Circle" else ("Point",)
+
+
+def draw(rng, table):
+    if table == "e":
+        return rng.randint(0, 2), rng.choice(SYMBOLS)
+    return lists(rng), shapes(rng)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed):
+    rng = random.Random(seed)
+    chosen = [rule for rule in RULES if rng.random() < 0.6]
+    if "!l" in "".join(r for r, _, _ in chosen):
+        chosen = [rule for rule in chosen if "l([x, t])" not in rule[0]]
+    epochs_agree(TYPES, chosen, ("e", "given"), lambda table: draw(rng, table), text, rng)
+
+
+def test_canonical_texts():
+    read = FUNCTIONS["structure"].python
+    family = "L=[number L]|nil"
+    assert read(family, " [ 1 ,[ 2,nil ] ] ") == "[1, [2, nil]]"
+    assert [read(family, t) for t in ("[1]", "[1, nil", "[1, nil]]", '[1, nil]"', "[x, nil]", "", "nil nil")] == [
+        None
+    ] * 7
+    shape = "S=$P(float symbol)|$Q"
+    assert read(shape, '$P(-0.0, "a")') == "$P(0.0, a)"
+    assert [read(shape, t) for t in ("$Q", "$Q()", "$R")] == ["$Q", None, None]
+    deep = "[1, " * 5000 + "nil" + "]" * 5000
+    assert read(family, deep.replace(", ", ",")) == deep
+
+
+def test_a_text_that_is_none_rejects_the_epoch():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(TYPES + "l(l) :- given(l, _).")
+    with pytest.raises(EvaluationError, match="value of the type List"), pipeline.transaction() as change:
+        change.insert("given", [("[1, 2]", "$Point")])
+    assert rows_of(pipeline["given"]) == set()
+
+
+def test_spellings_of_one_value_are_one_value():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(TYPES + "l(l) :- given(l, _).")
+    with pipeline.transaction() as change:
+        change.insert("given", [("[1,nil]", "$Point"), ("[1, nil]", "$Point")])
+    assert rows_of(pipeline["l"]) == {("[1, nil]",)}
