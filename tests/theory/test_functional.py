@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import cycle, product
 
 import pytest
 
 from deltic.algebra.groups import IntegersModulo
+from deltic.theory.change_action import ChangesOf
 from deltic.theory.derivative import Differentiable
 from deltic.theory.elementary import discrete
 from deltic.theory.finite import Finite, functions, some_derivative
@@ -53,6 +54,38 @@ def test_the_pointwise_action():
     check_change_action(Pointwise(NATURALS), naturals, naturals, agree, agree)
 
 
+@pytest.mark.law("FIX Def 30")
+def test_the_pointwise_action_where_the_order_of_changes_matters():
+    """Into all actions of three points, f ⊕ (δf · δg) is (f ⊕ δf) ⊕ δg at every point."""
+    for target in point_actions():
+        functional = Pointwise(target.action)
+        changes = functions(POINTS, target.changes)
+        for f, df, dg in zip(functions(POINTS, target.values), cycle(changes[::3]), cycle(changes[1::5]), strict=False):
+            at_once = functional.plus(f, functional.compose(df, dg))
+            one_by_one = functional.plus(functional.plus(f, df), dg)
+            assert list(map(at_once, POINTS)) == list(map(one_by_one, POINTS))
+            assert list(map(functional.plus(f, functional.empty), POINTS)) == list(map(f, POINTS))
+
+
+@pytest.mark.law("FIX Prop 29", "FIX Prop 32")
+def test_derivatives_of_evaluation_where_the_order_of_changes_matters():
+    """Between all actions of three points of which the second is complete, hence the pointwise one well defined."""
+    targets = [target for target in point_actions() if target.is_complete()]
+    tried = 0
+    for source, target in product(point_actions(), targets):
+        functional = Pointwise(target.action)
+        for f, df in zip(functions(POINTS, POINTS)[::4], cycle(functions(POINTS, target.changes)[::7]), strict=False):
+            new = functional.plus(f, df)
+            old_table, new_table = (some_derivative(g, source, target) for g in (f, new))
+            by_old = evaluation_by_old(lambda *at, table=old_table: table[at], source.action, target.action)
+            by_new = evaluation_by_new(lambda *at, table=new_table: table[at], target.action)
+            for a, da, evaluation in product(source.values, source.changes, (by_old, by_new)):
+                change = evaluation((f, a), (df, da))
+                assert target.action.plus(f(a), change) == new(source.action.plus(a, da))
+                tried += 1
+    assert tried > 1000
+
+
 @pytest.mark.law("FIX Def 28", "FIX Prop 32", "CS Incrementalization")
 def test_both_derivatives_of_evaluation():
     functional = Pointwise(Z)
@@ -77,10 +110,34 @@ def test_members_of_a_functional_action_are_differentiable():
 
 @pytest.mark.law("FIX Thm 31")
 def test_pointwise_changes_into_a_complete_action_keep_functions_differentiable():
-    complete = point_actions()[-1]
-    for source in point_actions():
-        for f, df in product(functions(POINTS, POINTS)[::6], functions(POINTS, complete.changes)[::997]):
-            assert some_derivative(Pointwise(complete.action).plus(f, df), source, complete) is not None
+    complete = [target for target in point_actions() if target.is_complete()]
+    assert len(complete) > 1
+    for source, target in product(point_actions(), complete):
+        changes = functions(POINTS, target.changes)
+        for f, df in zip(functions(POINTS, POINTS), cycle(changes[:: 1 + len(changes) // 97]), strict=False):
+            assert some_derivative(Pointwise(target.action).plus(f, df), source, target) is not None
+
+
+@pytest.mark.law("FIX Thm 31")
+def test_pointwise_changes_into_an_action_that_is_not_complete():
+    """Where ⊕ turns some differentiable function into one that is not, the action has neither of the two properties."""
+    broken = set()
+    for number, target in enumerate(point_actions()):
+        of_changes = Finite(ChangesOf(target.action), target.changes, target.changes)
+        for source in point_actions():
+            for f, df in zip(functions(POINTS, POINTS), cycle(functions(POINTS, target.changes)[::5]), strict=False):
+                changed = Pointwise(target.action).plus(f, df)
+                if some_derivative(f, source, target) is not None and some_derivative(changed, source, target) is None:
+                    broken.add(number)
+                    assert not target.is_complete()
+        pairs = Finite(
+            Product(target.action, of_changes.action),
+            list(product(target.values, target.changes)),
+            list(product(target.changes, target.changes)),
+        )
+        is_smooth = some_derivative(lambda pair, t=target: t.action.plus(*pair), pairs, target) is not None
+        assert number not in broken or not (of_changes.is_complete() and is_smooth)
+    assert broken
 
 
 @pytest.mark.law("FIX Thm 31")

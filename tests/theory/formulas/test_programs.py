@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from deltic.theory.boolean import Change
 from deltic.theory.fixpoints import adjustments, iterates
+from deltic.theory.formulas import over_deletion as over_deletions
 from deltic.theory.formulas.aggregates import Aggregate
-from deltic.theory.formulas.derivative import FIGURE_2
+from deltic.theory.formulas.derivative import FIGURE_2, Rule
 from deltic.theory.formulas.meaning import denote
-from deltic.theory.formulas.over_deletion import over_deletion
+from deltic.theory.formulas.over_deletion import loss_rules, over_deletion, without_negative
 from deltic.theory.formulas.programs import (
     FACT_CHANGES,
     NO_FACTS,
@@ -35,7 +36,7 @@ from deltic.theory.formulas.programs import (
     semantics_incrementally,
 )
 from deltic.theory.formulas.relations import ROW_CHANGES, Model, universal
-from deltic.theory.formulas.syntax import Const, Equal, Exists, Not, Plus, Var, atom, exists
+from deltic.theory.formulas.syntax import And, Const, Equal, Exists, Not, Plus, Var, atom, exists
 from deltic.theory.functional import evaluation_by_new
 from deltic.theory.law import Law, check
 from tests.theory.formulas.random_formulas import (
@@ -255,6 +256,46 @@ def test_random_programs_from_fixed_seeds():
     outcomes = [check_random_program(Random(seed)) for seed in range(150)]
     assert sum(changed for changed, _ in outcomes) > 30
     assert sum(changed and kept for changed, kept in outcomes) > 15
+
+
+def guarded(guard):
+    """Loss rules in which `guard(d, relations)` makes the guard of a gain of its conjunct."""
+
+    def rules(derived):
+        def up_and(formula, d):
+            t, u = formula.left, formula.right
+            return (d.up(t) & guard(d, derived)(u)) | (guard(d, derived)(t) & d.up(u))
+
+        return {**loss_rules(derived), And: Rule(up_and, loss_rules(derived)[And].down)}
+
+    return rules
+
+
+def larger(derived):
+    return lambda formula: without_negative(formula, derived, negative=False)
+
+
+GUARDS = {
+    "right": (True, lambda d, derived: lambda u: d.next(larger(derived)(u))),
+    "reads old values": (False, lambda d, derived: larger(derived)),
+    "reads what is derived now": (False, lambda d, derived: d.next),
+}
+
+
+@pytest.mark.law("FIX Cor 47")
+@pytest.mark.parametrize("name", GUARDS)
+def test_guards_of_over_deletion(name, monkeypatch):
+    """On programs in which two conjuncts under a negation come to hold at once, or one that is derived ceases to."""
+    is_right, guard = GUARDS[name]
+    monkeypatch.setattr(over_deletions, "loss_rules", guarded(guard))
+    outcomes = []
+    for seed in (209, 310, 324, 361, 630, 727, 1000, 1138):
+        try:
+            check_random_program(Random(seed))
+            outcomes.append(True)
+        except AssertionError:
+            outcomes.append(False)
+    assert all(outcomes) == is_right
 
 
 @pytest.mark.slow

@@ -5,7 +5,8 @@ What remains has, for each fact, a derivation from what remains, so it is below 
 over the old iterations, a fact first derived at one of them would, had it lost all its derivations, have lost that one.
 
 The induction needs that what a formula loses grows with the facts. So ∇ is taken without the checks for other
-derivations, and where a conjunct guards a loss, its derived relations under an odd number of negations read as ⊥.
+derivations, and where a conjunct guards a gain, it is read after the change, and its derived relations under an odd
+number of negations read as ⊥. A guard of a loss has none: gains matter under an odd number of negations alone.
 """
 
 from __future__ import annotations
@@ -83,10 +84,6 @@ def loss_rules(derived: frozenset[str]) -> Mapping[type[Formula], Rule[Any]]:
         t, u = formula.left, formula.right
         return (d.up(t) & d.next(upper(u))) | (d.next(upper(t)) & d.up(u))
 
-    def down_and(formula: And, d: Derivatives) -> Formula:
-        t, u = formula.left, formula.right
-        return (d.down(t) & upper(u)) | (upper(t) & d.down(u))
-
     def either(formula: Or, d: Derivatives) -> Formula:
         return d.down(formula.left) | d.down(formula.right)
 
@@ -98,7 +95,7 @@ def loss_rules(derived: frozenset[str]) -> Mapping[type[Formula], Rule[Any]]:
 
     return {
         **RULES,
-        And: Rule(up_and, down_and),
+        And: Rule(up_and, RULES[And].down),
         Or: Rule(RULES[Or].up, either),
         Exists: Rule(some_up, some_down),
         Forall: Rule(some_up, some_down),
