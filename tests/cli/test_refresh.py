@@ -83,6 +83,19 @@ def test_an_output_that_is_taken_out_is_published_no_longer(shop):
     assert [name.split()[2] for name in told["published"]] == ["database"]
 
 
+def test_a_source_that_is_taken_out_is_detached(shop):
+    (shop / "shop.sql").write_text(PROGRAM.replace(" USING parquet LOCATION '/nowhere'", ""))
+    refresh(shop / "shop.yml")
+    (shop / "shop.yml").write_text(FILE.replace("sources:\n  sale: {kind: parquet, path: sale}\n", ""))
+    pq.write_table(pa.table({"id": [3], "shop": ["a"], "price": [9]}), shop / "sale" / "2.parquet")
+    told = refresh(shop / "shop.yml")
+    assert told.stderr.startswith("sale: the file names no source for it any more; its rows stay")
+    assert "nothing was new" in told.stdout
+    assert refresh(shop / "shop.yml").stderr == ""
+    (shop / "shop.yml").write_text(FILE)
+    assert "+1" in refresh(shop / "shop.yml").stdout
+
+
 def test_a_refresh_that_fails(shop):
     (shop / "sale" / "3.parquet").write_text("nothing of the kind")
     told = refresh(shop / "shop.yml")

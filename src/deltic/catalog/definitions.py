@@ -95,7 +95,8 @@ class Table:
     def __str__(self) -> str:
         key = f" key ({', '.join(self.key)})" if self.key else ""
         late = f" lateness ({self.lateness.column} {self.lateness.shown(self.schema)})" if self.lateness else ""
-        return f"table {self.name}{self.schema}{key}{' bag' if self.is_bag else ''}{late}"
+        source = f" from {self.source}" if self.source else ""
+        return f"table {self.name}{self.schema}{key}{' bag' if self.is_bag else ''}{late}{source}"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -42,6 +43,9 @@ def _refreshed(document: Document, full: bool) -> RefreshReport:
     with _pipeline(document, document.state) as pipeline:
         for view, place in document.outputs:
             pipeline.publish(view, place)
+        for table in sorted(pipeline.attached.keys() - document.sources.keys()):
+            pipeline.detach(table)
+            print(f"{table}: the file names no source for it any more; its rows stay", file=sys.stderr)
         for made in pipeline.publications:
             if (made.view, made.to) not in document.outputs:
                 pipeline.unpublish(made.view, made.to)

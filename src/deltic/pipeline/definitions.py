@@ -83,7 +83,7 @@ class Definitions:
             case "drop":
                 return self.dropping(edit["names"])
             case "attach":
-                return self.attaching(edit["name"], of_json(edit["source"]))
+                return self.attaching(edit["name"], None if edit["source"] is None else of_json(edit["source"]))
             case "publish":
                 return self.publishing(Publication(edit["view"], of_json(edit["to"]), edit["id"]))
             case "unpublish":
@@ -105,11 +105,19 @@ class Definitions:
     @cached_property
     def catalog(self) -> Catalog:
         """All definitions together; raises ProgramError or CatalogError when they are wrong."""
-        parts = (self.python, self._sql_part, define(self.checked))
+        parts = [self._with_sources(part) for part in (self.python, self._sql_part, define(self.checked))]
         reads_clock = any(CLOCK.name in d.sources for part in parts for d in part.definitions)
         marks = tuple(mark for part in parts for table in part.tables if (mark := table.watermark))
         hidden = {"the clock": (CLOCK,) * reads_clock, "lateness": marks}
         return Catalog((*parts, *(Part(front, tables) for front, tables in hidden.items() if tables)))
+
+    def _with_sources(self, part: Part) -> Part:
+        """A part whose tables have the sources that were attached to them."""
+        attached = self.outside.attached
+        if not any(table.name in attached for table in part.tables):
+            return part
+        tables = (replace(table, source=attached.get(table.name, table.source)) for table in part.tables)
+        return replace(part, tables=tuple(tables))
 
     def check(self) -> None:
         """Raises ProgramError or CatalogError when definitions are wrong, or do not go together."""
@@ -223,15 +231,14 @@ class Definitions:
     @cached_property
     def sources(self) -> Mapping[str, External]:
         """Where the rows of tables come from that are refreshed."""
-        declared = {name: table.source for name, table in self.catalog.shown_tables.items() if table.source}
-        return {**declared, **self.outside.attached}
+        return {name: table.source for name, table in self.catalog.shown_tables.items() if table.source}
 
-    def attaching(self, name: str, source: External) -> Definitions:
-        """With a source for a table, in place of the one that it had."""
+    def attaching(self, name: str, source: External | None) -> Definitions:
+        """With a source for a table, in place of the one that it had; None for the one that its definition names."""
         if self.outside.attached.get(name) == source:
             return self
         made = replace(self, outside=self.outside.attaching(name, source))
-        return made._after(self, "attach", name=name, source=to_json(source))
+        return made._after(self, "attach", name=name, source=None if source is None else to_json(source))
 
     def publishing(self, publication: Publication) -> Definitions:
         """With a publication, if there is none of that view to that place."""

@@ -9,17 +9,30 @@ from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog
 from deltic.circuit.operators import Feedback, Source
 from deltic.engine.protocol import Engine
+from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.lateness import watermarks
 
 
-def explained(name: str, full: bool, engine: Engine, catalog: Catalog, pushed: Sequence[Pushed] | None) -> str:
+def explained(name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[Pushed] | None) -> str:
     """How a view is kept fresh; `pushed` are the recursions that derive what is asked, None where none was to."""
-    told = engine.explain(name, full)
-    demand = [] if pushed is None else list(_demand_below(name, catalog, pushed))
-    for title, lines in {"event time": list(_times_below(name, engine, catalog)), "derived on demand": demand}.items():
+    told, catalog = engine.explain(name, full), definitions.catalog
+    parts = {
+        "event time": _times_below(name, engine, catalog),
+        "derived on demand": () if pushed is None else _demand_below(name, catalog, pushed),
+        "outside": _outside(name, definitions),
+    }
+    for title, found in parts.items():
+        lines = list(found)
         if lines:
             told = "\n".join([told, "", f"{title}:", *(f"  {line}" for line in lines)])
     return told
+
+
+def _outside(name: str, definitions: Definitions) -> Iterator[str]:
+    """Where the rows of the tables come from that a view depends on, and where it is published."""
+    below = [op.name for op in definitions.catalog.circuit.part(name).operators if isinstance(op, Source)]
+    yield from (f"{t} has the rows of {definitions.sources[t]}" for t in below if t in definitions.sources)
+    yield from (f"published to {made.to}" for made in definitions.outside.of(name, None))
 
 
 def _times_below(name: str, engine: Engine, catalog: Catalog) -> Iterator[str]:

@@ -21,7 +21,7 @@ from deltic.engine.lateness import LatePolicy
 from deltic.engine.protocol import Conflicts, Engine, Size
 from deltic.engine.resources import Resources, available
 from deltic.engine.version import Version
-from deltic.errors import DelticError
+from deltic.errors import CatalogError, DelticError
 from deltic.pipeline.clock import Clock, Time
 from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.durable.keeping import Keeping
@@ -303,6 +303,22 @@ class Pipeline(Reading):
             self._evolving.evolve(lambda now: now.attaching(name, place))
         self._refreshing.give(name, frame)
 
+    def detach(self, name: str) -> None:
+        """Let a table have the source again that its definition names, or none; its rows stay.
+
+        Raises CatalogError where none was attached to it.
+        """
+        find(name, "table", self.tables)
+        if name not in self.attached:
+            raise CatalogError(f"{name} has no source that was attached to it")
+        self._evolving.evolve(lambda now: now.attaching(name, None))
+        self._refreshing.give(name, None)
+
+    @property
+    def attached(self) -> Mapping[str, External]:
+        """The sources that were attached to tables, by their names; those that definitions name are not among them."""
+        return self._definitions.outside.attached
+
     @property
     def sources(self) -> Mapping[str, External]:
         """Where the rows of tables come from that are refreshed, by the names of the tables."""
@@ -499,7 +515,7 @@ class Pipeline(Reading):
         """
         self._check_view(name)
         pushed = self._evolving.pushed if self._engines.rewrites.demand else None
-        return explained(name, full, self._epochs.engine, self.catalog, pushed)
+        return explained(name, full, self._epochs.engine, self._definitions, pushed)
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""

@@ -217,3 +217,27 @@ def test_a_state_that_is_read_stays_as_it_is(tmp_path, folder):
         with pytest.raises(DelticError, match="readonly=True"):
             pipeline.refresh()
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_is_attached_is_told_and_detached(tmp_path):
+    (tmp_path / "a.csv").write_text("1\n")
+    pipeline = deltic.Pipeline(state=tmp_path / "state")
+    pipeline.sql("CREATE TABLE orders (id BIGINT); CREATE VIEW many AS SELECT count(*) AS n FROM orders")
+    pipeline.attach("orders", tmp_path / "a.csv")
+    pipeline.publish("many", tmp_path / "out")
+    assert str(pipeline.catalog).splitlines()[0] == f"table orders{{id: int64?}} bag from csv {tmp_path}/a.csv"
+    told = pipeline.explain("many")
+    assert told.endswith(
+        f"outside:\n  orders has the rows of csv {tmp_path}/a.csv\n  published to parquet {tmp_path}/out"
+    )
+    pipeline.refresh()
+    pipeline.detach("orders")
+    pipeline.unpublish("many")
+    pipeline.close()
+    with deltic.Pipeline(state=tmp_path / "state") as again:
+        assert again.sources == {}
+        assert str(again.catalog).splitlines()[0] == "table orders{id: int64?} bag"
+        assert list(again["orders"]) == [(1,)]
+        assert "outside:" not in again.explain("many")
+        with pytest.raises(deltic.DelticError, match="orders has no source that was attached to it"):
+            again.detach("orders")

@@ -33,9 +33,12 @@ class Outside:
         """The publications of a view, or the one to a place."""
         return tuple(p for p in self.publications if p.view == view and to in (None, p.to))
 
-    def attaching(self, table: str, source: External) -> Outside:
-        """With a source for a table."""
-        return Outside(MappingProxyType({**self.attached, table: source}), self.publications)
+    def attaching(self, table: str, source: External | None) -> Outside:
+        """With a source for a table; without one for None."""
+        attached = {**self.attached, table: source}
+        return Outside(
+            MappingProxyType({name: place for name, place in attached.items() if place is not None}), self.publications
+        )
 
     def publishing(self, publication: Publication) -> Outside:
         """With one more publication."""
