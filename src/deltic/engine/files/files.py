@@ -190,7 +190,7 @@ class LocalFiles:
             finally:
                 os.close(file)
             self.system.rename(part, path)
-            self._sync_folder(path.parent)
+            self.sync_folder(path.parent)
         except BaseException:
             self.system.unlink(part)
             self.system.unlink(path)
@@ -210,7 +210,7 @@ class LocalFiles:
         if isinstance(other, LocalFiles):
             try:
                 os.link(other.root / name, path)
-                self._sync_folder(path.parent)
+                self.sync_folder(path.parent)
                 return
             except OSError as error:
                 if error.errno not in _NO_LINKS:
@@ -224,7 +224,8 @@ class LocalFiles:
             done += self.system.write(file, view[done:])
         return len(view)
 
-    def _sync_folder(self, path: Path) -> None:
+    def sync_folder(self, path: Path) -> None:
+        """Let the names in a folder be on the disk."""
         folder = os.open(path, os.O_RDONLY)
         try:
             self.system.sync(folder)
@@ -237,7 +238,7 @@ class LocalFiles:
         is_new = not path.exists()
         appender = LocalAppender(path, self.system)
         if is_new:
-            self._sync_folder(path.parent)
+            self.sync_folder(path.parent)
         return appender
 
     def truncate(self, name: str, size: int) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from deltic.engine.files.files import Appender, Buffer, Bytes, Files, Opened, holder, myself
-from deltic.errors import StateError
+from deltic.errors import DelticError, StateError
 
 BLOCK = 1 << 18
 """The bytes that are read at once, at least."""
@@ -46,15 +46,9 @@ class RemoteFiles:
     def at(cls, place: str) -> RemoteFiles:
         """The files at an address such as `s3://bucket/folder`; raises StateError."""
         try:
-            url_to_fs = import_module("fsspec.core").url_to_fs
-        except ImportError:
-            told = f"state {place}: other places than directories need the package fsspec; install it, and the one "
-            raise StateError(f"{told}for {place.partition('://')[0]}") from None
-        try:
-            system, root = url_to_fs(place)
-            return cls(system, root, place)
-        except (ImportError, ValueError, OSError) as error:
-            raise StateError(f"state {place}: {error}") from error
+            return cls(*file_system(place), place)
+        except DelticError as error:
+            raise StateError(f"state {error}") from error
 
     def _path(self, name: str) -> str:
         return f"{self.root}/{name}" if name else self.root
@@ -62,7 +56,7 @@ class RemoteFiles:
     def names(self, folder: str = "") -> list[str]:
         path = self._path(folder)
         try:
-            with _os_errors(path):
+            with os_errors(path):
                 found = self.system.ls(path, detail=False, refresh=True)
         except FileNotFoundError:
             return []
@@ -70,11 +64,11 @@ class RemoteFiles:
         return [f"{folder}/{name}" if folder else name for name in last]
 
     def size(self, name: str) -> int:
-        with _os_errors(self._path(name)):
+        with os_errors(self._path(name)):
             return int(self.system.info(self._path(name))["size"])
 
     def read(self, name: str) -> bytes:
-        with _os_errors(self._path(name)):
+        with os_errors(self._path(name)):
             return bytes(self.system.cat_file(self._path(name)))
 
     def open(self, name: str) -> Opened:
@@ -82,14 +76,14 @@ class RemoteFiles:
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
         data = b"".join(parts)
-        with _os_errors(self._path(name)):
+        with os_errors(self._path(name)):
             self._make_folder(name)
             self.system.pipe_file(self._path(name), data)
         return len(data)
 
     def create(self, name: str, parts: Iterable[Buffer]) -> None:
         path, data = self._path(name), b"".join(parts)
-        with _os_errors(path):
+        with os_errors(path):
             self._make_folder(name)
             try:
                 self.system.pipe_file(path, data, mode="create")
@@ -103,7 +97,7 @@ class RemoteFiles:
 
     def adopt(self, other: Files, name: str, new: str) -> None:
         if isinstance(other, RemoteFiles) and other.system is self.system:
-            with _os_errors(self._path(new)):
+            with os_errors(self._path(new)):
                 if not self.system.exists(self._path(new)):
                     self._make_folder(new)
                     self.system.cp_file(other._path(name), self._path(new))
@@ -118,7 +112,7 @@ class RemoteFiles:
         self.write(name, [data]) if data else self.remove(name)
 
     def remove(self, name: str) -> None:
-        with _os_errors(self._path(name)):
+        with os_errors(self._path(name)):
             if self.system.exists(self._path(name)):
                 self.system.rm_file(self._path(name))
 
@@ -127,7 +121,7 @@ class RemoteFiles:
 
     def clear(self) -> None:
         try:
-            with _os_errors(self.root):
+            with os_errors(self.root):
                 self.system.rm(self.root, recursive=True)
         except OSError:
             return
@@ -150,8 +144,23 @@ class RemoteFiles:
             self._is_locked = False
 
 
+def file_system(address: str) -> tuple[Any, str]:
+    """The file system of an address such as `s3://bucket/folder`, and the path there; raises DelticError."""
+    try:
+        url_to_fs = import_module("fsspec.core").url_to_fs
+    except ImportError:
+        scheme = address.partition("://")[0]
+        told = f"{address}: other places than directories need the package fsspec"
+        raise DelticError(f"{told}; install it, and the one for {scheme}") from None
+    try:
+        system, root = url_to_fs(address)
+        return system, root
+    except (ImportError, ValueError, OSError) as error:
+        raise DelticError(f"{address}: {error}") from error
+
+
 @contextmanager
-def _os_errors(path: str) -> Iterator[None]:
+def os_errors(path: str) -> Iterator[None]:
     """What the packages of file systems raise, as an OSError."""
     try:
         yield
@@ -176,7 +185,7 @@ class Blocks:
 
     @cached_property
     def _cached(self) -> _Cached:
-        with _os_errors(self._path):
+        with os_errors(self._path):
             info = self._system.info(self._path)
         key = id(self._system), self._path, str(sorted(info.items(), key=str))
         return _RECENT.of(key, lambda: _Cached(self._system, self._path, int(info["size"])))
@@ -207,7 +216,7 @@ class _Cached:
             if not len(blocks):
                 return
             low, high = int(blocks[0]) * BLOCK, min((int(blocks[-1]) + 1) * BLOCK, self.size)
-            with _os_errors(self._path):
+            with os_errors(self._path):
                 found = self._system.cat_file(self._path, start=low, end=high)
             if len(found) != high - low:
                 raise OSError(errno.EIO, f"it has {len(found):,} of {high - low:,} bytes from {low:,} on", self._path)

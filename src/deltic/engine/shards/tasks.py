@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.files.files import Files, files_at
 from deltic.engine.image import Json
 from deltic.engine.local.storage.arrow import view_change
@@ -47,20 +48,7 @@ class Letter:
     def of(cls, parcel: Parcel, stage: int) -> Iterator[Letter]:
         """The parcel, to arrive in a stage, in letters of no more rows than go well into one."""
         for start in range(0, parcel.rows.num_rows, _MANY):
-            yield cls(parcel.shard, stage, parcel.target, to_bytes(parcel.rows.slice(start, _MANY)))
-
-
-def to_bytes(rows: pa.Table) -> bytes:
-    """An Arrow table as a stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def of_bytes(content: bytes) -> pa.Table:
-    """The inverse of `to_bytes`."""
-    return pa.ipc.open_stream(content).read_all()
+            yield cls(parcel.shard, stage, parcel.target, to_stream(parcel.rows.slice(start, _MANY)).to_pybytes())
 
 
 @dataclass
@@ -131,7 +119,7 @@ def _inboxes(received: Iterable[Letter], last: int) -> list[Inbox]:
     inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(last + 1)]
     for letter in received:
         if letter.target and letter.stage != DRIVER:
-            inboxes[letter.stage][letter.target].append(of_bytes(letter.content))
+            inboxes[letter.stage][letter.target].append(of_stream(letter.content))
     return list(inboxes)
 
 

@@ -21,15 +21,12 @@ from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.log import Reader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
-from deltic.pipeline.durable.restoring import begin_with_checkpoint, replay
+from deltic.pipeline.durable.restoring import TRIES, begin_with_checkpoint, replay
 from deltic.pipeline.durable.state import Checkpoints, State
 
 if TYPE_CHECKING:
     from deltic.circuit.python import PythonFunction
     from deltic.pipeline.session import Pipeline
-
-# How often opening begins once more, when the writer has removed what was being read.
-_TRIES = 5
 
 
 class Followed:
@@ -81,7 +78,7 @@ class Followed:
 
     def _open(self, place: str | Path, epoch: int | None) -> None:
         """Open the state, again where its writer has removed a file meanwhile."""
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(TRIES)):
             self._state = State.open(place, Checkpoints(), readonly=True, is_whole=False)
             try:
                 self._restore(epoch)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.batches import TableBatch
 from deltic.engine.files.files import Appender, Files
 from deltic.engine.files.pieces import REPAIR
@@ -52,7 +53,7 @@ class Record:
 
     def to_bytes(self) -> bytes:
         """The record as it stands in a file."""
-        streams = [_stream(table) for table in (self.tables or {}).values()]
+        streams = [to_stream(table) for table in (self.tables or {}).values()]
         about = {
             "sequence": self.sequence,
             "epoch": self.epoch,
@@ -60,7 +61,7 @@ class Record:
             "conflicts": self.conflicts,
             "positions": self.positions,
             "edits": self.edits,
-            "tables": None if self.tables is None else [[n, len(s)] for n, s in zip(self.tables, streams, strict=True)],
+            "tables": None if self.tables is None else [[n, s.size] for n, s in zip(self.tables, streams, strict=True)],
         }
         header = json.dumps(about, separators=(",", ":")).encode()
         body = b"".join([_LENGTH.pack(len(header)), header, *streams, _END])
@@ -75,8 +76,7 @@ class Record:
         about = json.loads(body[_LENGTH.size : at])
         named, tables = about.pop("tables"), dict[str, pa.Table]()
         for name, size in named or ():
-            with pa.ipc.open_stream(pa.py_buffer(body).slice(at, size)) as stream:
-                tables[name] = stream.read_all()
+            tables[name] = of_stream(pa.py_buffer(body).slice(at, size))
             at += size
         about["edits"] = tuple(about["edits"])
         return cls(tables=None if named is None else tables, **about)
@@ -85,13 +85,6 @@ class Record:
     def batches(self) -> dict[str, TableBatch]:
         """The changes of the tables as an engine takes them."""
         return {name: TableBatch(table) for name, table in (self.tables or {}).items()}
-
-
-def _stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue())
 
 
 @dataclass(frozen=True)

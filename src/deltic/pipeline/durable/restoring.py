@@ -15,8 +15,8 @@ from deltic.pipeline.epochs import Epochs
 from deltic.pipeline.evolution import Evolution
 from deltic.pipeline.evolving import Evolving
 
-# How often following begins once more, when the writer has removed what was being read.
-_TRIES = 5
+TRIES = 5
+"""How often following begins once more, when the writer has removed what was being read."""
 
 
 def go_on(
@@ -71,7 +71,7 @@ def follow(state: State, evolving: Evolving) -> None:
 
     Raises StateError.
     """
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(TRIES)):
         try:
             _follow(state, evolving)
             return

@@ -31,6 +31,12 @@ def since(position: Json) -> Any:
     return position["changed"] if position else None
 
 
+def pending(place: External, position: Json) -> str:
+    """What would be read, for people."""
+    column, last = place.get("changed"), since(position)
+    return f"rows with {column} from {last} on" if last is not None else "all rows"
+
+
 def found(table: Table, place: External, rows: pa.Table, position: Json, value: Any, last: Any, held: Held) -> Found:
     """What rows make of a table: all of its source's, where `value` is None, or those whose change column is not less.
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pyarrow as pa
 
+from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.pieces import MAGIC, Mapped, Place, encode, read_piece
 from deltic.engine.image import Json
@@ -29,7 +30,7 @@ class Copies:
         places, end = dict[str, Json](), len(MAGIC)
         together, small = self._new(), list[Buffer]([MAGIC])
         for name, rows in tables.items():
-            parts, size, checksum = encode({}, {"rows": _packed(rows)})
+            parts, size, checksum = encode({}, {"rows": np.frombuffer(to_stream(rows, compression="zstd"), np.uint8)})
             if size < _LARGE:
                 small += parts
                 places[name] = asdict(Place(together, end, size, checksum))
@@ -48,7 +49,7 @@ class Copies:
             found = read_piece(Mapped(self._files, place["file"]), Place(**place))[1]["rows"]
         except (OSError, StateError):
             return None
-        return pa.ipc.open_stream(pa.py_buffer(found)).read_all()
+        return of_stream(found)
 
     def collect_garbage(self, kept: Collection[str]) -> None:
         """Remove the files of copies but for these."""
@@ -58,11 +59,3 @@ class Copies:
 
     def _new(self) -> str:
         return self._prefix + uuid.uuid4().hex
-
-
-def _packed(rows: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """The rows as a compressed Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-        stream.write_table(rows)
-    return np.frombuffer(sink.getvalue(), np.uint8)

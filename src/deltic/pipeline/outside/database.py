@@ -13,7 +13,7 @@ from deltic.engine.image import Json
 from deltic.errors import CatalogError
 from deltic.pipeline.coerce import to_table
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.outside.advancing import check_change_column, found, since
+from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
 from deltic.pipeline.outside.connections import connected, quoted
 from deltic.pipeline.outside.frames import FrameSource
 from deltic.pipeline.outside.source import Found, Held, Source, filled
@@ -47,8 +47,7 @@ class Query:
             return Schema.of_arrow(rows.to_arrow_table().schema)
 
     def pending(self, position: Json) -> str:
-        column = self._place.get("changed")
-        return f"rows with {column} from {since(position)} on" if since(position) is not None else "all rows"
+        return pending(self._place, position)
 
     def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
         check_change_column(self._place, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -101,7 +102,7 @@ class DeltaSource:
 
     def _at(self, version: int | None = None) -> Any:
         with errors(self.path):
-            return deltalake().DeltaTable(self.path, version=version)
+            return deltalake().DeltaTable(self.path, version=version, storage_options=options_of(self.path))
 
 
 def _before(position: Json, now: Any) -> int | None:
@@ -143,4 +144,16 @@ def errors(path: str) -> Iterator[None]:
     try:
         yield
     except _failures() as error:
-        raise DataError([Diagnostic(f"the Delta table cannot be read: {str(error).splitlines()[0]}", path)]) from error
+        raise DataError([Diagnostic(f"the Delta table cannot be read: {_reason(error)}", path)]) from error
+
+
+def _reason(error: Exception) -> str:
+    """What is said of an error: what it is, and what it was at the bottom."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m|^[\s↳]+", "", line).strip("↳ ") for line in str(error).splitlines()]
+    told = [line for line in lines if line and not re.match(r"Debug source:|\w+ \{", line)]
+    return ": ".join(dict.fromkeys([told[0], told[-1]])) if told else type(error).__name__
+
+
+def options_of(address: str) -> dict[str, str] | None:
+    """How the package is to reach a store; keys and endpoints are in the environment, as AWS_ACCESS_KEY_ID is."""
+    return {"max_retries": "3", "retry_timeout": "20s", "timeout": "60s"} if "://" in address else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -12,20 +12,19 @@ import pyarrow as pa
 from deltic.catalog import External, Table
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.image import Json
-from deltic.errors import CatalogError, DataError, Diagnostic, UnsupportedError
+from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.layout import Kind, Layout
-from deltic.pipeline.io.locate import Files, is_hidden, natural
+from deltic.pipeline.io.locate import Files, natural
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.text import parse_line
 from deltic.pipeline.loader import Loader
 from deltic.pipeline.outside.copies import Copies
+from deltic.pipeline.outside.places import Stamps, place_at
 from deltic.pipeline.outside.source import Found, Held, difference, filled, nothing
 
 _KINDS = {"parquet": Kind.PARQUET, "csv": Kind.TEXT, "json": Kind.JSON, "arrow": Kind.ARROW}
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-Stamps = Mapping[str, Sequence[int]]
-"""Files by their names in the folder, each with its size, the time of its last change in ns, and its inode."""
 
 
 class FolderSource:
@@ -36,9 +35,7 @@ class FolderSource:
 
     def __init__(self, place: External, copies: Callable[[], Copies]) -> None:
         self._place, self._copies = place, copies
-        self.path = Path(filled(place["path"]))
-        if "://" in str(place["path"]):
-            raise UnsupportedError(f"{place['path']}: folders are those of this machine's file systems; mount it")
+        self._folder = place_at(filled(place["path"]))
 
     def columns(self) -> Schema:
         """Those of the first file, and those that sub-folders give, which are texts."""
@@ -48,7 +45,8 @@ class FolderSource:
         first = next(iter(self._stamps()), None)
         if first is None:
             raise CatalogError(f"{self._place}: there is no file that would tell the columns; declare them")
-        own = Schema.of_arrow(_arrow_schema(self._at(first), kind))
+        with self._reading(first) as path:
+            own = Schema.of_arrow(_arrow_schema(path, kind))
         given = [Column(name, Type.STRING, True) for name in _given(first) if name not in own.names]
         return Schema((*own, *given))
 
@@ -92,51 +90,43 @@ class FolderSource:
 
     def _stamps(self) -> Stamps:
         """The files that are there, in natural order of their names; raises DataError where the folder is not."""
+        address = self._folder.address
         try:
-            if self.path.is_file():
-                return {"": _stamp(self.path.stat())}
-            if (self.path / "_delta_log").is_dir():
-                raise DataError([Diagnostic("this is a Delta table: the kind is delta", str(self.path))])
-            found = {str(p.relative_to(self.path)): _stamp(p.stat()) for p in _files(self.path)}
+            if self._folder.is_delta():
+                raise DataError([Diagnostic("this is a Delta table: the kind is delta", address)])
+            found = self._folder.stamps()
         except OSError as error:
-            raise _unreadable(self.path, error) from error
+            raise _unreadable(address, error) from error
         return {name: found[name] for name in sorted(found, key=natural)}
 
-    def _at(self, name: str) -> Path:
-        return self.path / name if name else self.path
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[Path]:
+        """The path of a file on this machine."""
+        try:
+            with self._folder.fetched(name) as path:
+                yield path
+        except OSError as error:
+            raise _unreadable(self._named(name), error) from error
+
+    def _named(self, name: str) -> str:
+        return f"{self._folder.address}/{name}" if name else self._folder.address
 
     def _rows(self, table: Table, name: str, stamp: Sequence[int]) -> pa.Table:
         """The rows of a file; raises DataError where they are not the table's, or it is written meanwhile."""
-        path, given = self._at(name), _given(name)
+        given = _given(name)
         own = Schema(tuple(column for column in table.schema if column.name not in given))
         text = self._place.get("delimiter", ","), self._place.is_on("headers"), self._place.is_on("rfc4180")
         layout = Layout(own, _KINDS[self._place.kind], False, *text)
-        rows = Loader(ArrowReader(), None).load([Files(table.name, (path,), layout)])[table.name]
-        try:
-            is_same = _stamp(path.stat()) == stamp
-        except OSError as error:
-            raise _unreadable(path, error) from error
+        with self._reading(name) as path:
+            rows = Loader(ArrowReader(), None).load([Files(table.name, (path,), layout)])[table.name]
+            is_same = self._folder.stamp(name) == stamp
         if not is_same:
-            raise DataError([Diagnostic("the file was written while it was read; refresh again", str(path))])
+            raise DataError([Diagnostic("the file was written while it was read; refresh again", self._named(name))])
         for column in table.schema:
             if column.name in given:
-                value = _value(given[column.name], column, path)
+                value = _value(given[column.name], column, self._named(name))
                 rows = rows.append_column(column.name, pa.repeat(pa.scalar(value, column.type.arrow), len(rows)))
         return rows.select(table.schema.names).cast(table.schema.to_arrow())
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """The data files of a folder and of its sub-folders."""
-    for path in sorted(folder.iterdir()):
-        if not is_hidden(path):
-            if path.is_dir():
-                yield from _files(path)
-            elif path.is_file():
-                yield path
-
-
-def _stamp(found: os.stat_result) -> list[int]:
-    return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
 def _given(name: str) -> dict[str, str]:
@@ -145,7 +135,7 @@ def _given(name: str) -> dict[str, str]:
     return {unquote(column): unquote(value) for column, _, value in parts}
 
 
-def _value(text: str, column: Column, path: Path) -> object:
+def _value(text: str, column: Column, path: str) -> object:
     """The value that the name of a folder gives; raises DataError for one that is none of the column."""
     if text == _NULL and column.nullable:
         return None
@@ -153,7 +143,7 @@ def _value(text: str, column: Column, path: Path) -> object:
         return parse_line(text, Layout(Schema((column,)), delimiter="\0"))[0][0]
     except Malformed as error:
         found = f"the folder {column.name}={text}: {error.reason}"
-        raise DataError([Diagnostic(found, str(path))]) from error
+        raise DataError([Diagnostic(found, path)]) from error
 
 
 def _arrow_schema(path: Path, kind: Kind) -> pa.Schema:
@@ -172,5 +162,5 @@ def _empty(table: Table) -> pa.Table:
     return table.schema.to_arrow().empty_table()
 
 
-def _unreadable(path: Path, error: OSError) -> DataError:
-    return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or str(path))])
+def _unreadable(address: str, error: OSError) -> DataError:
+    return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])

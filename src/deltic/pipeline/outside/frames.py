@@ -13,7 +13,7 @@ from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.coerce import to_table
-from deltic.pipeline.outside.advancing import check_change_column, found, since
+from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
 from deltic.pipeline.outside.source import Found, Held
 from deltic.pipeline.spark import active_session, arrow_schema_of, quoted, spark_errors
 
@@ -31,8 +31,7 @@ class FrameSource:
         return Schema.of_arrow(arrow_schema_of(self._frame()))
 
     def pending(self, position: Json) -> str:
-        column = self._place.get("changed")
-        return f"rows with {column} from {since(position)} on" if since(position) is not None else "all rows"
+        return pending(self._place, position)
 
     def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
         from pyspark.sql.functions import col, lit

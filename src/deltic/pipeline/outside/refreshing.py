@@ -96,7 +96,7 @@ class Refreshing:
         """A source as a user says it, and the DataFrame where it is one; raises CatalogError."""
         if is_dataframe(source):
             return External("dataframe"), source
-        place = source if isinstance(source, External) else of_path(Path(source))
+        place = source if isinstance(source, External) else of_path(str(source))
         place.check("source")
         return place, None
 

@@ -18,11 +18,12 @@ from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
-from deltic.pipeline.io.locate import extension, is_hidden
+from deltic.pipeline.io.locate import extension
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.io.signs import MOST
 from deltic.pipeline.numbering import Numbers, row_numbers
 from deltic.pipeline.operations import with_weights
+from deltic.pipeline.outside.places import place_at
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -123,17 +124,24 @@ def filled(value: str) -> str:
     return _VARIABLE.sub(of, value)
 
 
-def of_path(path: Path) -> External:
-    """The files or the Delta table at a path, by the names there; raises CatalogError where they do not tell."""
-    if (path / "_delta_log").is_dir():
-        return External("delta", path=path)
-    found = [path] if not path.is_dir() else (p for p in path.rglob("*") if p.is_file() and not is_hidden(p))
-    kind = next((kind for p in found if (kind := _ENDINGS.get(extension(p)))), None)
+def of_path(address: str) -> External:
+    """The files or the Delta table at a path or an address, by the names there.
+
+    Raises CatalogError where they do not tell.
+    """
+    place = place_at(address)
+    try:
+        if place.is_delta():
+            return External("delta", path=address)
+        names = [name or address for name in place.stamps()]
+    except OSError as error:
+        raise CatalogError(f"{address}: it cannot be read: {error.strerror or error}") from error
+    kind = next((kind for name in names if (kind := _ENDINGS.get(extension(Path(name))))), None)
     if kind is None:
         raise CatalogError(
-            f"{path}: nothing there tells of what kind it is; say it, as in External('parquet', path={str(path)!r})"
+            f"{address}: nothing there tells of what kind it is; say it, as in External('parquet', path={address!r})"
         )
-    return External(kind, path=path)
+    return External(kind, path=address)
 
 
 def source_of(place: External, given: Any, spark: Any, pieces: Any) -> Source:

@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from deltic.circuit.types import Schema, Type
+from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import DelticError, StreamError, UnsupportedError
 from deltic.pipeline.durable.following import Followed, definitions_of
@@ -177,13 +178,12 @@ class ChangeReader(DataSourceStreamReader):
             for epoch, changes in sorted(followed.changes.items())
             if begun < epoch <= reached and (change := changes.batch(self._asked.view)) is not None
         ]
-        return [InputPartition(_packed(part)) for part in _slices(rows)]
+        return [InputPartition(to_stream(part, _BATCH).to_pybytes()) for part in _slices(rows)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The changes of a part, on an executor."""
         if isinstance(partition.value, bytes):
-            with pa.ipc.open_stream(partition.value) as stream:
-                return iter(stream.read_all().to_batches())
+            return iter(of_stream(partition.value).to_batches())
         return _rows_of(self._asked, partition, self._schema)
 
     def commit(self, end: Offset) -> None:
@@ -240,10 +240,3 @@ def _slices(tables: list[pa.Table]) -> Iterator[pa.Table]:
         found = pa.concat_tables(tables)
         for start in range(0, len(found), _ROWS):
             yield found.slice(start, _ROWS)
-
-
-def _packed(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
-        stream.write_table(rows, max_chunksize=_BATCH)
-    return cast(bytes, sink.getvalue().to_pybytes())
