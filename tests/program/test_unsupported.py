@@ -11,6 +11,7 @@ from sqlglot import exp
 from deltic.algebra.zset import ZSet
 from deltic.calculus import DERIVATIVES, incrementalize
 from deltic.circuit import operators as ops
+from deltic.circuit.constructions import while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
@@ -19,7 +20,6 @@ from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import UnsupportedError
-from deltic.theory.circuits.constructions import while_changing
 
 S = ops.Source("s", Schema.of(x=Type.INT64, y=Type.INT64), is_set=False)
 CLOCK = ops.Source("clock", Schema.of(now=Type.INT64))

@@ -28,6 +28,7 @@ from deltic.sql.statements.statements import CreateTable, CreateView, DeclareVie
 
 if TYPE_CHECKING:
     from deltic.circuit.python import PythonFunction
+    from deltic.pipeline.flow import Flow
 
 Functions: TypeAlias = "Mapping[str, PythonFunction]"
 Macros: TypeAlias = Mapping[str, str]
@@ -280,8 +281,8 @@ class Definitions:
         )
 
 
-def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definition:
-    """The definition of a view by a circuit, or its text: the sink of that name, or the one that there is.
+def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> Definition:
+    """The definition of a view by a circuit, its text, or a flow: the sink of that name, or the one that there is.
 
     Raises ProgramError where the text cannot be read, CatalogError where the circuit is not that of a view.
     """
@@ -291,7 +292,7 @@ def view_definition(name: str, given: Circuit | str, is_hidden: bool) -> Definit
 
         circuit = parse_circuit(given, f"<{name}>")
     else:
-        circuit = given
+        circuit = given if isinstance(given, Circuit) else given.circuit(name)
     sinks = list(circuit.sinks)
     if name not in sinks and len(sinks) != 1:
         found = f"the sinks {', '.join(sinks)}" if sinks else "no sink"

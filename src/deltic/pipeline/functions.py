@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from deltic.catalog.columns import remedy, value_type
+from deltic.circuit.custom import CustomOperator
 from deltic.circuit.python import Nulls, PythonFunction
 from deltic.circuit.types import ValueType
 from deltic.errors import CatalogError, DataError, Diagnostic
@@ -108,6 +109,6 @@ def _in_module(module: Path) -> list[PythonFunction]:
     except Exception as error:
         raise DataError([Diagnostic(f"{type(error).__name__}: {error}", str(module))]) from error
     found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction)}
-    if not found:
-        raise DataError([Diagnostic("no function in it was made by deltic.function", str(module))])
+    if not found and not any(isinstance(f, CustomOperator) for f in vars(loaded).values()):
+        raise DataError([Diagnostic("nothing in it was made by deltic.function or deltic.operator", str(module))])
     return list(found.values())

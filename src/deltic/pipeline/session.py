@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.circuit.python import Nulls, PythonFunction
+    from deltic.pipeline.flow import Flow
     from deltic.pipeline.outside.declared import Publication
     from deltic.pipeline.outside.refreshing import Refreshing, RefreshReport
 
@@ -371,8 +372,14 @@ class Pipeline(Reading):
 
         return Refreshing(self, lambda: self._keeping.files)
 
-    def view(self, name: str, circuit: Circuit | str, hidden: bool = False, replace: bool = False) -> Evolution:
-        """Add a view that a circuit computes, or its text; the circuit's sources are tables and views by name.
+    def flow(self, name: str) -> Flow:
+        """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md tell how."""
+        from deltic.pipeline.flow import Flow
+
+        return Flow.of(name, find(name, "view or table", self.catalog.relations))
+
+    def view(self, name: str, circuit: Circuit | Flow | str, hidden: bool = False, replace: bool = False) -> Evolution:
+        """Add a view that a circuit computes, or its text, or a flow; their sources are tables and views by name.
 
         The view is the sink of that name, or the one that there is. A `hidden` one is there for other definitions:
         nobody reads it, and what nobody needs of it is not computed. With `replace` it takes the place of the view

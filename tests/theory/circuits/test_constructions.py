@@ -13,12 +13,12 @@ import pytest
 from deltic.algebra.zset import ZSet
 from deltic.calculus import incrementalize
 from deltic.circuit import operators as ops
+from deltic.circuit.constructions import convolution, delayed, last_steps, matches, stream_join, while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import CircuitError
-from deltic.theory.circuits.constructions import convolution, delayed, last_steps, matches, stream_join, while_changing
 from tests.calculus.nested import NestedInterpreter
 from tests.calculus.streams import check
 from tests.circuit.examples import XY, YZ, X, rename

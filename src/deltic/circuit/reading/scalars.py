@@ -30,11 +30,7 @@ def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
     Parentheses that only say how operators bind are not in the tree. Raises ValueError where the text is not one
     that `show` writes.
     """
-    quoted = _WORDS.sub(lambda word: _as_column(word[0], columns), text)
-    try:
-        written = sqlglot.parse_one(quoted, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        raise ValueError(f"`{text}` is not an expression") from None
+    written = _written(text, columns)
     tree = _plain(written, keep_parentheses=False)
     tree = tree if show(tree) == text else _plain(written, keep_parentheses=True)
     if unknown := [name for name in columns_of(tree) if name not in columns]:
@@ -42,6 +38,19 @@ def parse_expression(text: str, columns: Collection[str]) -> exp.Expression:
     if show(tree) != text:
         raise ValueError(f"`{text}` is not the text of an expression; as text it is `{show(tree)}`")
     return tree
+
+
+def read_expression(text: str, columns: Collection[str]) -> exp.Expression:
+    """The same of a text as people write it, with other spaces and parentheses. Raises ValueError."""
+    return parse_expression(show(_plain(_written(text, columns), keep_parentheses=False)), columns)
+
+
+def _written(text: str, columns: Collection[str]) -> exp.Expr:
+    quoted = _WORDS.sub(lambda word: _as_column(word[0], columns), text)
+    try:
+        return sqlglot.parse_one(quoted, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        raise ValueError(f"`{text}` is not an expression") from None
 
 
 def split(text: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.constructions import last_steps, matches
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import generate
 from deltic.circuit.graph import CircuitBuilder
@@ -24,7 +25,6 @@ from deltic.engine.local.operators import window as windowing
 from deltic.engine.local.operators.flat_map import ranges
 from deltic.engine.local.storage.state import State
 from deltic.engine.reference import ReferenceEngine
-from deltic.theory.circuits.constructions import last_steps, matches
 from tests.conformance.engines import Driver
 
 INT = Type.INT64

@@ -1,0 +1,170 @@
+"""Views built in Python: relations, and the operators of circuits on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deltic.circuit import constructions
+from deltic.circuit import operators as ops
+from deltic.circuit.custom import CustomOperator
+from deltic.circuit.expressions import column, infer
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.custom import Apply, Maintain
+from deltic.circuit.reading.scalars import read_expression
+from deltic.circuit.types import Column, ZSetType
+from deltic.errors import CatalogError, CircuitError
+
+Add = Callable[..., int]
+"""From a builder and the numbers of the inputs' nodes to that of a new one."""
+
+
+class Flow:
+    """A relation that is not a view yet: how it is computed of tables and views.
+
+    `pipeline.flow("event")` is one, each method makes another, and `pipeline.view("recent", flow)` makes it a view.
+    What does not fit is refused at once by a CircuitError: the operator, what it takes and what it was given.
+
+    Conditions and values are texts over the columns, as in circuits: "at > 10 AND user IS NOT NULL".
+    """
+
+    def __init__(self, add: Add, *inputs: Flow, body: CircuitBuilder | None = None) -> None:
+        self._add, self._inputs = add, inputs
+        bodies = (flow._body for flow in inputs if flow._body is not None)
+        self._body: CircuitBuilder | None = body or next(bodies, None)
+        if any(flow._body is not self._body for flow in inputs):
+            raise CircuitError("a step of while_changing reads another relation: give it as a parameter")
+        builder = self._body or CircuitBuilder()
+        self.type: ZSetType = builder.type_of(self._number(builder, {}))
+        """Its columns, and whether it is a set."""
+
+    @classmethod
+    def of(cls, name: str, type_: ZSetType) -> Flow:
+        """A table or view."""
+        source = ops.Source(name, type_.schema, type_.is_set)
+        return cls(lambda builder: builder.add(source))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self.type.schema.names
+
+    def circuit(self, name: str) -> Circuit:
+        """The circuit of the view of that name."""
+        builder = CircuitBuilder()
+        builder.add(ops.Sink(name), self._number(builder, {}))
+        return builder.build()
+
+    def __repr__(self) -> str:
+        return f"<flow of {self.type}>"
+
+    # Relations
+
+    def select(self, *columns: str, **computed: str) -> Flow:
+        """Columns, and values under new names: `select("user", hour="at // 3600")`. Equal rows add up."""
+        schema = self.type.schema
+        named = {**{name: name for name in columns}, **computed}
+        chosen = {name: self._expression(text) for name, text in named.items()}
+        types = {name: infer(expression, schema.value_types) for name, expression in chosen.items()}
+        made = tuple(Column(name, type_.type, type_.nullable) for name, type_ in types.items())
+        return self._then(ops.Map(made, tuple(chosen.values())))
+
+    def where(self, condition: str) -> Flow:
+        """The rows for which a condition is true."""
+        return self._then(ops.Filter(self._expression(condition)))
+
+    def join(self, other: Flow) -> Flow:
+        """The rows of both that agree in the columns of the same names."""
+        return self._then(ops.Join(), other)
+
+    def without(self, other: Flow) -> Flow:
+        """The rows that agree with none of the other in its columns."""
+        return self._then(ops.Antijoin(), other if other.type.is_set else other.distinct())
+
+    def distinct(self) -> Flow:
+        """Each row once."""
+        return self._then(ops.Distinct())
+
+    def plus(self, *others: Flow) -> Flow:
+        """The rows of all, as often as in all together: UNION ALL."""
+        return self._then(ops.Plus(), *others)
+
+    def minus(self, other: Flow) -> Flow:
+        """The rows, less those of the other: weights may be below zero. EXCEPT ALL is SQL's."""
+        return self.plus(other._then(ops.Negate()))
+
+    def flat_map(self, column: str, generator: str, *arguments: str) -> Flow:
+        """Each row once for every value that a generator makes: `flat_map("hour", "range", "first", "last")`."""
+        return self._then(ops.FlatMap(column, generator, tuple(map(self._expression, arguments))))
+
+    # Streams
+
+    def window(self, column: str, length: int, clock: Flow | None = None) -> Flow:
+        """The rows whose `column` is at least θ − `length`, where θ is the greatest value that the clock ever had.
+
+        A `clock` is a flow of one column of that type; without one the rows' own latest counts.
+        """
+        return self._then(ops.Window(column, length), clock or self.select(**{column: column}))
+
+    def delayed(self, epochs: int = 1) -> Flow:
+        """What it was so many epochs ago, and empty before."""
+        return Flow(lambda builder, number: constructions.delayed(builder, number, epochs), self)
+
+    def last(self, epochs: int) -> Flow:
+        """How it has changed in the last epochs, this one among them: of rows that only come, those that are new."""
+        return Flow(lambda builder, number: constructions.last_steps(builder, number, epochs), self)
+
+    def changes(self) -> Flow:
+        """How it changes in an epoch, for that epoch alone."""
+        return self._then(ops.Differentiate())
+
+    def total(self) -> Flow:
+        """The sum over all epochs of what it is in each."""
+        return self._then(ops.Integrate())
+
+    def matches(self, relation: Flow) -> Flow:
+        """Its rows joined with what the relation was when they came; what changes there later matches nothing."""
+        return Flow(constructions.matches, relation, self)
+
+    def while_changing(self, step: Callable[..., Flow], *parameters: Flow) -> Flow:
+        """x := these rows; while x changes: x := step(x, *parameters). Of sets; x may lose rows, too.
+
+        What else `step` reads is to be given as a parameter.
+        """
+
+        def body(builder: CircuitBuilder, x: int, given: Sequence[int]) -> int:
+            inside = (Flow(lambda _, number=number: number, body=builder) for number in (x, *given))
+            return step(*inside)._number(builder, {})
+
+        def add(builder: CircuitBuilder, start: int, *others: int) -> int:
+            return constructions.while_changing(builder, start, body, *others)
+
+        return Flow(add, self, *parameters)
+
+    def apply(self, operator: CustomOperator, *others: Flow) -> Flow:
+        """An operator that `deltic.operator` has made, of this and other flows; columns may have other names there."""
+        if not isinstance(operator, CustomOperator):  # what a user gives may be anything
+            raise CatalogError(f"operator {operator!r}: make it one by deltic.operator")
+        kind = Maintain if operator.is_maintained else Apply
+        return self._then(kind(operator.entry), *others)
+
+    # What they are made of
+
+    def _then(self, operator: ops.Operator, *others: Flow) -> Flow:
+        return Flow(lambda builder, *numbers: builder.add(operator, *numbers), self, *others)
+
+    def _expression(self, text: str) -> Any:
+        """The expression of a text. Raises CircuitError."""
+        if text in self.columns:
+            return column(text)
+        try:
+            return read_expression(text, self.columns)
+        except ValueError as error:
+            raise CircuitError(f"{error}; the columns are {', '.join(self.columns)}") from None
+
+    def _number(self, builder: CircuitBuilder, made: dict[int, int]) -> int:
+        """The number of its node in a circuit, in which others may be `made` already."""
+        if id(self) not in made:
+            numbers = [flow._number(builder, made) for flow in self._inputs]
+            made[id(self)] = self._add(builder, *numbers)
+        return made[id(self)]

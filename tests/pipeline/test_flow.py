@@ -1,0 +1,150 @@
+"""Views built in Python: each operator has a way in, gives what the reference engine gives, and says what does not fit.
+
+Catches a method that builds another operator than it says, and one that the local engine refuses.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import deltic
+from deltic.circuit import custom
+from deltic.errors import CatalogError, CircuitError, DelticError
+
+
+def twice(rows):
+    return rows + rows
+
+
+TWICE = {"takes": [{"at": int, "user": int}], "gives": {"a": int, "b": int}}
+
+MADE = {
+    "select": lambda event, name: event.select("user", hour="(at + 1) // 3"),
+    "where": lambda event, name: event.where("at>3 and user < 3"),
+    "join": lambda event, name: event.join(name),
+    "without": lambda event, name: event.without(name.select("user")),
+    "distinct": lambda event, name: event.select("user").distinct(),
+    "plus": lambda event, name: event.plus(event, event.where("at > 3")),
+    "minus": lambda event, name: event.minus(event.where("at > 3")),
+    "flat_map": lambda event, name: event.flat_map("n", "range", "user", "at"),
+    "window": lambda event, name: event.window("at", 4),
+    "window by a clock": lambda event, name: event.window("at", 2, name.select(now="user + 4")),
+    "delayed": lambda event, name: event.delayed(2),
+    "last": lambda event, name: event.last(2),
+    "changes": lambda event, name: event.changes(),
+    "total": lambda event, name: event.where("at > 2").total(),
+    "total of a window": lambda event, name: event.window("at", 4).total(),
+    "matches": lambda event, name: event.matches(name),
+    "apply": lambda event, name: event.apply(deltic.operator(twice, **TWICE)),
+    "apply with a derivative": lambda event, name: event.apply(
+        deltic.operator(twice, derivative=lambda rows: twice(rows.delta), **TWICE)
+    ),
+    "all of it": lambda event, name: event.window("at", 4).join(name).delayed().select("name").distinct(),
+}
+
+
+def pipeline_of(engine):
+    pipeline = deltic.Pipeline(engine=engine)
+    pipeline.table("event", {"at": "int64", "user": "int64"}, bag=True)
+    pipeline.table("name", {"user": "int64", "name": "string"})
+    return pipeline
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_every_method_is_what_the_reference_computes(made):
+    rng, pipelines = random.Random(3), [pipeline_of("local"), pipeline_of("reference")]
+    for pipeline in pipelines:
+        pipeline.view("v", MADE[made](pipeline.flow("event"), pipeline.flow("name")))
+    events, names = [], set()
+    for epoch in range(7):
+        come = [(epoch + rng.randrange(4), rng.randrange(4)) for _ in range(rng.randrange(3))]
+        gone = [events.pop(rng.randrange(len(events))) for _ in range(min(len(events), epoch % 2))]
+        renamed = {(rng.randrange(4), rng.choice("ab"))}
+        events += come
+        found = []
+        for pipeline in pipelines:
+            with pipeline.transaction() as change:
+                change.insert("event", come)
+                change.delete("event", gone)
+                change.insert("name", renamed - names)
+                change.delete("name", renamed & names)
+            found.append((sorted(change.of("v"), key=repr), sorted(pipeline["v"], key=repr)))
+        assert found[0] == found[1]
+        names ^= renamed
+
+
+REFUSED = {
+    "a column": (lambda flow: flow.where("att > 1"), "column att is not in the input; the columns are at, user"),
+    "no expression": (lambda flow: flow.where("at >"), "is not an expression"),
+    "no condition": (lambda flow: flow.where("at + 1"), "the predicate must be Boolean"),
+    "other columns": (lambda flow: flow.plus(flow.select("at")), "adds Z-sets of one schema"),
+    "no time": (lambda flow: flow.select(t="'a'", at="at").window("t", 1), "its first input needs a column t"),
+    "no generator": (lambda flow: flow.flat_map("n", "rang", "at"), "there is no generator rang"),
+    "a relation in a loop": (
+        lambda flow: flow.select("at").while_changing(lambda x: x.join(flow).select("at")),
+        "reads another relation: give it as a parameter",
+    ),
+    "other columns in a loop": (
+        lambda flow: flow.while_changing(lambda x: x.select("at")),
+        "but one step makes",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit(case):
+    make, message = REFUSED[case]
+    flow = pipeline_of("local").flow("event")
+    with pytest.raises(CircuitError, match=message):
+        make(flow)
+
+
+def test_names_and_operators_that_are_none():
+    pipeline = pipeline_of("local")
+    with pytest.raises(DelticError, match="there is no view or table 'evnt'; did you mean `event`"):
+        pipeline.flow("evnt")
+    with pytest.raises(CatalogError, match="make it one by deltic"):
+        pipeline.flow("event").apply(len)
+    assert repr(pipeline.flow("event")) == "<flow of zset{at: int64, user: int64}>"
+
+
+def test_while_in_the_reference_engine():
+    pipeline = deltic.Pipeline(engine="reference")
+    pipeline.table("start", {"x": "int64"})
+    pipeline.table("edge", {"x": "int64", "y": "int64"})
+    ends = pipeline.flow("start").while_changing(lambda x, edge: x.join(edge).select(x="y"), pipeline.flow("edge"))
+    pipeline.view("ends", ends)
+    with pipeline.transaction() as change:
+        change.insert("start", [(1,)])
+        change.insert("edge", [(1, 2), (2, 3), (3, 3)])
+    assert sorted(pipeline["ends"]) == [(3,)]
+
+
+MODULE = """
+import deltic
+
+@deltic.operator(takes=[{"at": int, "user": int}], gives={"a": int, "b": int})
+def twice(rows):
+    return rows
+"""
+
+
+def test_a_flow_outlives_the_process(tmp_path, monkeypatch):
+    with deltic.Pipeline(state=tmp_path) as pipeline:
+        pipeline.table("event", {"at": "int64", "user": "int64"}, bag=True)
+        pipeline.view("recent", pipeline.flow("event").window("at", 4).apply(deltic.operator(twice, **TWICE)))
+        with pipeline.transaction() as change:
+            change.insert("event", [(1, 1), (7, 2)])
+    with deltic.Pipeline(state=tmp_path) as pipeline:
+        with pipeline.transaction() as change:
+            change.insert("event", [(8, 3)])
+        assert sorted(pipeline["recent"]) == [(7, 2), (7, 2), (8, 3), (8, 3)]
+    monkeypatch.setattr(custom, "CUSTOM", {})  # as in another process
+    monkeypatch.setattr(custom, "_LATEST", {})
+    with pytest.raises(DelticError, match="there is no operator twice: make it by deltic"):
+        deltic.Pipeline(state=tmp_path)
+    (tmp_path / "own.py").write_text(MODULE)
+    with deltic.Pipeline(state=tmp_path, functions=tmp_path / "own.py") as pipeline:
+        assert sorted(pipeline["recent"]) == [(7, 2), (8, 3)]
