@@ -21,7 +21,7 @@ _EPOCHS = 3
 
 
 def check_derivative(
-    operator: CustomOperator, rows: Sequence[SearchStrategy[tuple[Any, ...]] | None] = (), examples: int = 200
+    operator: CustomOperator, rows: Sequence[SearchStrategy[tuple[Any, ...]] | None] = (), examples: int = 100
 ) -> None:
     """Test that the derivative or the state of an operator gives what computing it anew gives, on random changes.
 
