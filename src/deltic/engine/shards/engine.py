@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, E
 from deltic.engine.shards.extension import difference, refuse_memory, weights_of
 from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.shard import Options, Parcel, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
@@ -145,14 +146,19 @@ class ShardedEngine(Engine):
 
     def _run(self, mail: Mail, conflicts: Conflicts) -> None:
         """Take all shards through the stages of an epoch."""
+        empty = self._empty()
         for shard in self.shards:
-            shard.begin(conflicts)
+            shard.begin(conflicts, empty)
         for stage in range(len(self.plan.stages)):
             mail = _sorted(self._stage(stage, mail))
         self._refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
         for shard in self.shards:
             shard.end()
+
+    def _empty(self) -> Collection[str]:
+        """The relations of which searches need rows, and no shard has any."""
+        return empty_relations(self.plan, self._stores())
 
     def _stage(self, stage: int, mail: Mail) -> list[Parcel]:
         """Take all shards through a stage: what they send."""
@@ -339,6 +345,11 @@ def _rows_of(relation: Relation) -> pa.Table:
     rows = relation.definition.rows
     columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]
     return pa.table([*columns, pa.array([1] * len(rows), pa.int64())], [*relation.schema.names, WEIGHT])
+
+
+def empty_relations(plan: ShardPlan, stores: Sequence[Store]) -> frozenset[str]:
+    """The relations of which searches need rows, and that have none in these stores of all shards."""
+    return frozenset(n for n in plan.needs if not any(store.states[n].contents.runs for store in stores))
 
 
 def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:

@@ -94,13 +94,28 @@ class _LayOut:
     # Homes
 
     def _choose_homes(self) -> None:
-        """The key of each home: what its definition asks for, else that by which it is probed most."""
+        """The key of each home: what its definition asks for, else that by which it is probed and made most."""
         forced = dict(self._forced())
         probed: Counter[tuple[str, Key]] = Counter(self._demanded())
-        for name, relation in self.program.relations.items():
-            wanted = [(n, key) for (home, key), n in probed.items() if home == name and key is not None]
-            best = max(wanted, key=lambda pair: pair[0], default=(0, tuple(range(len(relation.schema)))))
-            self.homes[name] = forced.get(name, best[1])
+        for name in [name for stratum in self.program.strata for name in stratum.relations]:
+            wanted: Counter[Key] = Counter()
+            for (home, key), times in probed.items():
+                if home == name and key is not None:
+                    wanted[key] += times
+            wanted.update(self._made(name))
+            whole = tuple(range(len(self.program.relations[name].schema)))
+            self.homes[name] = forced.get(name, max(wanted, key=wanted.__getitem__, default=whole))
+
+    def _made(self, name: str) -> Iterator[Key]:
+        """The keys by which rows of a relation are spread where its queries find them: there they can stay."""
+        for rule in self.program.rules_of(name):
+            for query, pieces in self.chains.get(rule, ()):
+                key = pieces[-1].key
+                if pieces[-1].in_place and (home := self.homes.get(query.delta.relation)):
+                    key = tuple(t for c in home if isinstance(t := query.delta.terms[c], int))
+                    key = key if len(key) == len(home) else None
+                if key and set(key) <= {t for t in query.terms if isinstance(t, int)}:
+                    yield tuple(query.terms.index(variable) for variable in key)
 
     def _forced(self) -> Iterator[tuple[str, Key]]:
         """The keys that definitions ask for, of their relations and of what they read."""
@@ -204,10 +219,11 @@ class _LayOut:
         first = pieces[0]
         key = self.homes[query.delta.relation] if first.in_place else _columns(query.delta, first.key)
         source = replace(query.delta, relation=self._at(query.delta.relation, key))
-        for number, piece in enumerate(pieces):
+        all_probed = [[self._probed(atom, piece, is_absent=False) for atom in piece.atoms] for piece in pieces]
+        needs = frozenset(a.relation for probed in all_probed for a in probed if a.when is When.OLD)
+        for number, (piece, probed) in enumerate(zip(pieces, all_probed, strict=True)):
             sign = query.body.sign if number == 0 else 1
             is_last = number + 1 == len(pieces)
-            probed = [self._probed(atom, piece, is_absent=False) for atom in piece.atoms]
             absent = [self._probed(atom, piece, is_absent=True) for atom in piece.absent]
             body = replace(
                 query.body,
@@ -227,7 +243,7 @@ class _LayOut:
                 head, terms = atom.relation, atom.terms
             rule = Rule(head, terms, replace(body, atoms=tuple(map(_as_read, body.atoms))))
             self.rules.append(rule)
-            self._step(Search(Query(head, terms, body, rule), stays, stage))
+            self._step(Search(Query(head, terms, body, rule), stays, stage, needs))
             arrives = stage if stays else stage + 1
             self.known[head] = max(self.known.get(head, 0), arrives)
             if not is_last:

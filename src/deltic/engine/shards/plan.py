@@ -81,11 +81,16 @@ class Send:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """One piece of a delta query: what it finds is sent on, or `stays` on the shard."""
+    """One piece of a delta query: what it finds is sent on, or `stays` on the shard.
+
+    `needs` are the relations that the whole query reads as they were before the epoch: where one had no rows anywhere,
+    nothing comes of it.
+    """
 
     query: Query
     stays: bool
     stage: int
+    needs: frozenset[str]
 
     def __str__(self) -> str:
         return f"search {self.query}"
@@ -101,6 +106,11 @@ class ShardPlan:
     program: Program
     placed: Mapping[str, Placed]
     steps: tuple[Step, ...]
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """The relations of which searches need rows of before the epoch."""
+        return frozenset(name for step in self.steps if isinstance(step, Search) for name in step.needs)
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:

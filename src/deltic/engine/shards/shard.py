@@ -7,7 +7,7 @@ What crosses between shards are values: numbers of texts, and layouts, are a sha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,7 +68,11 @@ class Parcel:
 class Shard:
     """The part of all relations that belongs to shard `number`, and the epoch that it is in."""
 
-    def __init__(self, number: int, plan: ShardPlan, options: Options, store: Store) -> None:
+    def __init__(
+        self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
+    ) -> None:
+        """Of a shard that is to take these steps alone, no others are made ready."""
+        steps = plan.steps if steps is None else steps
         self.number, self.plan, self.options, self.store = number, plan, options, store
         store.define(plan.program, self._value_of, options.bags)
         self.states = store.states
@@ -81,9 +85,11 @@ class Shard:
         self._sent: list[dict[str, list[Encoded]]] = []
         self._staying: dict[str, tuple[_Staying, ...]] = {}
         self._bound: list[Evaluation] = []
-        self._searches = {s: self._evaluation(s.query) for s in plan.steps if isinstance(s, Search)}
-        self._recursions = {s: self._recursive(s) for s in plan.steps if isinstance(s, Recur)}
-        self._kernels = {s.name: self._kernel(s) for s in plan.steps if isinstance(s, Define)}
+        self._empty: Collection[str] = ()
+        self._learned: dict[tuple[str, ...], Json] = {}
+        self._searches = {s: self._evaluation(s.query) for s in steps if isinstance(s, Search)}
+        self._recursions = {s: self._recursive(s) for s in steps if isinstance(s, Recur)}
+        self._kernels = {s.name: self._kernel(s) for s in steps if isinstance(s, Define)}
         store.end_evolution()
         self.fit()
         self._before = store.snapshot()
@@ -110,9 +116,9 @@ class Shard:
 
     # Epochs
 
-    def begin(self, conflicts: Conflicts) -> None:
-        """Begin an epoch whose changes of tables are under this policy."""
-        self._conflicts = conflicts
+    def begin(self, conflicts: Conflicts, empty: Collection[str] = ()) -> None:
+        """Begin an epoch whose changes of tables are under this policy; in `empty` are no rows on any shard."""
+        self._conflicts, self._empty = conflicts, empty
         self._forget()
         self.environment.visits.rows = 0
         self.fit()
@@ -185,13 +191,16 @@ class Shard:
             evaluation.build()
 
     def learned(self) -> list[Json]:
-        """What recursions know of costs, to be written."""
-        return [recursive.learned() for recursive in self._recursions.values()]
+        """What recursions know of costs, each with its relations, to be written."""
+        now = {step.stratum.relations: recursive.learned() for step, recursive in self._recursions.items()}
+        return [[list(relations), about] for relations, about in (self._learned | now).items()]
 
     def learn(self, learned: Sequence[Json]) -> None:
         """Let recursions know what they learned once."""
-        for recursive, about in zip(self._recursions.values(), learned, strict=True):
-            recursive.learn(about)
+        self._learned = {tuple(relations): about for relations, about in learned}
+        for step, recursive in self._recursions.items():
+            if step.stratum.relations in self._learned:
+                recursive.learn(self._learned[step.stratum.relations])
 
     def fit(self) -> None:
         """Let all values have their places, and bind the queries to the layouts; not during an epoch."""
@@ -286,7 +295,8 @@ class Shard:
 
     def _search(self, step: Search) -> Iterator[Parcel]:
         query = step.query
-        if (delta := self.states[query.delta.relation].delta) is None:
+        delta = self.states[query.delta.relation].delta
+        if delta is None or not step.needs.isdisjoint(self._empty):
             return
         batch = Batch()
         for derived in self._searches[step].run(delta):

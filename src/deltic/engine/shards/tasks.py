@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.files import read_description, read_state, write_state
-from deltic.engine.shards.plan import ShardPlan
+from deltic.engine.shards.plan import ShardPlan, Step
 from deltic.engine.shards.shard import Inbox, Options, Parcel, Shard
 from deltic.errors import DelticError
 
@@ -89,7 +89,10 @@ class Task:
     def _worked(self, number: int, received: Sequence[Letter], is_last: bool) -> Iterator[Letter]:
         outcome = Outcome()
         try:
-            shard = opened(number, self.plan, self.options, files_at(self.directory), self.states.get(number))
+            # The last one builds all column orders that this epoch has probed, so that they are written.
+            steps = None if is_last else [*self.plan.needed(self.stage), *self.plan.stages[self.stage]]
+            files, state = files_at(self.directory), self.states.get(number)
+            shard = opened(number, self.plan, self.options, files, state, steps)
             shard.begin(self.conflicts)
             for parcel in shard.run_alone(self.stage, _inboxes(received, self.stage)):
                 yield from Letter.of(parcel, self.stage + 1)
@@ -148,19 +151,29 @@ def total(letters: Iterable[Letter]) -> Outcome:
 # State
 
 
-def opened(number: int, plan: ShardPlan, options: Options, files: Files, state: str | None) -> Shard:
-    """The shard of this number as a description says; empty where there is none."""
+def opened(
+    number: int,
+    plan: ShardPlan,
+    options: Options,
+    files: Files,
+    state: str | None,
+    steps: Collection[Step] | None = None,
+) -> Shard:
+    """The shard of this number as a description says, to take these steps or all; empty where there is none."""
     if state is None:
-        return Shard(number, plan, options, Store())
+        return Shard(number, plan, options, Store(), steps)
     described = read_description(files, state)
-    shard = Shard(number, plan, options, store_of(plan, files, described))
+    shard = Shard(number, plan, options, store_of(plan, files, described), steps)
     shard.learn(described["learned"])
     return shard
 
 
 def store_of(plan: ShardPlan, files: Files, described: Mapping[str, Json]) -> Store:
     """The store that a description tells of."""
-    return restored(read_state(files, described), plan.program, plan.program.relations, Space(None, 0))
+    store = restored(read_state(files, described), plan.program, plan.program.relations, Space(None, 0))
+    for state in store.states.values():
+        state.keep_orders()
+    return store
 
 
 def save(shard: Shard, files: Files, before: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -15,10 +15,12 @@ from deltic.engine.critical_section import exclusive
 from deltic.engine.files.files import Files
 from deltic.engine.image import Saved
 from deltic.engine.local.storage.run import KeptRun
+from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
-from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, summed
+from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, empty_relations, summed
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
+from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.shard import Parcel, Shard
 from deltic.engine.shards.tasks import Letter, Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion, together
@@ -49,6 +51,7 @@ class SparkEngine(ShardedEngine):
     ) -> None:
         self._states: Mapping[int, str] = {}
         self._open: list[Shard] | None = None
+        self._empty_in_files: Collection[str] = ()
         self._ahead = False
         super().__init__(circuit, **options)
         self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
@@ -121,18 +124,21 @@ class SparkEngine(ShardedEngine):
     def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
         """Run the epoch as a job."""
         self._write()
-        count_, stages = self.options.shards, range(len(self.plan.stages))
-        tasks = [Task(self.plan, self.options, self.files.place, self._states, s, conflicts) for s in stages]
+        plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
+        count_, stages = self.options.shards, range(len(plan.stages))
+        tasks = [Task(plan, self.options, self.files.place, self._states, s, conflicts) for s in stages]
         sent = (Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches)
         letters = [*wake(count_), *(letter for parcel in sent for letter in Letter.of(parcel, 0))]
         outcome = total(self._run_tasks(letters, tasks, count_, self._told(len(tasks))))
         if outcome.errors:
             raise joined(outcome.errors)
         self._refuse(outcome.faults)
-        version = self._written_version(outcome.states)
+        stores = self._written_stores(outcome.states)
+        versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
+        version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
 
         def commit() -> None:
-            self._states, self._open, self._ahead = outcome.states, None, False
+            self._states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
             self._collect_garbage()
 
         return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
@@ -147,11 +153,15 @@ class SparkEngine(ShardedEngine):
             self._states = {s.number: save(s, self.files, self._states.get(s.number)) for s in self._open}
             self._ahead = False
 
-    def _written_version(self, states: Mapping[int, str]) -> ShardsVersion:
-        """The tables and views of shards that were written, to be read when somebody looks."""
+    def _empty(self) -> Collection[str]:
+        if self._open is not None:
+            return super()._empty()
+        return self._empty_in_files if self._states else self.plan.needs
+
+    def _written_stores(self, states: Mapping[int, str]) -> list[Store]:
+        """The stores of shards that were written, to be read when somebody looks."""
         described = [read_description(self.files, name) for _, name in sorted(states.items())]
-        stores = [store_of(self.plan, self.files, one) for one in described]
-        return ShardsVersion(self.epoch + 1, [LocalVersion.of(self.epoch + 1, self.program, s) for s in stores])
+        return [store_of(self.plan, self.files, one) for one in described]
 
     def _result_of(self, outcome: Outcome) -> EpochResult:
         sinks = {view: outcome.changes[name] for view, name in self.program.sinks.items() if name in outcome.changes}

@@ -6,6 +6,7 @@ functions of DataFrames alone are used, so that it runs on Spark Connect too.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -71,6 +72,9 @@ def _over_batches(
             yield _batch(waiting)
             waiting, size = [], 0
     yield _batch(waiting)
+    # Spark's workers collect garbage after each task: 50 ms for the modules that are loaded, unless those are left out.
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 def _letters(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:

@@ -144,6 +144,11 @@ class State:
             return self.by_order[order]
         return self._spare.setdefault(order, Arrangement(order, self.domains))
 
+    def keep_orders(self) -> None:
+        """Keep all column orders that were restored, whoever asks for them."""
+        for order in list(self._spare):
+            self.declare(order)
+
     def end_evolution(self) -> None:
         """Forget the column orders that nobody asked for."""
         self._spare = {}
