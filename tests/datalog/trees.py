@@ -81,6 +81,9 @@ conditions = st.one_of(
 )
 
 
+bound_variables = st.lists(variables, min_size=1, max_size=2)
+
+
 def _nested(inner: st.SearchStrategy[f.Formula]) -> st.SearchStrategy[f.Formula]:
     def parts(kind: type[f.Formula]) -> st.SearchStrategy[tuple[f.Formula, ...]]:
         return st.lists(inner.filter(lambda part: not isinstance(part, kind)), min_size=2, max_size=3).map(tuple)
@@ -89,7 +92,13 @@ def _nested(inner: st.SearchStrategy[f.Formula]) -> st.SearchStrategy[f.Formula]
         inner.map(lambda part: f.Negation(part, span=NOWHERE)),
         parts(f.Conjunction).map(lambda found: f.Conjunction(found, span=NOWHERE)),
         parts(f.Disjunction).map(lambda found: f.Disjunction(found, span=NOWHERE)),
+        st.builds(lambda premise, conclusion: f.Implication(premise, conclusion, span=NOWHERE), inner, inner),
+        st.builds(_quantified, st.sampled_from(["exists", "forall"]), bound_variables, inner),
     )
+
+
+def _quantified(quantifier: str, bound: list[e.Variable], part: f.Formula) -> f.Formula:
+    return f.Quantified(quantifier, tuple(bound), part, span=NOWHERE)
 
 
 bodies = st.recursive(conditions, _nested, max_leaves=6)

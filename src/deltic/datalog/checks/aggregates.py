@@ -8,20 +8,32 @@ value there, is a *witness*: it has the values of the bindings with the least or
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from deltic.datalog.checks.grounding import bound_variables
-from deltic.datalog.checks.normal_form import Literals, TooManyAlternativesError, alternatives
+from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, Unnamed, Variable, Wildcard, rewrite, variables
+from deltic.datalog.syntax.expressions import (
+    Expression,
+    Node,
+    Unnamed,
+    Variable,
+    Wildcard,
+    nodes_in,
+    rewrite,
+    transform,
+    variables,
+)
 from deltic.datalog.syntax.formulas import (
     Aggregate,
     Aggregation,
     Atom,
     Comparison,
+    Existential,
     Formula,
-    expressions_of,
+    Negation,
+    mentions_of,
     with_expressions,
 )
 
@@ -31,13 +43,12 @@ Names = Mapping[str, str]
 
 def name_aggregates(head: Atom, body: Literals, findings: Findings) -> tuple[Atom, Literals]:
     """The rule with a variable in place of each aggregate, bound by an aggregation among the literals."""
-    mentioned = set(_names(head, *body))
-    scope = _Scopes(set(mentioned), findings)
+    everything = {node.name for part in (head, *body) for node in nodes_in(part) if isinstance(node, Variable)}
+    scope = _Scopes(everything, findings)
     found: list[Aggregation] = []
-    outside = {name: name for name in mentioned}
-    changed = [with_expressions(literal, scope.change(outside, found)) for literal in (head, *body)]
-    assert isinstance(changed[0], Atom)
-    return changed[0], scope.with_witnesses([*changed[1:], *found], frozenset())
+    outside = {name: name for name in _names(head, *body)}
+    named = with_expressions(head, scope.change(outside, found))
+    return named, scope.conjunction(body, outside, frozenset(), found)
 
 
 class _Scopes:
@@ -65,34 +76,66 @@ class _Scopes:
 
     def _take_out(self, aggregate: Aggregate, names: Names, found: list[Aggregation]) -> Variable:
         result = Variable(self.fresh(""), span=aggregate.span)
-        body = self._conjunction(aggregate)
         own = {v.name for v in variables(aggregate.target)} if aggregate.target else set()
+        body = self._body_of(aggregate, own | names.keys())
         hidden = own & names.keys()
         own |= {name for name in _names(*body) if name not in names}
         inside = {**names, **{name: self.fresh(name) for name in sorted(own)}}
         local = {inside[name] for name in own}
+        body = tuple(self._name_wildcards(literal, local) for literal in body)
+        inside |= {name: name for name in local - set(inside.values())}
         self._targets[result.name] = {inside[name]: names[name] for name in sorted(hidden)}
         aggregations: list[Aggregation] = []
-        change = self.change(inside, aggregations)
-        target = aggregate.target and change(aggregate.target)
-        changed = [self._name_wildcards(with_expressions(literal, change), local) for literal in body]
-        local |= {inner.result.name for inner in aggregations}
-        literals = self.with_witnesses([*changed, *aggregations], frozenset(names.values()))
-        local |= set(_names(*literals)) - set(inside.values())
+        target = aggregate.target and self.change(inside, aggregations)(aggregate.target)
+        literals = self.conjunction(body, inside, frozenset(names.values()), aggregations)
+        local |= set(_names(*literals)) - set(inside.values()) | {inner.result.name for inner in aggregations}
         found.append(Aggregation(result, aggregate.function, target, literals, frozenset(local), span=aggregate.span))
         return result
 
-    def _conjunction(self, aggregate: Aggregate) -> Literals:
-        """The literals of an aggregate's body; one with alternatives is reported."""
+    def conjunction(
+        self, body: Literals, names: Names, given: frozenset[str], found: Sequence[Aggregation] = ()
+    ) -> Literals:
+        """Literals with `names` for their variables, then the aggregations taken out of them after those `found`.
+
+        `given` are the variables that are bound elsewhere.
+        """
+        aggregations = [*found]
+        literals = [self._literal(literal, names, aggregations) for literal in body]
+        return self.with_witnesses([*literals, *aggregations], given)
+
+    def _literal(self, literal: Formula, names: Names, found: list[Aggregation]) -> Formula:
+        """A literal with names for its variables, and without aggregates; those of an existential are left in it."""
+        if isinstance(literal, Negation):
+            return replace(literal, part=self._literal(literal.part, names, found))
+        if not isinstance(literal, Existential):
+            return with_expressions(literal, self.change(names, found))
+        inside = {**names, **{name: name for name in literal.local}}
+        given = frozenset(names.values())
+        bodies = tuple(self.conjunction(body, inside, given) for body in literal.bodies)
+        taken_out = [part for body in bodies for part in body]
+        results = {part.result.name for part in taken_out if isinstance(part, Aggregation)}
+        local = {*literal.local, *results, *_names(*taken_out)} - given
+        return replace(literal, bodies=bodies, local=frozenset(local))
+
+    def _body_of(self, aggregate: Aggregate, shared: Set[str]) -> Literals:
+        """The literals of an aggregate's body; of one with alternatives, an existential.
+
+        A binding is one of the variables that all alternatives mention, and of those `shared` with others; what only
+        some of them mention may have any value.
+        """
         try:
-            found = alternatives(aggregate.body)
+            bodies = alternatives(aggregate.body, counted=True)
         except TooManyAlternativesError:
-            found = []
-        if len(found) == 1:
-            return found[0]
-        message = "the body of an aggregate cannot have alternatives (`;`, or `!` of several conditions)"
-        self._findings.append(aggregate.body.span.error(message, "make a relation of it, and aggregate over that"))
-        return ()
+            message = f"this body has more than {MOST_ALTERNATIVES} alternatives once its `;` are multiplied out"
+            self._findings.append(aggregate.body.span.error(message, "make relations of its parts in parentheses"))
+            return ()
+        if len(bodies) == 1:
+            return bodies[0]
+        mentioned = [{*_names(*body)} for body in bodies]
+        some = mentioned[0].union(*mentioned) - mentioned[0].intersection(*mentioned)
+        own = {name: self.fresh(name) for name in sorted(some - shared)}
+        renamed = tuple(tuple(transform(literal, _renaming_node(own)) for literal in body) for body in bodies)
+        return (Existential(renamed, frozenset(own.values()), span=aggregate.body.span),)
 
     def _name_wildcards(self, literal: Formula, local: set[str]) -> Formula:
         """An atom with names for its wildcards, as each value of them is a binding of its own."""
@@ -143,7 +186,12 @@ def _renaming(names: Names) -> Change:
     return lambda expression: rewrite(expression, rename)
 
 
+def _renaming_node(names: Names) -> Callable[[Node], Node]:
+    """As `_renaming`, of one node."""
+    return lambda node: replace(node, name=names.get(node.name, node.name)) if isinstance(node, Variable) else node
+
+
 def _names(*literals: Formula) -> list[str]:
     """The variables of literals outside of aggregates."""
     plain = (literal for literal in literals if not isinstance(literal, Aggregation))
-    return [v.name for literal in plain for e in expressions_of(literal) for v in variables(e)]
+    return [v.name for literal in plain for v in mentions_of(literal)]

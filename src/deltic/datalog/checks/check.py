@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltic.circuit.types import ZSetType
-from deltic.datalog.checks.bindings import check_bindings
 from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation
 from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
 from deltic.datalog.checks.directives import check_directives
 from deltic.datalog.checks.equivalences import equivalence_rules
 from deltic.datalog.checks.hints import Hints, hints_of
 from deltic.datalog.checks.inlining import inline_relations
+from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.stratification import check_stratification
@@ -46,7 +46,8 @@ def check(
     others = others or {}
     declared = check_declarations(declarations, others, types, findings)
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
-    clauses = [item for item in items if isinstance(item, Clause)] + equivalence_rules(declarations, declared)
+    clauses = [resolve_quantifiers(item, findings) for item in items if isinstance(item, Clause)]
+    clauses += equivalence_rules(declarations, declared)
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
     checker = RuleChecker(signatures, types, findings)
@@ -55,13 +56,13 @@ def check(
     rules = checker.rules(clauses)
     check_heads(rules, others.keys() - declared.keys(), findings)
     computed = {name: signature for name, signature in declared.items() if name not in hints.inlined}
-    strata = check_stratification(rules, computed, findings)
-    check_bindings(rules, strata, findings)
+    strata = check_stratification(rules, computed, hints.hidden.keys(), findings)
     relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints)
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
-    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata, tuple(hints.inlined), functions)
+    helpers, inlined = strata.helpers, tuple(hints.inlined)
+    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions)
 
 
 def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
@@ -78,9 +79,8 @@ def _inlined(
     clauses: list[Clause], hints: Hints, others: Mapping[str, ZSetType], checker: RuleChecker, findings: Findings
 ) -> list[Clause]:
     """The clauses without atoms of inlined relations; where something is wrong, those of other relations as written."""
-    nullable = {name for name, type_ in others.items() if any(column.nullable for column in type_.schema)}
     checker.check_as_written(clauses)
-    inlined = [] if findings else inline_relations(clauses, hints.inlined, nullable, findings)
+    inlined = [] if findings else inline_relations(clauses, hints.inlined, findings)
     if findings:
         return [clause for clause in clauses if not any(atom.relation in hints.inlined for atom in clause.heads)]
     return inlined

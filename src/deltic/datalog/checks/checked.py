@@ -74,7 +74,8 @@ class CheckedProgram:
     """All programs of one namespace, in normal form.
 
     `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
-    each after all that it depends on. `inlined` are relations whose rules stand in those of others, `functions` those
+    each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, each after
+    the helpers that it depends on. `inlined` are relations whose rules stand in those of others, `functions` those
     of Python that there are to call, by their names in lower case.
     """
 
@@ -83,5 +84,6 @@ class CheckedProgram:
     directives: tuple[Directive, ...]
     rules: tuple[Rule, ...]
     strata: tuple[tuple[str, ...], ...]
+    helpers: tuple[str, ...] = ()
     inlined: tuple[str, ...] = ()
     functions: Mapping[str, PythonFunction] = field(default_factory=dict)

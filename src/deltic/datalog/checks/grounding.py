@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
 
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import Expression, Variable, fields_of, variables
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, expressions_of, with_inner
+from deltic.datalog.syntax.formulas import (
+    Aggregation,
+    Atom,
+    Comparison,
+    Existential,
+    Formula,
+    Negation,
+    bare,
+    expressions_of,
+    mentions_of,
+    with_inner,
+)
 from deltic.errors import did_you_mean
 
 
 def bound_variables(body: Sequence[Formula], given: Iterable[str] = ()) -> set[str]:
     """The variables with a value: those `given`, arguments of positive atoms and fields of structures there, what
-    equals an expression of bound variables, and the results of aggregates whose variables from outside are bound.
+    equals an expression of bound variables, the results of aggregates whose variables from outside are bound, and those
+    of an existential all of whose bodies bind them.
     """
     atoms = [literal for literal in body if isinstance(literal, Atom)]
     bound = {name for atom in atoms for argument in atom.arguments for name in taken_apart(argument)}
     bound |= set(given)
     aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
+    existentials = [literal for literal in body if isinstance(literal, Existential)]
     equations = [literal for literal in body if isinstance(literal, Comparison) and literal.operator == "="]
     size = -1
     while size < len(bound):
@@ -25,25 +39,38 @@ def bound_variables(body: Sequence[Formula], given: Iterable[str] = ()) -> set[s
         for equation in equations:
             bound |= _bound_by(equation.left, equation.right, bound) | _bound_by(equation.right, equation.left, bound)
         bound |= {aggregation.result.name for aggregation in aggregations if aggregation.free().keys() <= bound}
+        for existential in existentials:
+            bound |= existential.free().keys() & bound_by_all(existential, bound)
     return bound
+
+
+def bound_by_all(existential: Existential, given: Iterable[str]) -> set[str]:
+    """The variables to which every body of an existential gives values, and those `given`."""
+    return set.intersection(*(bound_variables(body, given) for body in existential.bodies))
 
 
 def check_bound(head: Atom, body: Sequence[Formula], alternatives: int, findings: Findings) -> None:
     """Report each variable of a rule that has no value, at its first mention."""
-    _check_scope(head.arguments, body, frozenset(), alternatives, findings)
+    _check_scope(head.arguments, body, frozenset(), frozenset(), alternatives, findings)
 
 
 def _check_scope(
-    arguments: Sequence[Expression], body: Sequence[Formula], given: Set[str], alternatives: int, findings: Findings
+    arguments: Sequence[Expression],
+    body: Sequence[Formula],
+    given: Set[str],
+    local: Set[str],
+    alternatives: int,
+    findings: Findings,
 ) -> None:
     """Report the variables without a value of a head's arguments, or an aggregate's target, and of a body.
 
+    `local` are the variables that a quantifier around the body, and nothing else, can give a value.
     What depends on an aggregate that lacks a value is told only when that aggregate depends on it in turn.
     """
     aggregations = [literal for literal in body if isinstance(literal, Aggregation)]
-    plain = [e for literal in body if not isinstance(literal, Aggregation) for e in expressions_of(literal)]
+    plain = [v for literal in body if not isinstance(literal, Aggregation) for v in mentions_of(literal)]
     first_mentions: dict[str, Variable] = {}
-    for mention in (v for e in (*arguments, *plain) for v in variables(e)):
+    for mention in (*(v for e in arguments for v in variables(e)), *plain):
         first_mentions.setdefault(mention.name, mention)
     results = {aggregation.result.name for aggregation in aggregations}
     bound = bound_variables(body, given | results)
@@ -52,11 +79,22 @@ def _check_scope(
     known = {mention.span.text for name, mention in first_mentions.items() if name in bound - results}
     for name, mention in first_mentions.items():
         if name not in bound:
-            remedy = _remedy(mention, body, known, alternatives)
-            findings.append(mention.span.error(f"`{mention.span.text}` has no value", remedy))
+            remedy = _GUARD.format(mention.span.text) if name in local else _remedy(mention, body, known, alternatives)
+            finding = mention.span.error(f"`{mention.span.text}` has no value", remedy)
+            if all(replace(finding, hint=other.hint) != other for other in findings):
+                findings.append(finding)
+    given_inside = bound | first_mentions.keys()
     for inner in aggregations:
-        given_inside = bound | first_mentions.keys()
-        _check_scope([inner.target] if inner.target else [], inner.body, given_inside, 1, findings)
+        _check_scope([inner.target] if inner.target else [], inner.body, given_inside, frozenset(), 1, findings)
+    for existential in (part for literal in body if isinstance(part := bare(literal), Existential)):
+        for inside in existential.bodies:
+            _check_scope([], inside, given_inside, existential.local, 1, findings)
+
+
+_GUARD = (
+    "an atom without `!` beside it must say which values it takes: `exists {0}: (node({0}), ...)`, "
+    "or for all of them `forall {0}: (node({0}) -> ...)`"
+)
 
 
 def _bound_by(side: Expression, other: Expression, bound: set[str]) -> set[str]:
@@ -73,14 +111,16 @@ def _remedy(mention: Variable, body: Sequence[Formula], known: set[str], alterna
     name = mention.span.text
     if not body:
         return f'a fact has no variables; if you mean the word, write "{name}"'
+    if name in known:
+        return f"`{name}` of a quantifier is another variable; use it in an atom outside of the quantifier, too"
     if near := did_you_mean(name, known):
         return near
     if alternatives > 1:
         return "use it in an atom of every alternative of `;`"
-    negated = [e for literal in body if isinstance(literal, Negation) for e in expressions_of(literal)]
+    negated = [e for literal in with_inner(body) if isinstance(literal, Negation) for e in expressions_of(literal)]
     aggregated = with_inner([literal for literal in body if isinstance(literal, Aggregation)])
     if any(name == v.span.text for literal in aggregated for e in expressions_of(literal) for v in variables(e)):
         return "an aggregate gives values to its own variables only; use it in an atom outside of the aggregate too"
     if any(mention.name == variable.name for e in negated for variable in variables(e)):
-        return "an atom with `!` gives no values; use it in an atom without `!` too"
+        return "an atom with `!` gives no values; use it in an atom without `!` too, or write `_` for any value"
     return "use it in an atom of the body, or equate it with something that has a value"

@@ -2,19 +2,19 @@
 
 An atom becomes the disjunction of the rules' bodies, with its arguments in the place of the head's. This happens before
 rules are checked for variables without values, so that `lt(a, b) :- a < b.` may be inlined although no rows of it could
-be told. Under `!` and in aggregates a body must have no variables of its own: `!` would need "for none of them", and
-an aggregate would count each of their values.
+be told. Under `!` and in aggregates the variables of a body that its head does not have are quantified: `!` is for
+none of their values, and an aggregate does not count them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from deltic.catalog.components import components
+from deltic.datalog.checks.normal_form import names_in
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
     Cast,
@@ -36,6 +36,7 @@ from deltic.datalog.syntax.formulas import (
     Disjunction,
     Formula,
     Negation,
+    Quantified,
     Truth,
     expressions_of,
     with_expressions,
@@ -45,31 +46,20 @@ from deltic.datalog.syntax.program import Clause, Declaration
 Change = Callable[[Expression], Expression]
 
 
-class _Place(Enum):
-    """Where an atom stands, with what messages call it."""
+class _Around(Enum):
+    """What is nearest around an atom: `_` is one more variable of a rule or an aggregate, and quantified behind `!`."""
 
-    ASSERTED = ""
-    DENIED = "behind `!`"
-    COUNTED = "in an aggregate"
-    DENIED_COUNTED = "behind `!` in an aggregate"
-
-
-_OPPOSITES = {
-    _Place.ASSERTED: _Place.DENIED,
-    _Place.DENIED: _Place.ASSERTED,
-    _Place.COUNTED: _Place.DENIED_COUNTED,
-    _Place.DENIED_COUNTED: _Place.COUNTED,
-}
+    RULE = 0
+    AGGREGATE = 1
+    QUANTIFIER = 2
 
 
-def inline_relations(
-    clauses: Sequence[Clause], inlined: Mapping[str, Declaration], nullable: Collection[str], findings: Findings
-) -> list[Clause]:
+def inline_relations(clauses: Sequence[Clause], inlined: Mapping[str, Declaration], findings: Findings) -> list[Clause]:
     """The clauses for all other relations, without atoms of those that are inlined.
 
-    What cannot be inlined is reported. Relations of `nullable` may have NULL, which `_` matches and variables do not.
+    What cannot be inlined is reported.
     """
-    inlining = _Inlining(inlined, nullable, findings)
+    inlining = _Inlining(inlined, findings)
     inlining.resolve(clauses)
     others = [replace(c, heads=tuple(a for a in c.heads if a.relation not in inlined)) for c in clauses]
     return [inlining.clause(clause) for clause in others if clause.heads]
@@ -85,11 +75,12 @@ class _Rule:
     def names(self) -> set[str]:
         """All variables, those of aggregates too."""
         inside = {v.name for a in self.aggregates() for e in _expressions(a.body) for v in variables(e)}
-        return self.outside().keys() | inside | self.targets()
+        mentioned = {v.name for e in (*self.head.arguments, *_expressions(self.body)) for v in variables(e)}
+        return mentioned | inside | self.targets()
 
-    def outside(self) -> Counter[str]:
-        """How often each variable is mentioned outside of aggregates."""
-        return Counter(v.name for e in (*self.head.arguments, *_expressions(self.body)) for v in variables(e))
+    def outside(self) -> set[str]:
+        """The variables that are mentioned outside of aggregates, and are not quantified."""
+        return {v.name for e in self.head.arguments for v in variables(e)} | names_in(self.body)
 
     def aggregates(self) -> list[Aggregate]:
         """The aggregates, also those inside of others."""
@@ -103,8 +94,8 @@ class _Rule:
 class _Inlining:
     """Puts bodies in the place of atoms. `_rules` are those of relations, without atoms of inlined ones."""
 
-    def __init__(self, inlined: Mapping[str, Declaration], nullable: Collection[str], findings: Findings) -> None:
-        self._inlined, self._nullable, self._findings = inlined, nullable, findings
+    def __init__(self, inlined: Mapping[str, Declaration], findings: Findings) -> None:
+        self._inlined, self._findings = inlined, findings
         self._rules: dict[str, list[_Rule]] = {}
         self._numbers = itertools.count(1)
 
@@ -119,23 +110,24 @@ class _Inlining:
                 continue
             (name,) = names
             self._rules[name] = [
-                _Rule(with_expressions(rule.head, self._expression), self._formula(rule.body, _Place.ASSERTED))
+                _Rule(with_expressions(rule.head, self._expression), self._formula(rule.body, _Around.RULE))
                 for rule in written[name]
             ]
 
     def clause(self, clause: Clause) -> Clause:
         """The clause without atoms of inlined relations, in aggregates of its heads too."""
         heads = tuple(with_expressions(head, self._expression) for head in clause.heads)
-        return replace(clause, heads=heads, body=clause.body and self._formula(clause.body, _Place.ASSERTED))
+        return replace(clause, heads=heads, body=clause.body and self._formula(clause.body, _Around.RULE))
 
-    def _formula(self, formula: Formula, place: _Place) -> Formula:
+    def _formula(self, formula: Formula, around: _Around) -> Formula:
+        """The formula without atoms of inlined relations."""
         if isinstance(formula, Conjunction | Disjunction):
-            return replace(formula, parts=tuple(self._formula(part, place) for part in formula.parts))
-        if isinstance(formula, Negation):
-            return replace(formula, part=self._formula(formula.part, _OPPOSITES[place]))
+            return replace(formula, parts=tuple(self._formula(part, around) for part in formula.parts))
+        if isinstance(formula, Negation | Quantified):
+            return replace(formula, part=self._formula(formula.part, _Around.QUANTIFIER))
         formula = with_expressions(formula, self._expression)
         if isinstance(formula, Atom) and formula.relation in self._rules:
-            return self._bodies(formula, place)
+            return self._bodies(formula, around)
         return formula
 
     def _expression(self, expression: Expression) -> Expression:
@@ -143,78 +135,71 @@ class _Inlining:
             if not isinstance(part, Aggregate):
                 return part
             target = part.target and self._expression(part.target)
-            return replace(part, target=target, body=self._formula(part.body, _Place.COUNTED))
+            return replace(part, target=target, body=self._formula(part.body, _Around.AGGREGATE))
 
         return rewrite(expression, inside)
 
-    def _bodies(self, atom: Atom, place: _Place) -> Formula:
+    def _bodies(self, atom: Atom, around: _Around) -> Formula:
         """What stands for an atom of an inlined relation: one of the bodies of its rules."""
-        rules = self._rules[atom.relation]
-        if place in (_Place.COUNTED, _Place.DENIED_COUNTED) and len(rules) > 1:
-            self._refuse(atom, place, f"it has {len(rules)} rules")
-        return _joined(Disjunction, [self._body(rule, atom, place) for rule in rules], atom)
+        given, unnamed = self._given(atom)
+        quantified = unnamed if around is _Around.QUANTIFIER else []
+        bodies = [self._body(rule, atom, given, quantified, around) for rule in self._rules[atom.relation]]
+        return _joined(Disjunction, bodies, atom)
 
-    def _body(self, rule: _Rule, atom: Atom, place: _Place) -> Formula:
-        """The body of a rule for the arguments of an atom, with new names for its own variables."""
+    def _body(
+        self,
+        rule: _Rule,
+        atom: Atom,
+        arguments: Sequence[Expression],
+        quantified: Sequence[Variable],
+        around: _Around,
+    ) -> Formula:
+        """The body of a rule for the arguments of an atom, with new names for its own variables.
+
+        With those `quantified` they are quantified where something is around the atom.
+        """
         names: dict[str, Expression] = {}
         equations: list[tuple[Expression, Expression]] = []
-        once = self._once(rule) if place in (_Place.DENIED, _Place.DENIED_COUNTED) else set()
+        own = [*quantified]
         attributes = self._inlined[atom.relation].attributes
-        for argument, attribute, given in zip(rule.head.arguments, attributes, self._given(atom), strict=True):
+        for argument, attribute, given in zip(rule.head.arguments, attributes, arguments, strict=True):
             if isinstance(argument, Variable) and argument.name not in names.keys() | rule.targets():
-                is_any = isinstance(given, Wildcard) and argument.name not in once
-                names[argument.name] = self._fresh(given) if is_any else given
+                names[argument.name] = given
             else:
                 typed = Cast(argument, attribute.type, span=argument.span) if is_structure(argument) else argument
-                equations.append((self._fresh(given) if isinstance(given, Wildcard) else given, typed))
-        own = rule.outside().keys() - names.keys()
-        names |= {name: Wildcard(span=atom.span) for name in own & once}
-        if place is not _Place.ASSERTED:
-            self._refuse_own(rule, atom, place, own - once)
-        fresh = {name: self._fresh(atom, name).name for name in sorted(rule.names() - names.keys())}
-        change = _substitution(names, fresh)
+                equations.append((given, typed))
+        fresh = {name: self._fresh(atom, name) for name in sorted(rule.names() - names.keys())}
+        own += [fresh[name] for name in sorted(rule.outside() & fresh.keys())]
+        change = _substitution(names, {name: variable.name for name, variable in fresh.items()})
         conditions = [Comparison("=", given, change(argument), span=atom.span) for given, argument in equations]
-        return _joined(Conjunction, [*conditions, _changed(rule.body, change)], atom)
+        body = _joined(Conjunction, [*conditions, _changed(rule.body, change)], atom)
+        return body if around is _Around.RULE else Quantified("exists", tuple(own), body, span=atom.span)
 
-    def _given(self, atom: Atom) -> list[Expression]:
-        """The arguments of an atom; numbers and structures have the types of the attributes, wherever they will stand.
+    def _given(self, atom: Atom) -> tuple[list[Expression], list[Variable]]:
+        """The arguments of an atom, and the variables that stand for `_` in them, as they may come to several places.
 
-        What stands for `_` in a structure has a name, as the structure may come to stand in several places.
+        Numbers and structures have the types of the attributes, wherever they will stand.
         """
+        unnamed: list[Variable] = []
 
         def named(part: Expression) -> Expression:
-            return self._fresh(part) if isinstance(part, Wildcard) else part
+            if not isinstance(part, Wildcard):
+                return part
+            unnamed.append(self._fresh(part))
+            return unnamed[-1]
 
         attributes = self._inlined[atom.relation].attributes
-        return [
+        arguments = [
             Cast(rewrite(given, named), attribute.type, span=given.span)
             if isinstance(given, NumberLiteral) or is_structure(given)
-            else given
+            else rewrite(given, named)
             for given, attribute in zip(atom.arguments, attributes, strict=True)
         ]
-
-    def _once(self, rule: _Rule) -> set[str]:
-        """The variables that one atom alone mentions, once: they say what `_` does, which may stand behind `!`."""
-        mentions = Counter(v.name for e in _expressions(rule.body) for v in variables(e))
-        mentions.update(v.name for a in rule.aggregates() for e in _expressions(a.body) for v in variables(e))
-        atoms = [a for a in _outer_atoms(rule.body) if a.relation not in self._nullable]
-        return {v.name for a in atoms for v in a.arguments if isinstance(v, Variable) and mentions[v.name] == 1}
+        return arguments, unnamed
 
     def _fresh(self, node: Node, name: str = "_") -> Variable:
         """A variable that no rule has: a dot is no letter of a name."""
         return Variable(f"{name}.{next(self._numbers)}", span=node.span)
-
-    def _refuse_own(self, rule: _Rule, atom: Atom, place: _Place, own: Collection[str]) -> None:
-        """Report the variables of a body that its head does not have, and in an aggregate `_`, which counts too."""
-        place_of = rule.head.span.place
-        if own:
-            self._refuse(atom, place, f"its rule at {place_of} has `{min(own)}`, which is not in the head")
-        elif place is _Place.COUNTED and any(isinstance(e, Wildcard) for e in _expressions(rule.body)):
-            self._refuse(atom, place, f"its rule at {place_of} has `_`, each value of which would count")
-
-    def _refuse(self, atom: Atom, place: _Place, reason: str) -> None:
-        message = f"`{atom.relation}` cannot be inlined {place.value}: {reason}"
-        self._findings.append(atom.span.error(message, self._remedy(atom.relation)))
 
     def _refuse_cycle(self, names: Sequence[str], rules: Sequence[_Rule]) -> None:
         """Report inlined relations that depend on each other, at the first atom that says so."""
@@ -257,6 +242,9 @@ def _changed(formula: Formula, change: Change) -> Formula:
         return replace(formula, parts=tuple(_changed(part, change) for part in formula.parts))
     if isinstance(formula, Negation):
         return replace(formula, part=_changed(formula.part, change))
+    if isinstance(formula, Quantified):
+        bound = tuple(v for v in map(change, formula.variables) if isinstance(v, Variable))
+        return replace(formula, variables=bound, part=_changed(formula.part, change))
     return with_expressions(formula, change)
 
 
@@ -265,7 +253,7 @@ def _literals(formula: Formula) -> Iterator[Formula]:
     if isinstance(formula, Conjunction | Disjunction):
         for part in formula.parts:
             yield from _literals(part)
-    elif isinstance(formula, Negation):
+    elif isinstance(formula, Negation | Quantified):
         yield from _literals(formula.part)
     else:
         yield formula

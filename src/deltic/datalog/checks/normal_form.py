@@ -9,10 +9,13 @@ from deltic.datalog.syntax.formulas import (
     Comparison,
     Conjunction,
     Disjunction,
+    Existential,
     Formula,
     Negation,
+    Quantified,
     Test,
     Truth,
+    mentions_of,
 )
 
 MOST_ALTERNATIVES = 1024
@@ -26,20 +29,34 @@ class TooManyAlternativesError(Exception):
     """The normal form of a body has more than `MOST_ALTERNATIVES` conjunctions."""
 
 
-def alternatives(formula: Formula, negated: bool = False) -> list[Literals]:
+def alternatives(formula: Formula, negated: bool = False, counted: bool = False) -> list[Literals]:
     """The conjunctions of which one must hold for `formula` to hold (or not to hold, when `negated`).
 
-    Literals are atoms, negated atoms, comparisons, tests, negated tests and truth values, in the order
-    of the text. Raises TooManyAlternativesError.
+    Literals are atoms, negated atoms, comparisons, tests, negated tests, truth values and negated existentials, in the
+    order of the text; the only quantifier of the formula is `exists`. Where its bindings are `counted` what `exists`
+    quantifies is an existential; else it is one more variable. Raises TooManyAlternativesError.
     """
     if isinstance(formula, Negation) and isinstance(formula.part, Atom | Test) and not negated:
         return [(formula,)]
     if isinstance(formula, Negation):
-        return alternatives(formula.part, not negated)
+        return alternatives(formula.part, not negated, counted)
     if isinstance(formula, Conjunction | Disjunction):
-        parts = [alternatives(part, negated) for part in formula.parts]
+        parts = [alternatives(part, negated, counted) for part in formula.parts]
         return _both(parts) if isinstance(formula, Conjunction) is not negated else _either(parts)
+    if isinstance(formula, Quantified) and not negated and not counted:
+        return alternatives(formula.part)
     return [(_literal(formula, negated),)]
+
+
+def names_in(formula: Formula) -> frozenset[str]:
+    """The variables that a formula mentions outside of aggregates, but for those that it quantifies."""
+    if isinstance(formula, Conjunction | Disjunction):
+        return frozenset().union(*map(names_in, formula.parts))
+    if isinstance(formula, Quantified):
+        return names_in(formula.part) - {v.name for v in formula.variables}
+    if isinstance(formula, Negation):
+        return names_in(formula.part)
+    return frozenset(v.name for v in mentions_of(formula))
 
 
 def _both(parts: list[list[Literals]]) -> list[Literals]:
@@ -56,11 +73,20 @@ def _either(parts: list[list[Literals]]) -> list[Literals]:
 
 
 def _literal(formula: Formula, negated: bool) -> Formula:
+    if isinstance(formula, Quantified):
+        formula = _existential(formula)
     if not negated:
         return formula
     if isinstance(formula, Comparison):
         return Comparison(_OPPOSITES[formula.operator], formula.left, formula.right, span=formula.span)
     if isinstance(formula, Truth):
         return Truth(not formula.value, span=formula.span)
-    assert isinstance(formula, Atom | Test)
+    assert isinstance(formula, Atom | Test | Existential)
     return Negation(formula, span=formula.span)
+
+
+def _existential(formula: Quantified) -> Existential:
+    """Its local variables are those of all `exists` that come to nothing in its bodies, too."""
+    bodies = alternatives(formula.part)
+    mentioned = frozenset().union(*(names_in(literal) for body in bodies for literal in body))
+    return Existential(tuple(bodies), mentioned - names_in(formula), span=formula.span)

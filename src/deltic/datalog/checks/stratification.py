@@ -1,87 +1,171 @@
-"""Negation and aggregates through recursion: a relation may not be defined by its own absence or count."""
+"""Negation and aggregates through recursion: a relation may not be defined by its own absence [FIX §1, footnote 4].
+
+An occurrence behind an even number of `!` grows with its relation, so that a recursion through it has a least
+fixpoint. A relation between two of them, `bad` of `tree(x) :- node(x), !bad(x). bad(x) :- child(x, y), !tree(y).`, is
+a *helper*: it shrinks while the others grow, and is computed from them in each iteration.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from deltic.catalog.components import components
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
+from deltic.datalog.checks.monotonicity import direction
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Negation, with_inner
+from deltic.datalog.syntax.expressions import Expression
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Existential, Formula, Negation, bare
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 
 
 @dataclass(frozen=True)
-class _Use:
-    """A relation's rule mentions a relation, through `!`, an aggregate of that name, or "" for plainly."""
+class Use:
+    """A relation's rule mentions a relation: plainly, or `through` negations "!" or aggregates of that name.
+
+    `sign` is 1 where the rule's relation grows when the other does, -1 where it shrinks, and 0 where that is not known.
+    """
 
     user: str
     used: str
+    sign: int
     through: str
     span: Span
 
     def __str__(self) -> str:
-        if self.through in ("", "!"):
-            return f"{self.through}{self.used} ({self.span.place})"
-        return f"{self.through} over {self.used} ({self.span.place})"
+        way = self.through.replace("!!", "")
+        return f"{way}{' over ' if way.strip('!') else ''}{self.used} ({self.span.place})"
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The sets of mutually recursive relations in an order of evaluation, and the helpers in them, in theirs."""
+
+    names: tuple[tuple[str, ...], ...]
+    helpers: tuple[str, ...]
 
 
 def check_stratification(
-    rules: Sequence[Rule], signatures: Signatures, findings: Findings
-) -> tuple[tuple[str, ...], ...]:
-    """The strata in an order of evaluation; every cycle through a negation or an aggregate is reported."""
-    uses = [use for rule in rules for use in _uses(rule) if use.user in signatures]
-    graph: dict[str, list[str]] = {name: [] for name in signatures}
-    for use in uses:
-        graph[use.user].append(use.used)
-    strata = components(graph)
+    rules: Sequence[Rule], signatures: Signatures, hidden: Collection[str], findings: Findings
+) -> Strata:
+    """The strata; every cycle through an odd number of negations is reported, and helpers that cannot be told."""
+    uses = [use for rule in rules for use in uses_of(rule) if use.user in signatures]
+    strata = _components(list(signatures), uses)
     stratum = {name: number for number, names in enumerate(strata) for name in names}
     inner = [use for use in uses if stratum[use.user] == stratum.get(use.used)]
-    told: set[_Use] = set()
+    told: set[Use] = set()
     for use in inner:
-        if use.through and use not in told:
-            cycle = _cycle(use, inner)
+        if use.sign < 0 and use not in told and (cycle := _odd_cycle(use, inner)):
             told.update(cycle)
             findings.append(_finding(use, cycle))
-    return tuple(strata)
+    if told:
+        return Strata(tuple(strata), ())
+    signed = [use for use in inner if use.sign]
+    halves = [_helpers(names, inner, hidden, findings) for names in _components(list(signatures), signed)]
+    helpers = {name for half in halves for name in half}
+    between = [use for use in inner if {use.user, use.used} <= helpers]
+    order = tuple(name for names in _components(list(signatures), between) for name in names if name in helpers)
+    return Strata(tuple(strata), order)
 
 
-def _uses(rule: Rule) -> Iterator[_Use]:
-    for literal in rule.body:
-        inside = with_inner(literal.body) if isinstance(literal, Aggregation) else [literal]
-        through = literal.function if isinstance(literal, Aggregation) else ""
-        for part in inside:
-            atom = part.part if isinstance(part, Negation) else part
-            if isinstance(atom, Atom):
-                yield _Use(rule.head.relation, atom.relation, through or "!" * (atom is not part), part.span)
+def uses_of(rule: Rule) -> Iterator[Use]:
+    """The relations that a rule mentions, from left to right."""
+    for relation, sign, through, span in _mentions(rule.head.arguments, rule.body, 1, ""):
+        yield Use(rule.head.relation, relation, sign, through, span)
 
 
-def _cycle(start: _Use, uses: Sequence[_Use]) -> list[_Use]:
-    """A shortest way from a use back to its user, the use first."""
-    came_by: dict[str, _Use | None] = {start.used: None}
-    queue = deque([start.used])
-    while start.user not in came_by:
-        name = queue.popleft()
+def _mentions(
+    arguments: Sequence[Expression], body: Sequence[Formula], sign: int, through: str
+) -> Iterator[tuple[str, int, str, Span]]:
+    for literal in body:
+        inner = bare(literal)
+        turned, way = (-sign, through + "!") if isinstance(literal, Negation) else (sign, through)
+        if isinstance(inner, Atom):
+            yield inner.relation, turned, way, literal.span
+        elif isinstance(inner, Existential):
+            for inside in inner.bodies:
+                yield from _mentions((), inside, turned, way)
+        elif isinstance(inner, Aggregation):
+            target = (inner.target,) if inner.target else ()
+            turned = sign * direction(inner, arguments, body)
+            yield from _mentions(target, inner.body, turned, through + inner.function)
+
+
+def _components(names: Sequence[str], uses: Sequence[Use]) -> list[tuple[str, ...]]:
+    graph: dict[str, list[str]] = {name: [] for name in names}
+    for use in uses:
+        graph[use.user].append(use.used)
+    return components(graph)
+
+
+def _odd_cycle(start: Use, uses: Sequence[Use]) -> list[Use]:
+    """A shortest way from a negative use back to its user with no other or two, four, … more of them; the use first.
+
+    Empty where there is none.
+    """
+    goal = (start.user, 1)
+    came_by: dict[tuple[str, int], Use | None] = {(start.used, 1): None}
+    queue = deque([(start.used, 1)])
+    while queue and goal not in came_by:
+        name, sign = queue.popleft()
         for use in uses:
-            if use.user == name and use.used not in came_by:
-                came_by[use.used] = use
-                queue.append(use.used)
-    back: list[_Use] = []
-    step = came_by[start.user]
-    while step:
+            following = (use.used, sign * use.sign)
+            if use.user == name and use.sign and following not in came_by:
+                came_by[following] = use
+                queue.append(following)
+    if goal not in came_by:
+        return []
+    back: list[Use] = []
+    at = goal
+    while step := came_by[at]:
         back.append(step)
-        step = came_by[step.user]
+        at = (step.user, at[1] * step.sign)
     return [start, *reversed(back)]
 
 
-def _finding(use: _Use, cycle: Sequence[_Use]) -> Diagnostic:
-    if use.through == "!":
-        message = f"negation through recursion: `{use.user}` depends on the absence of `{use.used}`"
+def _helpers(names: Sequence[str], uses: Sequence[Use], hidden: Collection[str], findings: Findings) -> Sequence[str]:
+    """Those of some mutually recursive relations that shrink while the others grow from nothing.
+
+    They are not recursive themselves; which these are must not be left open.
+    """
+    inner = [use for use in uses if {use.user, use.used} <= set(names)]
+    first = next((use for use in inner if use.sign < 0), None)
+    if first is None:
+        return ()
+    sides = {names[0]: 1}
+    while len(sides) < len(names):
+        for use in inner:
+            if use.sign and use.user in sides:
+                sides[use.used] = sides[use.user] * use.sign
+    halves = [[name for name in names if sides[name] == side] for side in (1, -1)]
+    able = [half for half in halves if not _is_recursive(half, inner)]
+    chosen = [half for half in able if hidden and {*half} <= {*hidden}] if len(able) > 1 else able
+    if len(chosen) == 1:
+        return chosen[0]
+    one, other = sorted((first.user, first.used), key=names.index)
+    if able:
+        message = f"`{one}` and `{other}` are each other's absence, and it is not said which of them starts empty"
+        hint = f"declare the helper `inline`: in `.decl {other}(...) inline` its rules stand where it is used, "
+        hint += f"and `{one}` has no more rows than follow from none"
     else:
-        message = f"aggregate through recursion: `{use.user}` depends on a `{use.through}` over `{use.used}`"
+        message = f"`{one}` and `{other}` depend on each other's absence, and both are recursive by themselves, too"
+        hint = "one of them must be a helper, whose rules use no relation that depends on it but through another `!`"
+    findings.append(first.span.error(message, hint))
+    return ()
+
+
+def _is_recursive(names: Sequence[str], uses: Sequence[Use]) -> bool:
+    between = [use for use in uses if {use.user, use.used} <= {*names}]
+    return any(use.user == use.used for use in between) or len(_components(names, between)) < len(names)
+
+
+def _finding(use: Use, cycle: Sequence[Use]) -> Diagnostic:
+    if function := use.through.strip("!"):
+        message = f"aggregate through recursion: `{use.user}` depends on a small `{function}` over `{use.used}`"
+    else:
+        message = f"negation through recursion: `{use.user}` depends on the absence of `{use.used}`"
     message += ", which depends on `" + use.user + "`" if use.used != use.user else ""
     return use.span.error(message, "the cycle is " + " -> ".join([use.user, *map(str, cycle)]))

@@ -23,7 +23,7 @@ from deltic.datalog.syntax.expressions import (
     Variable,
     is_structure,
 )
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, Test
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Existential, Formula, Negation, Test
 from deltic.datalog.syntax.source import Span
 from deltic.errors import did_you_mean
 
@@ -106,11 +106,17 @@ class Typing:
             self._arguments(literal.name, TESTS[literal.name], literal.arguments, literal.span)
         elif isinstance(literal, Aggregation):
             self._aggregation(literal)
+        elif isinstance(literal, Existential):
+            for body in literal.bodies:
+                self._body(body)
+
+    def _body(self, body: Sequence[Formula]) -> None:
+        for literal in sorted(body, key=lambda part: not isinstance(part, Atom)):
+            self.literal(literal)
 
     def _aggregation(self, aggregation: Aggregation) -> None:
         """An aggregate takes its target like a functor, after all that its body implies."""
-        for literal in sorted(aggregation.body, key=lambda part: not isinstance(part, Atom)):
-            self.literal(literal)
+        self._body(aggregation.body)
         profile, target = AGGREGATES[aggregation.function], aggregation.target
         found = self._arguments(aggregation.function, profile, (target,) if target else (), aggregation.span)
         self._slots.merge(self._expression(aggregation.result), found)

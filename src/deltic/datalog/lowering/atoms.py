@@ -32,16 +32,17 @@ def lower_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
 def lower_absent_atom(atom: Atom, rule: Rule, scope: Scope) -> int:
     """A set with one column for each variable of an atom: the bindings for which some row matches.
 
-    The relation does not depend on the rule's head, so all but the renaming happens in the whole circuit.
+    Where the relation does not depend on the recursion all but the renaming happens in the whole circuit.
     """
-    outside = scope.outside.builder
-    node = _selected(outside, scope.outside.relation(atom.relation), atom, rule)
-    attributes = outside.type_of(node).schema.columns
+    place = scope if scope.is_recursive(atom.relation) else scope.outside
+    node = _selected(place.builder, place.relation(atom.relation), atom, rule)
+    attributes = place.builder.type_of(node).schema.columns
     variables = _first_places(atom)
     kept = [Column(attributes[place].name, attributes[place].type) for place in variables.values()]
-    node = make_set(outside, project(outside, node, kept, [column(attribute.name) for attribute in kept]))
+    found = project(place.builder, node, kept, [column(attribute.name) for attribute in kept])
+    node = scope.bring(make_set(place.builder, found), place)
     columns = [Column(name, attribute.type) for name, attribute in zip(variables, kept, strict=True)]
-    return project(scope.builder, scope.bring(node), columns, [column(attribute.name) for attribute in kept])
+    return project(scope.builder, node, columns, [column(attribute.name) for attribute in kept])
 
 
 def project(builder: CircuitBuilder, node: int, columns: Sequence[Column], values: Sequence[exp.Expression]) -> int:

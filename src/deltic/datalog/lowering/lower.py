@@ -16,7 +16,7 @@ from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, Outside, Scope
 from deltic.datalog.lowering.simplify import simplify
-from deltic.datalog.syntax.formulas import Atom
+from deltic.datalog.syntax.formulas import Atom, bare, with_inner
 
 FRONT = "Datalog"
 
@@ -54,7 +54,7 @@ class _Lowering:
         """The relations of a stratum, over those that they read."""
         scope = Outside(self._types, self._structures)
         names = {relation.name for relation in stratum}
-        if any(_mentions(rule, names) for name in names for rule in self._rules[name]):
+        if len(names) > 1 or any(_mentions(rule, names) for name in names for rule in self._rules[name]):
             self._lower_recursive(stratum, scope)
         else:
             (relation,) = stratum
@@ -69,20 +69,31 @@ class _Lowering:
         return View(relation.name, type_, relation.is_hidden, text, place, demand=relation.demand)
 
     def _lower_recursive(self, stratum: Sequence[Relation], scope: Outside) -> None:
-        """Mutually recursive relations: a fixpoint whose body derives each once from the last of all."""
-        inside = Inside(scope, {relation.name: relation.schema for relation in stratum})
-        for relation in stratum:
+        """Mutually recursive relations: a fixpoint whose body derives each once from the last of all.
+
+        Helpers are nodes of the body, and views of the fixpoint afterwards.
+        """
+        names = [relation.name for relation in stratum]
+        helpers = [self._checked.relations[name] for name in self._checked.helpers if name in names]
+        growing = [relation for relation in stratum if relation not in helpers]
+        inside = Inside(scope, {relation.name: relation.schema for relation in growing})
+        for helper in helpers:
+            inside.relations[helper.name] = self._union(helper, inside)
+        for relation in growing:
             inside.builder.add(ops.Sink(relation.name), self._union(relation, inside))
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
-        for relation in stratum:
+        for relation in growing:
             scope.relations[relation.name] = scope.builder.add(ops.Component(relation.name), fixpoint)
+        for helper in helpers:
+            scope.relations[helper.name] = self._union(helper, scope)
 
     def _union(self, relation: Relation, scope: Scope) -> int:
         """The set of all rows of a relation: its table's, its facts, and what its rules derive."""
-        parts = [scope.bring(number) for number in self._given(relation, scope.outside)]
+        parts = [scope.bring(number, scope.outside) for number in self._given(relation, scope.outside)]
         parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules[relation.name]]
         if not parts:
-            parts.append(scope.bring(scope.outside.builder.add(ops.Constant(relation.schema, ()))))
+            nothing = scope.outside.builder.add(ops.Constant(relation.schema, ()))
+            parts.append(scope.bring(nothing, scope.outside))
         different = dict.fromkeys(parts)
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
         return make_set(scope.builder, total)
@@ -102,5 +113,6 @@ def _row(fact: Rule) -> tuple[object, ...]:
 
 
 def _mentions(rule: Rule, names: set[str]) -> bool:
-    """Whether the rule's body has an atom of one of these relations; it has no negated one."""
-    return any(isinstance(literal, Atom) and literal.relation in names for literal in rule.body)
+    """Whether the rule's body has an atom of one of these relations."""
+    atoms = (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), Atom))
+    return any(atom.relation in names for atom in atoms)

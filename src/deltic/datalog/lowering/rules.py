@@ -10,12 +10,23 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.grounding import bound_by_all
 from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, project
+from deltic.datalog.lowering.inner import lower_existential
 from deltic.datalog.lowering.scalars import conjunction, predicate, scalar
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.expressions import Expression, Variable, variables
-from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Negation, expressions_of
+from deltic.datalog.syntax.formulas import (
+    Aggregation,
+    Atom,
+    Comparison,
+    Existential,
+    Formula,
+    Negation,
+    bare,
+    mentions_of,
+)
 
 
 def lower_rule(rule: Rule, schema: Schema, scope: Scope) -> int:
@@ -28,39 +39,55 @@ class _RuleLowering:
 
     def __init__(self, rule: Rule, scope: Scope) -> None:
         self._rule, self._scope, self._builder = rule, scope, scope.builder
-        self._pending = [part for part in rule.body if not _atom_of(part) and not isinstance(part, Aggregation)]
-        self._aggregations = [literal for literal in rule.body if isinstance(literal, Aggregation)]
-        self._results = {aggregation.result for aggregation in self._aggregations}
+        self._pending = [part for part in rule.body if not isinstance(bare(part), Atom | Aggregation | Existential)]
+        self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
+        self._results = {inner.result for inner in self._inner if isinstance(inner, Aggregation)}
 
     def lower(self, schema: Schema) -> int:
-        node = self._join([self._atom(literal) for literal in self._rule.body if isinstance(literal, Atom)])
-        node = self._aggregate(self._compute(node))
+        atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, Atom)]
+        node = self._add_inner(self._compute(self._join([*atoms, *self._sets()])))
         for literal in self._rule.body:
-            atom = _atom_of(literal)
-            if atom and isinstance(literal, Negation):
-                node = self._builder.add(ops.Antijoin(), node, lower_absent_atom(atom, self._rule, self._scope))
+            if isinstance(literal, Negation) and isinstance(literal.part, Atom | Existential):
+                node = self._builder.add(ops.Antijoin(), node, self._excluded(literal.part, node))
         values = [scalar(argument, self._rule) for argument in self._rule.head.arguments]
         return project(self._builder, node, schema.columns, values)
 
     def _atom(self, atom: Atom) -> int:
         """An atom, with the conditions on it alone and the variables that join it to other atoms."""
         node = lower_atom(atom, self._rule, self._scope)
-        elsewhere = {v.name for a in self._rule.body if isinstance(a, Atom) and a is not atom for v in _variables(a)}
+        elsewhere = {v.name for a in self._rule.body if isinstance(a, Atom) and a is not atom for v in mentions_of(a)}
         return self._compute(node, elsewhere)
 
-    def _aggregate(self, node: int) -> int:
-        """Add the result of each aggregate, when what it needs from outside is there."""
-        while self._aggregations:
+    def _sets(self) -> list[int]:
+        """The existentials whose bodies need nothing from outside, as sets to join with."""
+        whole = [i for i in self._inner if isinstance(i, Existential) and i.free().keys() <= bound_by_all(i, ())]
+        self._inner = [inner for inner in self._inner if inner not in whole]
+        return [lower_existential(each, self._rule, self._scope, None, lower_rule) for each in whole]
+
+    def _add_inner(self, node: int) -> int:
+        """Add the result of each aggregate, and the variables of each existential, when what it needs is there."""
+        while self._inner:
             names = self._builder.type_of(node).schema.names
-            ready = next(a for a in self._aggregations if a.free().keys() <= set(names))
-            self._aggregations.remove(ready)
-            node = self._compute(lower_aggregation(ready, self._rule, self._scope, node, lower_rule))
+            ready = next(inner for inner in self._inner if inner.free().keys() <= _given(inner, names))
+            self._inner.remove(ready)
+            if isinstance(ready, Aggregation):
+                node = lower_aggregation(ready, self._rule, self._scope, node, lower_rule)
+            else:
+                found = lower_existential(ready, self._rule, self._scope, node, lower_rule)
+                node = self._builder.add(ops.Join(), node, found)
+            node = self._compute(node)
         return node
+
+    def _excluded(self, part: Atom | Existential, node: int) -> int:
+        """The bindings for which what stands behind `!` holds."""
+        if isinstance(part, Atom):
+            return lower_absent_atom(part, self._rule, self._scope)
+        return lower_existential(part, self._rule, self._scope, node, lower_rule)
 
     def _join(self, nodes: Sequence[int]) -> int:
         if not nodes:
             nowhere = ops.Constant(Schema(()), ((),))
-            return self._scope.bring(self._scope.outside.builder.add(nowhere))
+            return self._scope.bring(self._scope.outside.builder.add(nowhere), self._scope.outside)
         different = tuple(dict.fromkeys(nodes))
         return different[0] if len(different) == 1 else self._builder.add(ops.Join(), *different)
 
@@ -72,7 +99,7 @@ class _RuleLowering:
         """
         while True:
             names = self._builder.type_of(node).schema.names
-            conditions = [c for c in self._pending if all(v.name in names for v in _variables(c))]
+            conditions = [c for c in self._pending if all(v.name in names for v in mentions_of(c))]
             if conditions:
                 node = self._filter(node, conditions)
             binding = next((b for c in self._pending if (b := _binding(c, names)) and self._may(b[0], wanted)), None)
@@ -101,14 +128,9 @@ class _RuleLowering:
         return project(self._builder, node, (*columns, new), (*values, scalar(value, self._rule)))
 
 
-def _atom_of(literal: Formula) -> Atom | None:
-    """The atom of an atom or a negated atom."""
-    inner = literal.part if isinstance(literal, Negation) else literal
-    return inner if isinstance(inner, Atom) else None
-
-
-def _variables(literal: Formula) -> list[Variable]:
-    return [variable for expression in expressions_of(literal) for variable in variables(expression)]
+def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
+    """The variables that have values once the bindings have columns of these names."""
+    return bound_by_all(inner, names) if isinstance(inner, Existential) else set(names)
 
 
 def _binding(condition: Formula, names: Sequence[str]) -> tuple[Variable, Expression, Formula] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -21,6 +21,8 @@ class Scope(ABC):
     """A circuit under construction in which relations have nodes."""
 
     builder: CircuitBuilder
+    relations: dict[str, int]
+    """The nodes of relations that have one in this circuit."""
 
     @property
     @abstractmethod
@@ -31,14 +33,13 @@ class Scope(ABC):
     def relation(self, name: str) -> int:
         """The node in this circuit that carries a relation, a set."""
 
-    @property
     @abstractmethod
-    def members(self) -> Collection[str]:
-        """The relations that are being defined by recursion here, none in the whole circuit."""
+    def is_recursive(self, relation: str) -> bool:
+        """Whether a relation depends on those that are being defined by recursion here; outside of a body none does."""
 
     @abstractmethod
-    def bring(self, number: int) -> int:
-        """The node in this circuit that carries what node `number` of the whole circuit carries."""
+    def bring(self, number: int, place: Scope) -> int:
+        """The node in this circuit that carries what node `number` carries in a place: here, or the whole circuit."""
 
 
 class Outside(Scope):
@@ -56,16 +57,15 @@ class Outside(Scope):
     def outside(self) -> Outside:
         return self
 
-    @property
-    def members(self) -> Collection[str]:
-        return ()
+    def is_recursive(self, relation: str) -> bool:
+        return False
 
     def relation(self, name: str) -> int:
         if name not in self.relations:
             self.relations[name] = self._seen(self.source(name))
         return self.relations[name]
 
-    def bring(self, number: int) -> int:
+    def bring(self, number: int, place: Scope) -> int:
         return number
 
     def source(self, name: str) -> int:
@@ -99,10 +99,14 @@ def _structure(name: str, family: str) -> exp.Expression:
 
 
 class Inside(Scope):
-    """The body of a fixpoint over `members`. `inputs` are the nodes of the whole circuit that it imports."""
+    """The body of a fixpoint over `members`. `inputs` are the nodes of the whole circuit that it imports.
+
+    `relations` has the nodes of what is no member but depends on one.
+    """
 
     def __init__(self, outside: Outside, members: Mapping[str, Schema]) -> None:
         self._outside, self._members = outside, members
+        self.relations = {}
         self.builder = CircuitBuilder(outside.builder.depth + 1)
         self.inputs: list[int] = []
 
@@ -110,16 +114,19 @@ class Inside(Scope):
     def outside(self) -> Outside:
         return self._outside
 
-    @property
-    def members(self) -> Collection[str]:
-        return self._members.keys()
+    def is_recursive(self, relation: str) -> bool:
+        return relation in self._members or relation in self.relations
 
     def relation(self, name: str) -> int:
+        if name in self.relations:
+            return self.relations[name]
         if name in self._members:
             return self.builder.add(ops.Feedback(name, self._members[name]))
-        return self.bring(self._outside.relation(name))
+        return self.bring(self._outside.relation(name), self._outside)
 
-    def bring(self, number: int) -> int:
+    def bring(self, number: int, place: Scope) -> int:
+        if place is self:
+            return number
         if number not in self.inputs:
             self.inputs.append(number)
         type_ = self._outside.builder.type_of(number)

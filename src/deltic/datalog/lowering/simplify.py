@@ -28,6 +28,7 @@ from deltic.datalog.syntax.formulas import (
     Aggregation,
     Atom,
     Comparison,
+    Existential,
     Formula,
     Negation,
     Truth,
@@ -86,7 +87,7 @@ def _value(apply: Apply, rule: Rule) -> Expression:
 def _truth(literal: Formula, rule: Rule) -> Formula:
     """A condition on literals alone is true or false; false when it is undefined."""
     inner = literal.part if isinstance(literal, Negation) else literal
-    if isinstance(inner, Aggregation | Atom | Truth) or any(
+    if isinstance(inner, Aggregation | Atom | Existential | Truth) or any(
         True for e in expressions_of(literal) for _ in variables(e)
     ):
         return literal

@@ -8,7 +8,7 @@ from lark import Token
 
 from deltic.datalog.souffle.build_expressions import EXPRESSIONS, build_arguments, build_expression
 from deltic.datalog.souffle.context import Context, Parsed, Part, tokens
-from deltic.datalog.syntax.expressions import Expression
+from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import (
     Aggregate,
     Atom,
@@ -16,7 +16,9 @@ from deltic.datalog.syntax.formulas import (
     Conjunction,
     Disjunction,
     Formula,
+    Implication,
     Negation,
+    Quantified,
     Test,
     Truth,
 )
@@ -64,6 +66,17 @@ def _disjunction(context: Context, parsed: Parsed, span: Span) -> Formula:
     return Disjunction(tuple(build_formula(context, child) for child in parsed.children), span=span)
 
 
+def _implication(context: Context, parsed: Parsed, span: Span) -> Formula:
+    premise, conclusion = parsed.children
+    return Implication(build_formula(context, premise), build_formula(context, conclusion), span=span)
+
+
+def _quantified(context: Context, parsed: Parsed, span: Span) -> Formula:
+    quantifier, *names = tokens(parsed)
+    bound = tuple(Variable(context.name(name), span=context.span(name)) for name in names)
+    return Quantified(str(quantifier), bound, build_formula(context, parsed.children[-1]), span=span)
+
+
 def _aggregate(context: Context, parsed: Parsed, span: Span) -> Expression:
     function, *target, body = parsed.children
     wanted = build_expression(context, target[0]) if target else None
@@ -79,4 +92,6 @@ _BUILDERS: dict[str, Callable[[Context, Parsed, Span], Formula]] = {
     "negation": _negation,
     "conjunction": _conjunction,
     "disjunction": _disjunction,
+    "implication": _implication,
+    "quantified": _quantified,
 }

@@ -21,6 +21,8 @@ _LEVELS = frozenset(
         "negation",
         "conjunction",
         "disjunction",
+        "implication",
+        "quantified",
     )
 )
 

@@ -17,7 +17,7 @@ _VALUES = frozenset(
         *("MIN", "MAX", "SUM", "MEAN", "COUNT", "USER_AGGREGATE"),
     )
 )
-_CONDITIONS = _VALUES | {"BANG", "TEST", "TRUE", "FALSE", "QUALIFIED"}
+_CONDITIONS = _VALUES | {"BANG", "TEST", "TRUE", "FALSE", "QUALIFIED", "QUANTIFIER"}
 
 # A set of terminals that is told in a few words when the terminals of the first column may all stand here.
 _GROUPS = (

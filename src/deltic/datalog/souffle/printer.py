@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
 
 from deltic.datalog.souffle.literals import quote
@@ -62,7 +62,7 @@ def _(item: p.DirectiveItem) -> str:
 @print_item.register
 def _(item: p.Clause) -> str:
     heads = ", ".join(map(print_formula, item.heads))
-    return f"{heads} :- {print_formula(item.body)}." if item.body else f"{heads}."
+    return f"{heads} :- {_grouped(item.body, f.Implication)}." if item.body else f"{heads}."
 
 
 def _attributes(attributes: Sequence[p.Attribute]) -> str:
@@ -97,17 +97,27 @@ def _(formula: f.Truth) -> str:
 
 @print_formula.register
 def _(formula: f.Negation) -> str:
-    return "!" + _grouped(formula.part, f.Conjunction, f.Disjunction)
+    return "!" + _grouped(formula.part, f.Conjunction, f.Disjunction, f.Implication)
 
 
 @print_formula.register
 def _(formula: f.Conjunction) -> str:
-    return ", ".join(_grouped(part, f.Conjunction, f.Disjunction) for part in formula.parts)
+    return ", ".join(_grouped(part, f.Conjunction, f.Disjunction, f.Implication) for part in formula.parts)
 
 
 @print_formula.register
 def _(formula: f.Disjunction) -> str:
-    return "; ".join(_grouped(part, f.Disjunction) for part in formula.parts)
+    return "; ".join(_grouped(part, f.Disjunction, f.Implication) for part in formula.parts)
+
+
+@print_formula.register
+def _(formula: f.Implication) -> str:
+    return f"{_grouped(formula.premise, f.Implication)} -> {print_formula(formula.conclusion)}"
+
+
+@print_formula.register
+def _(formula: f.Quantified) -> str:
+    return f"{formula.quantifier} {_list(formula.variables)}: ({print_formula(formula.part)})"
 
 
 def _grouped(part: f.Formula, *loose: type[f.Formula]) -> str:
@@ -165,7 +175,7 @@ def _within(expression: e.Expression, tightness: int) -> str:
     return text if own >= tightness else f"({text})"
 
 
-def _list(arguments: tuple[e.Expression, ...]) -> str:
+def _list(arguments: Iterable[e.Expression]) -> str:
     return ", ".join(map(print_expression, arguments))
 
 

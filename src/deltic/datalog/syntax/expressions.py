@@ -19,16 +19,39 @@ class Node:
 NodeT = TypeVar("NodeT", bound=Node)
 
 
-def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
-    """The node with `change` applied to every node in it and to itself, to the innermost first."""
+def with_parts(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
+    """The node with `change` applied to each node that is immediately in it."""
 
     def inside(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(inside, value))
-        return transform(value, change) if isinstance(value, Node) else value
+        return change(value) if isinstance(value, Node) else value
 
-    made: NodeT = change(type(node)(**{f.name: inside(getattr(node, f.name)) for f in fields(node)}))
+    return type(node)(**{f.name: inside(getattr(node, f.name)) for f in fields(node)})
+
+
+def transform(node: NodeT, change: Callable[[Any], Any]) -> NodeT:
+    """The node with `change` applied to every node in it and to itself, to the innermost first."""
+    made: NodeT = change(with_parts(node, lambda part: transform(part, change)))
     return made
+
+
+def parts_of(node: Node) -> Iterator[Node]:
+    """The nodes that are immediately in a node, from left to right."""
+    pending = [getattr(node, f.name) for f in reversed(fields(node))]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, tuple):
+            pending.extend(reversed(value))
+        elif isinstance(value, Node):
+            yield value
+
+
+def nodes_in(node: Node) -> Iterator[Node]:
+    """The node and everything inside it, each before its parts, from left to right."""
+    yield node
+    for part in parts_of(node):
+        yield from nodes_in(part)
 
 
 @dataclass(frozen=True)

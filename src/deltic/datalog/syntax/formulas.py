@@ -73,6 +73,23 @@ class Disjunction(Formula):
 
 
 @dataclass(frozen=True)
+class Implication(Formula):
+    """`->`: the conclusion holds, or the premise does not."""
+
+    premise: Formula
+    conclusion: Formula
+
+
+@dataclass(frozen=True)
+class Quantified(Formula):
+    """`exists x, y: (…)` or `forall x, y: (…)`: the part holds for some, or for all, values of the variables."""
+
+    quantifier: str
+    variables: tuple[Variable, ...]
+    part: Formula
+
+
+@dataclass(frozen=True)
 class Aggregate(Expression):
     """A function of the values of a target for the bindings of which a body holds; `count` has no target."""
 
@@ -97,21 +114,55 @@ class Aggregation(Formula):
 
     def free(self) -> dict[str, Variable]:
         """The variables from outside, each as it is first mentioned."""
-        mentions = [v for e in expressions_of(self) for v in variables(e)]
-        for literal in self.body:
-            if isinstance(literal, Aggregation):
-                mentions += literal.free().values()
-            else:
-                mentions += [v for e in expressions_of(literal) for v in variables(e)]
+        target = variables(self.target) if self.target else ()
+        mentions = [*target, *(v for literal in self.body for v in mentions_of(literal))]
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
 
+@dataclass(frozen=True)
+class Existential(Formula):
+    """∃: for some values of the variables in `local`, all literals of one of the bodies hold.
+
+    Its local variables are called like no other variable of the rule. It holds or does not, however many values
+    there are. Behind `!`, for no values.
+    """
+
+    bodies: tuple[tuple[Formula, ...], ...]
+    local: frozenset[str]
+
+    def free(self) -> dict[str, Variable]:
+        """The variables from outside, each as it is first mentioned."""
+        mentions = [v for body in self.bodies for literal in body for v in mentions_of(literal)]
+        return {v.name: v for v in reversed(mentions) if v.name not in self.local}
+
+
+def bare(literal: Formula) -> Formula:
+    """The literal without its `!`."""
+    return literal.part if isinstance(literal, Negation) else literal
+
+
+def bodies_in(literal: Formula) -> tuple[tuple[Formula, ...], ...]:
+    """The bodies inside of an aggregation or a (negated) existential; none of other literals."""
+    inner = bare(literal)
+    if isinstance(inner, Aggregation):
+        return (inner.body,)
+    return inner.bodies if isinstance(inner, Existential) else ()
+
+
 def with_inner(body: Sequence[Formula]) -> Iterator[Formula]:
-    """The literals of a body, and after each aggregation those inside it."""
+    """The literals of a body, and after each aggregation or existential those inside it."""
     for literal in body:
         yield literal
-        if isinstance(literal, Aggregation):
-            yield from with_inner(literal.body)
+        for inside in bodies_in(literal):
+            yield from with_inner(inside)
+
+
+def mentions_of(literal: Formula) -> list[Variable]:
+    """The variables that a literal shares with others: all of an atom or condition, the free ones of the rest."""
+    inner = bare(literal)
+    if isinstance(inner, Aggregation | Existential):
+        return list(inner.free().values())
+    return [v for e in expressions_of(inner) for v in variables(e)]
 
 
 def expressions_of(literal: Formula) -> tuple[Expression, ...]:
@@ -128,7 +179,10 @@ def expressions_of(literal: Formula) -> tuple[Expression, ...]:
 
 
 def with_expressions(literal: LiteralT, change: Callable[[Expression], Expression]) -> LiteralT:
-    """The literal with `change` applied to each of its outermost expressions, and of those inside an aggregation."""
+    """The literal with `change` applied to each of its outermost expressions, and of those inside its bodies."""
+    if isinstance(literal, Existential):
+        bodies = tuple(tuple(with_expressions(inner, change) for inner in body) for body in literal.bodies)
+        return replace(literal, bodies=bodies)
     if isinstance(literal, Negation):
         return replace(literal, part=with_expressions(literal.part, change))
     if isinstance(literal, Aggregation):

@@ -1,0 +1,78 @@
+"""Which way an aggregate turns when the relations in it grow, as far as the rest of its rule can see.
+
+`count : { … } > 3` can only become true, `count : { … } < 3` only false, and of a result that is handed on nothing is
+known: it takes the place of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltic.datalog.syntax.expressions import Expression, NumberLiteral, UnsignedLiteral, Variable, variables
+from deltic.datalog.syntax.formulas import Aggregation, Comparison, Formula, mentions_of
+
+_RISING = {"count", "max"}
+_UP, _DOWN = {">", ">="}, {"<", "<="}
+_MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+
+def direction(aggregation: Aggregation, arguments: Sequence[Expression], body: Sequence[Formula]) -> int:
+    """1 when the rule holds as before or more often once the aggregate's body holds more often, -1 for less often.
+
+    0 where that is not known. `arguments` are those of the rule's head, `body` is where the aggregate stands.
+    """
+    names = _names_of_result(aggregation, body)
+    if any(v.name in names for argument in arguments for v in variables(argument)):
+        return 0
+    uses = [literal for literal in body if literal is not aggregation and _mentions(literal, names)]
+    turns = {_turn(aggregation, literal, names) for literal in uses if not _is_alias(literal, names)}
+    return turns.pop() if len(turns) == 1 else 0
+
+
+def _names_of_result(aggregation: Aggregation, body: Sequence[Formula]) -> set[str]:
+    """What the result is called: also by the variables that equal it."""
+    names, size = {aggregation.result.name}, 0
+    while size < len(names):
+        size = len(names)
+        for literal in body:
+            if isinstance(literal, Comparison) and literal.operator == "=":
+                sides = [side.name for side in (literal.left, literal.right) if isinstance(side, Variable)]
+                if len(sides) == 2 and names.intersection(sides):
+                    names.update(sides)
+    return names
+
+
+def _mentions(literal: Formula, names: set[str]) -> bool:
+    return any(v.name in names for v in mentions_of(literal)) or (
+        isinstance(literal, Aggregation) and literal.result.name in names
+    )
+
+
+def _is_alias(literal: Formula, names: set[str]) -> bool:
+    return (
+        isinstance(literal, Comparison)
+        and literal.operator == "="
+        and all(isinstance(side, Variable) and side.name in names for side in (literal.left, literal.right))
+    )
+
+
+def _turn(aggregation: Aggregation, literal: Formula, names: set[str]) -> int:
+    """Which way one comparison with the result turns; nothing has no least or greatest value."""
+    if not isinstance(literal, Comparison) or literal.operator not in _UP | _DOWN:
+        return 0
+    left, right = (any(v.name in names for v in variables(side)) for side in (literal.left, literal.right))
+    if left == right or not isinstance(literal.left if left else literal.right, Variable):
+        return 0
+    above = (literal.operator if left else _MIRRORED[literal.operator]) in _UP
+    if aggregation.function == "min":
+        return 0 if above else 1
+    if not (aggregation.function in _RISING or _adds_up(aggregation)):
+        return 0
+    return 1 if above else 0 if aggregation.function == "max" else -1
+
+
+def _adds_up(aggregation: Aggregation) -> bool:
+    """Whether it is a sum of values none of which is below zero, by their text."""
+    target = aggregation.target
+    is_counter = isinstance(target, NumberLiteral | UnsignedLiteral) and target.value >= 0
+    return aggregation.function == "sum" and is_counter

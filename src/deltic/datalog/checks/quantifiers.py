@@ -1,0 +1,162 @@
+"""Quantifiers made plain: `->` and `forall` as `!` and `exists`, and each quantified variable called like no other.
+
+What stands behind `!` in parentheses is about none of its own variables' values: `!(child(x, y), !tree(y))` is
+`!exists y: (child(x, y), !tree(y))`. A variable is a negation's own when it is mentioned nowhere outside of it but in
+other alternatives of a `;` and other such negations, and each alternative inside that mentions it gives it values; the
+smallest such negation has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from deltic.datalog.checks.grounding import bound_variables
+from deltic.datalog.checks.normal_form import TooManyAlternativesError, alternatives, names_in
+from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.expressions import (
+    Expression,
+    Node,
+    NodeT,
+    Variable,
+    nodes_in,
+    parts_of,
+    rewrite,
+    transform,
+    variables,
+    with_parts,
+)
+from deltic.datalog.syntax.formulas import (
+    Aggregate,
+    Conjunction,
+    Disjunction,
+    Formula,
+    Implication,
+    Negation,
+    Quantified,
+    with_expressions,
+)
+from deltic.datalog.syntax.program import Clause
+
+Names: TypeAlias = frozenset[str]
+
+
+def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
+    """The clause with `exists` as its only quantifier; quantified variables that stand nowhere are reported."""
+    heads = tuple(transform(head, _plain) for head in clause.heads)
+    outside = frozenset(v.name for head in heads for e in head.arguments for v in variables(e))
+    body = clause.body and transform(clause.body, _plain)
+    around = outside | (names_in(body) if body else frozenset())
+    scoped = replace(
+        clause,
+        heads=tuple(with_expressions(head, lambda e: _in_aggregates(e, around)) for head in heads),
+        body=body and _scoped(body, outside),
+    )
+    return _Apart(scoped, findings).renamed(scoped)
+
+
+def _plain(node: Node) -> Node:
+    """`->` and `forall` in terms of the others."""
+    if isinstance(node, Implication):
+        return Disjunction((Negation(node.premise, span=node.premise.span), node.conclusion), span=node.span)
+    if isinstance(node, Quantified) and node.quantifier == "forall":
+        exception = Negation(node.part, span=node.part.span)
+        return Negation(replace(node, quantifier="exists", part=exception), span=node.span)
+    return node
+
+
+def _scoped(formula: Formula, outside: Names) -> Formula:
+    """The formula with an `exists` for the own variables of each negation; `outside` is mentioned around it."""
+    if isinstance(formula, Conjunction):
+        names = [frozenset() if _may_own(part) else names_in(part) for part in formula.parts]
+        others = [outside.union(*names[:i], *names[i + 1 :]) for i in range(len(names))]
+        return replace(formula, parts=tuple(map(_scoped, formula.parts, others)))
+    if isinstance(formula, Disjunction):
+        return replace(formula, parts=tuple(_scoped(part, outside) for part in formula.parts))
+    if isinstance(formula, Quantified):
+        return replace(formula, part=_scoped(formula.part, outside.union(v.name for v in formula.variables)))
+    if isinstance(formula, Negation):
+        return replace(formula, part=_with_own(_scoped(formula.part, outside), outside))
+    around = outside | names_in(formula)
+    return with_expressions(formula, lambda expression: _in_aggregates(expression, around))
+
+
+def _may_own(formula: Formula) -> bool:
+    """Whether it is a negation of more than one condition."""
+    return isinstance(formula, Negation) and isinstance(formula.part, Conjunction | Disjunction)
+
+
+def _in_aggregates(expression: Expression, around: Names) -> Expression:
+    def inside(part: Expression) -> Expression:
+        if not isinstance(part, Aggregate):
+            return part
+        target = part.target and _in_aggregates(part.target, around)
+        own = (v.name for v in variables(target)) if target else ()
+        return replace(part, target=target, body=_scoped(part.body, around.union(own)))
+
+    return rewrite(expression, inside)
+
+
+def _with_own(part: Formula, outside: Names) -> Formula:
+    """What is negated, with an `exists` for the variables that only it mentions and gives values."""
+    mentioned = names_in(part)
+    if not isinstance(part, Conjunction | Disjunction) or mentioned <= outside:
+        return part
+    try:
+        bodies = alternatives(part)
+    except TooManyAlternativesError:
+        return part
+    ungiven = {
+        name for body in bodies for name in frozenset().union(*map(names_in, body)) - bound_variables(body, outside)
+    }
+    own = mentioned - outside - ungiven
+    first = {v.name: v for v in reversed([n for n in nodes_in(part) if isinstance(n, Variable)]) if v.name in own}
+    quantified = tuple(reversed(first.values()))
+    return Quantified("exists", quantified, part, span=part.span) if quantified else part
+
+
+class _Apart:
+    """Renames the quantified variables of one clause that are called like another variable of it."""
+
+    def __init__(self, clause: Clause, findings: Findings) -> None:
+        self._findings = findings
+        self._all = {node.name for node in nodes_in(clause) if isinstance(node, Variable)}
+        self._taken = set(_free(clause, frozenset()))
+
+    def renamed(self, node: NodeT) -> NodeT:
+        """The node with other names for those of its quantified variables that are taken, the outermost first."""
+        made = self._quantified(node) if isinstance(node, Quantified) else node
+        return with_parts(made, self.renamed)  # type: ignore[return-value]
+
+    def _quantified(self, node: Quantified) -> Quantified:
+        mentioned = names_in(node.part)
+        for variable in node.variables:
+            if variable.name not in mentioned:
+                message = f"nothing in this formula says which values `{variable.name}` takes"
+                self._findings.append(variable.span.error(message, "use it in an atom of the formula, or remove it"))
+        clashes = {v.name: self._fresh(v.name) for v in node.variables if v.name in self._taken}
+        self._taken.update(v.name for v in node.variables)
+
+        def rename(part: Node) -> Node:
+            return replace(part, name=clashes.get(part.name, part.name)) if isinstance(part, Variable) else part
+
+        return transform(node, rename) if clashes else node
+
+    def _fresh(self, name: str) -> str:
+        found = next(n for i in itertools.count(1) if (n := f"{name}_{i}") not in self._all)
+        self._all.add(found)
+        self._taken.add(found)
+        return found
+
+
+def _free(node: Node, bound: Names) -> Iterator[str]:
+    """The variables that no quantifier around them binds, those of aggregates too."""
+    if isinstance(node, Variable) and node.name not in bound:
+        yield node.name
+    if isinstance(node, Quantified):
+        yield from _free(node.part, bound.union(v.name for v in node.variables))
+    else:
+        for part in parts_of(node):
+            yield from _free(part, bound)

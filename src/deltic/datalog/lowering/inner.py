@@ -1,0 +1,122 @@
+"""What has bodies of its own in a rule, an aggregate or an existential: where these are computed, and from what.
+
+Inside of a recursion what does not depend on it is computed before it begins, in the whole circuit; the rest is a node
+of the same iteration, since a helper under a negation that came an iteration late would never come to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.types import Column, Schema
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.grounding import bound_variables
+from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.simplify import simplify
+from deltic.datalog.syntax.expressions import Expression, Variable
+from deltic.datalog.syntax.formulas import (
+    Aggregation,
+    Atom,
+    Comparison,
+    Existential,
+    Formula,
+    Test,
+    bare,
+    bodies_in,
+    mentions_of,
+    with_inner,
+)
+
+LowerRule = Callable[[Rule, Schema, Scope], int]
+
+
+@dataclass
+class Inner:
+    """An aggregation or existential of a rule in plain form; `place` is the circuit in which its bodies are computed.
+
+    `keys` are the columns of the variables that it has from outside.
+    """
+
+    literal: Aggregation | Existential
+    rule: Rule
+    scope: Scope
+    lower_rule: LowerRule
+
+    def __post_init__(self) -> None:
+        self.free = tuple(self.literal.free().values())
+        self.keys = [self._column(variable) for variable in self.free]
+        names = {variable.name for variable in self.free}
+        self._binds_all = all(names <= bound_variables(body) for body in bodies_in(self.literal))
+        self._known = [] if self._binds_all else list(_known_before(self.rule.body, self.scope))
+        is_before = self._binds_all or names <= bound_variables(self._known)
+        self.place = self.scope.outside if is_before and not self._is_recursive() else self.scope
+
+    def derive(self, arguments: Sequence[Expression], body: Sequence[Formula], columns: Sequence[Column]) -> int:
+        """A node with the values of the arguments for each binding of which the body holds."""
+        schema = Schema(tuple(columns))
+        head = Atom("", tuple(arguments), span=self.literal.span)
+        plain = simplify(replace(self.rule, head=head, body=tuple(body)))
+        if plain:
+            return self.lower_rule(plain, schema, self.place)
+        outside = self.scope.outside
+        return self.place.bring(outside.builder.add(ops.Constant(schema, ())), outside)
+
+    def guard(self, node: int | None) -> tuple[Formula, ...]:
+        """The values that the variables from outside have in `node`, where some body does not bind them all itself.
+
+        Before a recursion these are the values that are known then.
+        """
+        if self._binds_all or node is None:
+            return ()
+        builder = self.place.builder
+        if self.place is self.scope:
+            names = builder.type_of(node).schema.names
+            free = tuple(variable for variable in self.free if variable.name in names)
+        else:
+            free, node = self.free, self.derive(self.free, self._known, self.keys)
+        columns = [self._column(variable) for variable in free]
+        number = make_set(builder, project(builder, node, columns, [column(c.name) for c in columns]))
+        name = f"%{number}{'' if self.place is self.scope.outside else ' of the recursion'}"
+        self.place.relations[name] = number
+        return (Atom(name, free, span=self.literal.span),)
+
+    def _column(self, variable: Variable) -> Column:
+        return Column(variable.name, self.rule.type_of(variable))
+
+    def _is_recursive(self) -> bool:
+        literals = (part for body in bodies_in(self.literal) for part in with_inner(body))
+        atoms = (atom for literal in literals if isinstance(atom := bare(literal), Atom))
+        return any(self.scope.is_recursive(atom.relation) for atom in atoms)
+
+
+def lower_existential(
+    existential: Existential, rule: Rule, scope: Scope, node: int | None, lower_rule: LowerRule
+) -> int:
+    """A set with one column for each variable from outside: the values for which one of the bodies holds.
+
+    `node` has the bindings so far; None where the bodies need none.
+    """
+    inner = Inner(existential, rule, scope, lower_rule)
+    guard = inner.guard(node)
+    found = dict.fromkeys(inner.derive(inner.free, (*guard, *body), inner.keys) for body in existential.bodies)
+    builder = inner.place.builder
+    total = next(iter(found)) if len(found) == 1 else builder.add(ops.Plus(), *found)
+    return scope.bring(make_set(builder, total), inner.place)
+
+
+def _known_before(body: Sequence[Formula], scope: Scope) -> Iterator[Formula]:
+    """The literals that need nothing of the recursion: atoms of other relations, and conditions on what those bind."""
+
+    def is_known(literal: Formula) -> bool:
+        atom = bare(literal)
+        return not (isinstance(atom, Atom) and scope.is_recursive(atom.relation))
+
+    plain = [c for c in body if isinstance(bare(c), Atom | Comparison | Test) and is_known(c)]
+    bound = bound_variables(plain)
+    for literal in plain:
+        if (isinstance(literal, Atom)) or all(v.name in bound for v in mentions_of(literal)):
+            yield literal
