@@ -22,11 +22,11 @@ def test_programs_are_accepted(number):
 
 
 def test_errors_are_as_shown():
-    (program,) = (text for _, error, text in BLOCKS if error)
-    (shown,) = (text for kind, _, text in BLOCKS if kind == "text")
-    with pytest.raises(ProgramError) as caught:
-        check([parse(program, "program.dl")])
-    assert str(caught.value) == shown.rstrip("\n")
+    programs = [text for _, error, text in BLOCKS if error]
+    for program, shown in zip(programs, (text for kind, _, text in BLOCKS if kind == "text"), strict=True):
+        with pytest.raises(ProgramError) as caught:
+            check([parse(program, "program.dl")])
+        assert str(caught.value) == shown.rstrip("\n")
 
 
 def test_all_words_are_documented():
