@@ -21,6 +21,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, is_not_null, is_null, literal, null
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.oracle.pointwise import Rows
 from deltic.circuit.types import Column, Schema, Type
 
@@ -78,7 +79,9 @@ class Shape:
     rich: bool = False
     """Columns of many types, some of which may be NULL."""
     plain_bodies: bool = False
-    """Fixpoints import sets only, and their bodies negate nothing: what the local engine asks for."""
+    """Fixpoints import sets only, and their bodies negate nothing: iterations are final."""
+    free_bodies: bool = False
+    """Bodies have any operator on their feedbacks: rows come and go, and there may be no fixpoint."""
 
 
 @dataclass
@@ -113,7 +116,12 @@ class _Pool:
     def monotone_with(self, number: int, others: Sequence[int]) -> bool:
         """Whether a multilinear operator over these inputs is monotone in the feedbacks."""
         inputs = [number, *others]
-        return not any(i in self.recursive for i in inputs) or all(self.positive[i] for i in inputs)
+        return self.free or not any(i in self.recursive for i in inputs) or all(self.positive[i] for i in inputs)
+
+    @property
+    def free(self) -> bool:
+        """Whether any operator may stand on a feedback."""
+        return self.shape.free_bodies and self.builder.depth > 0
 
 
 def random_circuit(rng: random.Random, shape: Shape = Shape()) -> Circuit:
@@ -148,7 +156,8 @@ def _grow(pool: _Pool, fixpoints: int) -> None:
     """Add one random operator with what it needs around it."""
     choices = [_add_map, _add_filter, _add_join, _add_join, _add_antijoin, _add_plus, _add_negate, _add_distinct]
     choices += [_add_aggregate] if pool.shape.aggregates else []
-    choices += [_add_top, _add_over] if pool.shape.ordered and not pool.builder.depth else []
+    choices += [_add_top, _add_over] if pool.shape.ordered and (pool.free or not pool.builder.depth) else []
+    choices += [_add_antijoin, _add_semijoin, _add_distinct, _add_aggregate, _add_flat_map] if pool.free else []
     if fixpoints and pool.rng.random() < 0.25:
         _add_fixpoint(pool, fixpoints - 1)
     else:
@@ -217,15 +226,35 @@ def _add_join(pool: _Pool) -> None:
 
 def _add_antijoin(pool: _Pool) -> None:
     left, other = pool.pick(), pool.pick()
-    if other in pool.recursive or (left in pool.recursive and not pool.positive[left]):
+    if not pool.free and (other in pool.recursive or (left in pool.recursive and not pool.positive[left])):
         return
+    pool.put(ops.Antijoin(), left, _set_within(pool, left, other))
+
+
+def _add_semijoin(pool: _Pool) -> None:
+    left, other = pool.pick(), pool.pick()
+    pool.put(Semijoin(), left, _set_within(pool, left, other))
+
+
+def _set_within(pool: _Pool, left: int, other: int) -> int:
+    """The set of a node's values in columns of another one."""
     kept = [c for c in pool.schema(other) if c.name in pool.schema(left).names]
     if len(kept) > 1 and pool.rng.random() < 0.4:
         kept = pool.rng.sample(kept, pool.rng.randint(1, len(kept)))
     if tuple(kept) != pool.schema(other).columns:
         other = pool.put(ops.Map(tuple(kept), tuple(column(c.name) for c in kept)), other)
-    right = other if pool.builder.type_of(other).is_set else pool.put(ops.Distinct(), other, positive=True)
-    pool.put(ops.Antijoin(), left, right)
+    return other if pool.builder.type_of(other).is_set else pool.put(ops.Distinct(), other, positive=True)
+
+
+def _add_flat_map(pool: _Pool) -> None:
+    """The numbers from one column's value to another's, where there is room for one more column."""
+    source, rng = pool.pick(), pool.rng
+    numbers = [c.name for c in pool.schema(source) if c.type is Type.INT64 and c.name in NAMES and not c.nullable]
+    free = [n for n in ("a", "b", "d") if n not in pool.schema(source).names]
+    if numbers and free:
+        name = rng.choice(free)
+        bound = exp.Mod(this=column(rng.choice(numbers)), expression=literal(len(VALUES[name]), Type.INT64))
+        pool.put(ops.FlatMap(name, "range", (literal(0, Type.INT64), bound)), source)
 
 
 def _add_plus(pool: _Pool) -> None:
@@ -245,20 +274,20 @@ def _as_schema(pool: _Pool, number: int, schema: Schema) -> int:
 def _add_negate(pool: _Pool) -> None:
     source = pool.pick()
     inside = pool.builder.depth > 0
-    if source not in pool.recursive and not (inside and pool.shape.plain_bodies):
+    if pool.free or (source not in pool.recursive and not (inside and pool.shape.plain_bodies)):
         pool.put(ops.Negate(), source, positive=False)
 
 
 def _add_distinct(pool: _Pool) -> None:
     source = pool.pick()
-    if source not in pool.recursive or pool.positive[source]:
+    if pool.free or source not in pool.recursive or pool.positive[source]:
         pool.put(ops.Distinct(), source, positive=True)
 
 
 def _add_aggregate(pool: _Pool) -> None:
     source = pool.pick()
     columns = pool.schema(source).columns
-    if source in pool.recursive or pool.builder.depth > 1:
+    if not pool.free and (source in pool.recursive or pool.builder.depth > 1):
         return  # in a body inside a body, what is imported may be recursive
     keys = sorted(pool.rng.sample([c.name for c in columns], pool.rng.randint(0, len(columns))))
     calls = []
@@ -313,7 +342,8 @@ def _add_fixpoint(pool: _Pool, fixpoints: int) -> None:
 
 
 def _importable(pool: _Pool, number: int) -> int:
-    if pool.builder.type_of(number).is_set or (pool.positive[number] and not pool.shape.plain_bodies):
+    is_fitting = pool.shape.free_bodies or (pool.positive[number] and not pool.shape.plain_bodies)
+    if pool.builder.type_of(number).is_set or is_fitting:
         return number
     return pool.put(ops.Distinct(), number, positive=True)
 
@@ -336,7 +366,7 @@ def _random_body(outer: _Pool, imports: Sequence[int], fixpoints: int) -> Circui
 
 def _union(pool: _Pool, schema: Schema) -> int:
     """The set of one to three positive nodes' rows, made to fit the schema."""
-    positive = [n for n in pool.nodes if pool.positive[n]]
+    positive = [n for n in pool.nodes if pool.free or pool.positive[n]]
     terms = [_as_schema(pool, pool.rng.choice(positive), schema) for _ in range(pool.rng.randint(1, 3))]
     return pool.builder.add(ops.Distinct(), pool.builder.add(ops.Plus(), *terms))
 

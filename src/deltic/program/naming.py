@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from deltic.program.definitions import Table
-from deltic.program.program import Program, Relation, Stratum
+from deltic.program.program import Program, Relation
 from deltic.program.queries import Rule
 from deltic.program.scope import Draft, Drafts
 
@@ -29,7 +30,7 @@ def named(drafts: Drafts) -> Program:
     }
     return Program(
         relations,
-        tuple(Stratum(tuple(names[n] for n in s.relations), s.recursive, s.refresh) for s in drafts.strata),
+        tuple(replace(s, relations=tuple(names[n] for n in s.relations)) for s in drafts.strata),
         tuple(rule.renamed(names) for rule in drafts.rules),
         {view: names[number] for view, number in drafts.sinks.items()},
         {table: names[number] for table, number in drafts.tables.items()},

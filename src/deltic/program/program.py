@@ -33,12 +33,14 @@ class Relation:
 class Stratum:
     """Relations that change together; more than one, or one with itself, when `recursive`.
 
-    `refresh` is the policy of a recursion that has one of its own.
+    `refresh` is the policy of a recursion that has one of its own. A `signed` one is of histories: its rows come and
+    go from iteration to iteration, and each relation stands after those that it reads at its own iteration.
     """
 
     relations: tuple[str, ...]
     recursive: bool
     refresh: RefreshPolicy = ""
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Program:
     def _lines(self) -> Iterator[str]:
         for stratum in self.strata:
             if stratum.recursive:
-                yield f"recursive, {stratum.refresh}:" if stratum.refresh else "recursive:"
+                yield ", ".join(filter(None, ["recursive", "signed" * stratum.signed, stratum.refresh])) + ":"
             for name in stratum.relations:
                 yield "  " * stratum.recursive + str(self.relations[name])
                 yield from (f"    {line}" for line in self.relations[name].definition.describe(()))

@@ -29,11 +29,3 @@ def in_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
         f"local engine: %{number} {operator.label} depends on the recursion in which it stands: compute it before the "
         f"recursion, as a table or a view of its own; {_INTERPRETER}"
     )
-
-
-def through_recursion(number: int, operator: ops.Operator) -> UnsupportedError:
-    """The error about an operator of a recursion by which a row can take away what another row is derived from."""
-    return UnsupportedError(
-        f"local engine: %{number} {operator.label} of a fixpoint's body takes rows away that depend on the recursion "
-        f"itself, whose iterations would not be final; {_INTERPRETER}"
-    )

@@ -47,5 +47,3 @@ def check_parts(operator: Operator, keys: Sequence[str], order: Sequence[Order],
             operator.refuse(f"column {name} cannot be ordered: it is a {types[name]}", [source])
     if len(set(keys)) != len(keys):
         operator.refuse("a column partitions once", [source])
-    if source.depth:
-        operator.refuse("stands outside of every circuit with iterations; import its result into the body", [source])

@@ -17,7 +17,7 @@ def antijoin_delta(scope: Scope, op: ops.AntijoinDelta, node: Node) -> list[Body
     """The conjunctions of the first input without the rows of the second."""
     _, left, _, right = node.inputs
     probed = _probed(scope, right)
-    return [_without(scope, body, probed) for body in scope.bodies(left)]
+    return [without(scope, body, probed) for body in scope.bodies(left)]
 
 
 def _probed(scope: Scope, number: int) -> Body:
@@ -28,7 +28,7 @@ def _probed(scope: Scope, number: int) -> Body:
     return scope.atom(scope.relation(number), number)
 
 
-def _without(scope: Scope, body: Body, probed: Body) -> Body:
+def without(scope: Scope, body: Body, probed: Body) -> Body:
     """The body with an atom that must be absent, its columns taken from the body's results."""
     (atom,) = probed.atoms
     wanted = {variable: body.out[name] for name, variable in probed.out.items() if isinstance(variable, int)}

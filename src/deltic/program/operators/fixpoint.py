@@ -1,15 +1,19 @@
-"""A fixpoint is a recursive stratum: a relation for each feedback, and those of its body that depend on one."""
+"""A fixpoint is a recursive stratum: a relation for each feedback, and those of its body that depend on one.
+
+That is so where rows never take others away; else it is one of histories, see `signed`.
+"""
 
 from __future__ import annotations
 
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Node
+from deltic.circuit.monotone import is_monotone
 from deltic.errors import UnsupportedError
 from deltic.program.definitions import Derived
 from deltic.program.program import Stratum
 from deltic.program.queries import Body
 from deltic.program.scope import Scope, bodies_of, relation_of
-from deltic.program.unsupported import through_recursion
+from deltic.program.signed import lower_signed
 
 
 @bodies_of(ops.Import)
@@ -40,9 +44,11 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
         raise UnsupportedError(f"local engine: {operator.keyword} in an incremental circuit")
     if scope.component is not None:
         raise UnsupportedError("local engine: a fixpoint inside a fixpoint is not supported yet")
-    check_monotone(operator.body)
+    imports = [scope.relation(i) for i in node.inputs]
+    if not is_monotone(operator.body):
+        return lower_signed(scope.drafts, operator, imports)
     relations: list[str] = []
-    inner = Scope(scope.drafts, operator.derivative, [scope.relation(i) for i in node.inputs], relations)
+    inner = Scope(scope.drafts, operator.derivative, imports, relations)
     changes = {name: _change(inner, number) for name, number in inner.circuit.sinks.items()}
     distinct = all(operator.body.type_of(number).is_set for number in operator.body.sinks.values())
     for name, number in inner.circuit.sinks.items():
@@ -60,25 +66,3 @@ def _change(scope: Scope, number: int) -> int:
     """The change of the derivations of a set that node `number` is the change of."""
     node = scope.circuit.nodes[number]
     return node.inputs[1] if isinstance(node.operator, ops.DistinctDelta) else number
-
-
-def check_monotone(body: Circuit) -> None:
-    """Refuse a recursion in which a row can take away what another is derived from: iterations would not be final.
-
-    In a recursion of bags a row counts once for each derivation, which sets in between would lose.
-    """
-    are_sets = {body.type_of(number).is_set for number in body.sinks.values()}
-    if len(are_sets) > 1:
-        raise UnsupportedError("local engine: a fixpoint of sets and bags together; put a distinct before each sink")
-    recursive: set[int] = set()
-    for number, node in enumerate(body.nodes):
-        if isinstance(node.operator, ops.Feedback) or recursive.intersection(node.inputs):
-            recursive.add(number)
-        negated = isinstance(node.operator, ops.Antijoin) and node.inputs[1] in recursive
-        aggregated = isinstance(node.operator, ops.Aggregate) and number in recursive
-        if isinstance(node.operator, ops.Negate) or negated or aggregated:
-            raise through_recursion(number, node.operator)
-        if isinstance(node.operator, ops.Distinct) and number in recursive and are_sets == {False}:
-            raise through_recursion(number, node.operator)
-        if isinstance(node.operator, ops.Import) and not node.operator.type.is_set and are_sets == {True}:
-            raise UnsupportedError(f"local engine: a fixpoint imports bag %{number}; put a distinct before it")

@@ -227,7 +227,7 @@ class Evaluation:
 
     def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
         """The orders of a relation that a large change may read: of recursive ones, none is built for it alone."""
-        if state.kind not in (Kind.RECURSIVE, Kind.RECURSIVE_BAG):
+        if state.kind not in (Kind.RECURSIVE, Kind.RECURSIVE_BAG, Kind.HISTORY):
             return tuple(state.by_order)
         own = {access.order for access in self._accesses if access.relation == state.relation.name}
         return tuple(order for order, a in state.by_order.items() if a.is_built or order in own)

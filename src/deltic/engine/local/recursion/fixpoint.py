@@ -73,6 +73,11 @@ class Component:
     compiled: CompiledLoop | None
 
     @property
+    def maintained(self) -> str:
+        """How it is kept, for reports."""
+        return self.strategy.value
+
+    @property
     def beside(self) -> Iterator[Evaluation]:
         """The queries that it has beside the delta queries."""
         yield from self.bases
@@ -105,42 +110,40 @@ class Component:
         for evaluation in (*self.searching, *(compiled.evaluations if compiled is not None else ())):
             evaluation.build(self.states)
 
+    def update(self, lower: Mapping[str, State], check: Check) -> None:
+        """Bring the component, built for it, up to date with the changes of `lower`; sets its relations' `delta`."""
+        epoch = _Epoch(self, check)
+        for evaluation in self.outer:
+            delta = lower[evaluation.query.delta.relation].delta
+            if delta is not None:
+                epoch.derive(evaluation, delta, 0)
+        epoch.run()
+        epoch.finish()
+
+    def bootstrap(self, lower: Mapping[str, State], check: Check) -> None:
+        """Compute the component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
+        self.build_for_bootstrap()
+        started = Snapshot.of(self.states.values())
+        old = {name: state.whole() for name, state in self.states.items()}
+        for arrangement, *_ in started.saved:
+            arrangement.runs = arrangement.before = ()
+        epoch = _Epoch(self, check, begins=True)
+        for evaluation in self.bases:
+            whole = lower[evaluation.query.delta.relation].whole()
+            if len(whole):
+                epoch.derive(evaluation, whole, 0, lambda arrangement: arrangement.runs)
+        epoch.run()
+        runs = started.runs()
+        for name, state in self.states.items():
+            changed = merge_runs(old[name].negated(), epoch.merged(state))
+            state.delta = changed if len(changed) else None
+            for arrangement in state.built.values():
+                arrangement.before = arrangement.runs if state.delta is None else runs[id(arrangement)]
+
     @cached_property
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows; without one, every recursion has an end."""
         return list(dict.fromkeys(str(e.query.rule) for e in self.following if e.query.computes))
-
-
-def update(component: Component, lower: Mapping[str, State], check: Check) -> None:
-    """Bring the component, built for it, up to date with the changes of `lower`; sets its relations' `delta`."""
-    epoch = _Epoch(component, check)
-    for evaluation in component.outer:
-        delta = lower[evaluation.query.delta.relation].delta
-        if delta is not None:
-            epoch.derive(evaluation, delta, 0)
-    epoch.run()
-    epoch.finish()
-
-
-def bootstrap(component: Component, lower: Mapping[str, State], check: Check) -> None:
-    """Compute the component from nothing [ELA Alg. 1]; sets the `delta` of its relations."""
-    component.build_for_bootstrap()
-    started = Snapshot.of(component.states.values())
-    old = {name: state.whole() for name, state in component.states.items()}
-    for arrangement, *_ in started.saved:
-        arrangement.runs = arrangement.before = ()
-    epoch = _Epoch(component, check, begins=True)
-    for evaluation in component.bases:
-        whole = lower[evaluation.query.delta.relation].whole()
-        if len(whole):
-            epoch.derive(evaluation, whole, 0, lambda arrangement: arrangement.runs)
-    epoch.run()
-    runs = started.runs()
-    for name, state in component.states.items():
-        changed = merge_runs(old[name].negated(), epoch.merged(state))
-        state.delta = changed if len(changed) else None
-        for arrangement in state.built.values():
-            arrangement.before = arrangement.runs if state.delta is None else runs[id(arrangement)]
 
 
 class _Epoch:

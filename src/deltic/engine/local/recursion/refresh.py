@@ -13,7 +13,8 @@ from deltic.engine.image import Json
 from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.parallel import processor_time
 from deltic.engine.local.recursion.course import Course, Race
-from deltic.engine.local.recursion.fixpoint import Check, Component, bootstrap, update
+from deltic.engine.local.recursion.fixpoint import Check, Component
+from deltic.engine.local.recursion.signed.component import Signed
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.protocol import ComponentReport
@@ -118,7 +119,7 @@ class _History:
 class Recursive:
     """A recursive component under its policy; `follows` are the relations below it whose changes concern it."""
 
-    def __init__(self, component: Component, lower: Mapping[str, State], refresh: Refresh) -> None:
+    def __init__(self, component: Component | Signed, lower: Mapping[str, State], refresh: Refresh) -> None:
         self.component, self.lower, self.refresh = component, lower, refresh
         self.relations = tuple(component.states)
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
@@ -164,7 +165,7 @@ class Recursive:
         states = self.component.states.values()
         return ComponentReport(
             self.relations,
-            self.component.strategy.value,
+            self.component.maintained,
             action,
             reason,
             sum(changes.values()),
@@ -236,7 +237,7 @@ class Recursive:
         started = processor_time()
         snapshot = Snapshot.of(self.component.states.values())
         try:
-            update(self.component, self.lower, lambda now: judge(now, processor_time() - started))
+            self.component.update(self.lower, lambda now: judge(now, processor_time() - started))
         except _Abandoned:
             snapshot.restore()
             for state in self.component.states.values():
@@ -246,7 +247,7 @@ class Recursive:
         return "update"
 
     def _bootstrap(self) -> str:
-        return self._recorded(lambda check: bootstrap(self.component, self.lower, check))
+        return self._recorded(lambda check: self.component.bootstrap(self.lower, check))
 
     def _recorded(self, run: Callable[[Check], None]) -> str:
         """Compute the component from nothing, and remember how that went."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 from deltic.program.definitions import Constant, Derived, Table
+from deltic.program.histories import Historical
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.program import Program
 
@@ -17,6 +18,7 @@ class Kind(enum.Enum):
     SET = "set, by the number of derivations of each row"
     RECURSIVE = "recursive set"
     RECURSIVE_BAG = "recursive bag, by the weight of each row at each iteration"
+    HISTORY = "history, by the change of weight of each row at each iteration"
     BAG = "Z-set, by the weight of each row"
     TRANSIENT = "rows that are passed on, of which nothing is kept"
     AGGREGATE = "aggregate, by the totals of each group"
@@ -30,6 +32,8 @@ def kind_of(program: Program, name: str) -> Kind:
     definition = program.relations[name].definition
     if definition == Derived(distinct=True):
         return Kind.RECURSIVE if name in program.recursive else Kind.SET
+    if isinstance(definition, Historical):
+        return Kind.HISTORY
     if name in program.recursive:
         return Kind.RECURSIVE_BAG
     if name in program.passed:

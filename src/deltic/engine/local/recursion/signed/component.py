@@ -1,0 +1,118 @@
+"""The relations of a recursion that is not monotone, with the queries and the examinations that derive them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from deltic.engine.local.operators.query import Environment, Evaluation
+from deltic.engine.local.plan.planner import plan
+from deltic.engine.local.recursion.fixpoint import Check
+from deltic.engine.local.recursion.signed.epoch import begin_epoch, follow_epoch
+from deltic.engine.local.recursion.signed.examination import Examination, examination_of
+from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.local.recursion.whole_rules import base_of
+from deltic.engine.local.storage.state import State
+from deltic.program.histories import Examined, Historical
+
+
+@dataclass(frozen=True)
+class Signed:
+    """Mutually recursive relations with histories, in the order in which they follow each other at one iteration.
+
+    `outer` are the queries that follow relations of lower strata, `inner` those of the component, by the relation
+    followed; `bases` are those of rules without relations of the component, from all rows. `examined` are the relations
+    that look at groups of another, by that one. Whatever the strategy, histories have all iterations: there is no
+    elastic one.
+    """
+
+    states: Mapping[str, State]
+    outer: Sequence[Evaluation]
+    inner: Mapping[str, Sequence[Evaluation]]
+    bases: Sequence[Evaluation]
+    examined: Mapping[str, Examination]
+    strategy: Strategy
+
+    @property
+    def maintained(self) -> str:
+        """How it is kept, for reports."""
+        return "signed"
+
+    @property
+    def beside(self) -> Iterator[Evaluation]:
+        """The queries that it has beside the delta queries."""
+        yield from self.bases
+
+    @cached_property
+    def delays(self) -> Mapping[str, int]:
+        """How many iterations after it is derived a row of each relation is there."""
+        found = {}
+        for name, state in self.states.items():
+            assert isinstance(state.relation.definition, Historical)
+            found[name] = state.relation.definition.delay
+        return found
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each relation in its iteration."""
+        return {name: place for place, name in enumerate(self.states)}
+
+    @cached_property
+    def computing(self) -> list[str]:
+        """The rules that make new values from recursive rows."""
+        found = (str(e.query.rule) for of_one in self.inner.values() for e in of_one if e.query.computes)
+        return list(dict.fromkeys(found))
+
+    @property
+    def environment(self) -> Environment:
+        """What all of its queries share."""
+        return self.outer[0].environment
+
+    def build(self, lower: Mapping[str, State]) -> None:
+        """Build what an update by the changes of `lower` probes."""
+        for evaluation in self.outer:
+            if lower[evaluation.query.delta.relation].delta is not None:
+                evaluation.build()
+        self._build_inner()
+
+    def _build_inner(self) -> None:
+        for evaluation in (e for found in self.inner.values() for e in found):
+            evaluation.build()
+        for examination in self.examined.values():
+            examination.build()
+
+    def update(self, lower: Mapping[str, State], check: Check) -> None:
+        """Bring the histories, built for it, up to date with the changes of `lower`; sets the relations' `delta`."""
+        follow_epoch(self, lower, check)
+
+    def bootstrap(self, lower: Mapping[str, State], check: Check) -> None:
+        """Compute the histories from nothing; sets the `delta` of the relations."""
+        self._build_inner()
+        begin_epoch(self, lower, check)
+
+
+def signed_component(
+    relations: Sequence[str], states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
+) -> Signed:
+    """The component of these relations, whose delta queries are `evaluations`."""
+    inner: dict[str, list[Evaluation]] = defaultdict(list)
+    outer: list[Evaluation] = []
+    for evaluation in evaluations:
+        followed = evaluation.query.delta.relation
+        (inner[followed] if followed in relations else outer).append(evaluation)
+    rules = {evaluation.query.rule: evaluation for evaluation in evaluations}
+    bases = [
+        Evaluation(plan(base), of_rule.domains, of_rule.environment)
+        for rule, of_rule in rules.items()
+        if (base := base_of(rule, relations)) is not None
+    ]
+    examined: dict[str, Examination] = {}
+    for name in relations:
+        definition = states[name].relation.definition
+        if isinstance(definition, Examined):
+            environment = evaluations[0].environment
+            examined[definition.source] = examination_of(definition, states[definition.source], states[name], environment)
+    own = {name: states[name] for name in relations}
+    return Signed(own, outer, inner, bases, examined, strategy)

@@ -1,0 +1,163 @@
+"""One epoch of histories: changes are followed by iteration and, in an iteration, in the order of the body.
+
+A change at an iteration is final when it is the least that waits: all that could add to it is at a lesser iteration or
+earlier in the body. It meets the histories of the others as they are, later entries included, so each derivation is
+found once [DBSP Thm 4.5]; what it derives with a later entry is of the later iteration. Changes that add up to nothing
+are not followed. So the histories after the epoch are those of a bootstrap, and the end is that nothing waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deltic.circuit.iterations import circle_error, limit_error
+from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.recursion.signed.examination import Examination
+from deltic.engine.local.storage.arrangement import Arrangement, time_array
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.run import Run, Weights, Words, merge_runs, plain
+from deltic.engine.local.storage.state import Snapshot, State
+
+if TYPE_CHECKING:
+    from deltic.engine.local.recursion.signed.component import Signed
+
+# The greatest weight that a row may have.
+_MOST = 1 << 40
+# Called again and again with the iteration that is reached, 0 while the changes below are pushed; may raise to end it.
+Check = Callable[[int], None]
+
+
+def follow_epoch(component: Signed, lower: Mapping[str, State], check: Check) -> None:
+    """Bring the histories up to date with the changes of `lower`; sets the `delta` of what closes a cycle."""
+    started = Snapshot.of(component.states.values()).runs()
+    epoch = _Epoch(component, check, begins=False)
+    for evaluation in component.outer:
+        delta = lower[evaluation.query.delta.relation].delta
+        if delta is not None:
+            epoch.derive(evaluation, delta, 0)
+    epoch.run()
+    for name, batch in epoch.changes.items():
+        state = component.states[name]
+        state.delta = batch.run()
+        if state.delta is not None:
+            for arrangement in state.built.values():
+                arrangement.before = started[id(arrangement)]
+
+
+def begin_epoch(component: Signed, lower: Mapping[str, State], check: Check) -> None:
+    """Compute the histories from nothing; sets the `delta` of what closes a cycle."""
+    started = Snapshot.of(component.states.values())
+    old = {name: component.states[name].whole() for name, delay in component.delays.items() if delay}
+    for arrangement, *_ in started.saved:
+        arrangement.runs = arrangement.before = ()
+    epoch = _Epoch(component, check, begins=True)
+    for evaluation in component.bases:
+        whole = lower[evaluation.query.delta.relation].whole()
+        if len(whole):
+            epoch.derive(evaluation, whole, 0, lambda arrangement: arrangement.runs)
+    epoch.run()
+    runs = started.runs()
+    for name, before in old.items():
+        state = component.states[name]
+        changed = merge_runs(before.negated(), state.whole())
+        state.delta = changed if len(changed) else None
+        for arrangement in state.built.values():
+            arrangement.before = arrangement.runs if state.delta is None else runs[id(arrangement)]
+
+
+class _Epoch:
+    """One epoch of a component; if it `begins`, from nothing."""
+
+    def __init__(self, component: Signed, check: Check, begins: bool) -> None:
+        self.component, self.check, self.begins = component, check, begins
+        self.names = frozenset(component.states)
+        self.environment = component.environment
+        large = self.environment.thresholds.large
+        self.agendas = {name: Agenda(large) for name in component.states}
+        self.changes = {name: Batch(large) for name, delay in component.delays.items() if delay}
+        for examination in component.examined.values():
+            examination.begin()
+
+    def derive(
+        self,
+        evaluation: Evaluation,
+        delta: Run,
+        now: int,
+        version: Callable[[Arrangement], tuple[Run, ...]] | None = None,
+    ) -> None:
+        """Push a change through one query; its derivations wait for their iterations.
+
+        A query tells an iteration more than the greatest that it meets: that at which a delayed relation has it.
+        """
+        head = evaluation.query.head
+        early = 1 - self.component.delays[head]
+        for derived in evaluation.run(delta, self.names, now, version):
+            self.check(now)
+            times = derived.times - np.int32(early) if derived.times.size else derived.times
+            found = Derived(derived.words, times, derived.weights, derived.consolidated)
+            self.agendas[head].derive(found, now + 1 - early)
+
+    def run(self) -> None:
+        """Follow all changes, the least first."""
+        while (found := self._first()) is not None:
+            now, name = found
+            self.check(now)
+            self.environment.check()
+            self._follow(name, now)
+
+    def _first(self) -> tuple[int, str] | None:
+        """The least iteration at which anything waits, and the first relation in it for which something does."""
+        waiting = [(time, name) for name, agenda in self.agendas.items() if (time := agenda.first()) is not None]
+        return min(waiting, key=lambda found: (found[0], self.component.places[found[1]]), default=None)
+
+    def _follow(self, name: str, now: int) -> None:
+        """Take up the change of a relation at an iteration, push it through the rules and examine its groups."""
+        taken = self.agendas[name].take(now)
+        if taken is None:
+            return
+        words, weights = taken
+        state, examination = self.component.states[name], self.component.examined.get(name)
+        changed = weights != 0
+        change = Run(words[:, changed], time_array(int(changed.sum()), now), plain(weights[changed]))
+        if len(change):
+            self._check_end(name, change, now)
+            state.append(change)
+            if name in self.changes and not self.begins:
+                self.changes[name].add_run(Run(change.words, weights=change.weights))
+            for evaluation in self.component.inner.get(name, ()):
+                self.derive(evaluation, change, now)
+        if examination is not None and words.shape[1]:
+            if not self.begins:
+                examination.drifts(change)
+            self._examine(examination, words, change, now)
+        if len(change):
+            state.compact()
+
+    def _examine(self, examination: Examination, words: Words, change: Run, now: int) -> None:
+        """Let the change of what is examined wait for its iteration, and groups for their next one."""
+        found = examination.examine(words, change, now)
+        name, target = examination.source.relation.name, examination.target.relation.name
+        self.agendas[target].add(found.change, now + self.component.delays[target])
+        if len(found.times):
+            self.agendas[name].reconsider(found.again, found.times)
+
+    def _check_end(self, name: str, change: Run, now: int) -> None:
+        """Raise IterationLimitError where a recursive relation changes past the limit, or grows without an end."""
+        limit = self.environment.iteration_limit
+        if now > limit and self.component.delays[name]:
+            raise limit_error(self._shown(), self.component.computing, limit)
+        if _greatest(change.weights) > _MOST:
+            raise circle_error(self._shown())
+
+    def _shown(self) -> list[str]:
+        """The relations that close cycles."""
+        return sorted(name for name, delay in self.component.delays.items() if delay)
+
+
+def _greatest(weights: Weights) -> int:
+    return int(np.abs(weights).max(initial=0))

@@ -1,0 +1,158 @@
+"""What is not linear: the function of a group's rows at each iteration, examined where it may have changed.
+
+A group is examined at an iteration at which its history changes. As long as the changes of the epoch before an
+iteration do not add up to nothing, its drift, it is examined again at each later iteration at which its rows have an
+entry: between two of them, input and output are the same. Without drift they are from there on as they were.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from deltic.engine.local.kernels.histories import weights_until
+from deltic.engine.local.kernels.settle import totals
+from deltic.engine.local.operators.kernel import KERNELS
+from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.recursion.signed.reading import Entries, Groups
+from deltic.engine.local.recursion.signed.scratch import Scratch
+from deltic.engine.local.storage.arrangement import descriptors
+from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
+from deltic.engine.local.storage.state import State
+from deltic.program.histories import Examined
+from deltic.program.operators.flat_map import Expanded
+
+
+class Found(NamedTuple):
+    """What an examination finds: a change of the examined relation, and rows of its source to look at once more."""
+
+    change: Run
+    again: Words
+    times: Times
+
+
+class Examination(ABC):
+    """How relation `target` comes of `source`; `drift` has what the epoch has changed in the source so far."""
+
+    def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
+        self.definition, self.source, self.target, self.environment = definition, source, target, environment
+        self.drift: tuple[Run, ...] = ()
+
+    @property
+    def _until(self) -> int:
+        """How much later than its iteration the target's rows are there."""
+        return self.definition.delay
+
+    def build(self) -> None:
+        """Build what is probed."""
+
+    def begin(self) -> None:
+        """Begin an epoch."""
+        self.drift = ()
+
+    @abstractmethod
+    def drifts(self, change: Run) -> None:
+        """Enter a change of the source, which is no bootstrap's, into the drift."""
+
+    @abstractmethod
+    def examine(self, words: Words, change: Run, now: int) -> Found:
+        """Look at the groups of these rows, sorted and distinct, at an iteration; `change` is that of the source."""
+
+
+class RowSets(Examination):
+    """The set of the source's rows: a group is a row."""
+
+    def drifts(self, change: Run) -> None:
+        self.drift = add_runs(self.drift, Run(change.words, weights=change.weights))
+
+    def examine(self, words: Words, change: Run, now: int) -> Found:
+        sums, following, visited = weights_until(words, descriptors(self.source.contents.runs), now)
+        own = words
+        if self.source.layout is not self.target.layout:
+            own = self.target.layout.pack(self.source.layout.unpack(words), words.shape[1])
+        had, _, more = weights_until(own, descriptors(self.target.contents.runs), now + self._until)
+        self.environment.visits.rows += visited + more
+        actions = (sums > 0) - had
+        moved = np.flatnonzero(actions)
+        again = following >= 0
+        if again.any():
+            again &= totals(words, descriptors(self.drift)) != 0
+        return Found(
+            Run(own[:, moved], weights=plain(actions[moved])), words[:, again], following[again].astype(np.int32)
+        )
+
+
+class GroupFunction(Examination):
+    """The function of groups that the kernel of a definition computes, of whole groups."""
+
+    def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
+        super().__init__(definition, source, target, environment)
+        self.rows, self.results = Groups(source, definition.keys), Groups(target, definition.keys)
+        self.scratch: Scratch | None = None
+
+    def build(self) -> None:
+        self.rows.build()
+        self.results.build()
+
+    def begin(self) -> None:
+        super().begin()
+        self.scratch = None
+
+    def drifts(self, change: Run) -> None:
+        arranged = self.rows.arranged(change)
+        words, weights = consolidate(arranged.words, arranged.all_weights())
+        self.drift = add_runs(self.drift, Run(words, weights=plain(weights)))
+
+    def examine(self, words: Words, change: Run, now: int) -> Found:
+        groups = self.rows.groups(words)
+        entries = self.rows.entries(groups)
+        past = self.results.entries(self.results.groups_like(self.rows, groups))
+        self.environment.visits.rows += len(entries) + len(past)
+        found, old = self._function(entries.until(now)), past.until(now + self._until)
+        lost = self.results.canonical(old.words, old.weights)
+        rows = np.concatenate([found.words, lost.words], axis=1)
+        moved, sums = consolidate(rows, np.concatenate([found.all_weights(), -lost.all_weights()]))
+        following = entries.next(now, groups.shape[1])
+        again = following >= 0
+        if again.any():
+            again &= self._drifts(groups)
+        probes = self.rows.canonical(groups[:, again], np.zeros(int(again.sum()), np.int64))
+        times = following[again].astype(np.int32)
+        return Found(Run(moved, weights=plain(sums)), probes.words, times)
+
+    def _function(self, present: Entries) -> Run:
+        """The function of all groups together, of their rows at one iteration."""
+        rows = self.rows.canonical(present.words, present.weights)
+        if self.scratch is None:
+            assert self.definition.function is not None
+            self.scratch = Scratch(self.definition.function, self.source, self.target, self.environment)
+        return self.scratch.apply(rows)
+
+    def _drifts(self, groups: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Of which groups the changes so far do not add up to nothing."""
+        left = self.rows.entries(groups, self.drift).summed()
+        return np.bincount(left.groups, minlength=groups.shape[1]) > 0
+
+
+class EachRow(Examination):
+    """The rows that a linear operator makes of each row, which nothing else has a part in."""
+
+    def drifts(self, change: Run) -> None:
+        """It is looked at once."""
+
+    def examine(self, words: Words, change: Run, now: int) -> Found:
+        assert self.definition.function is not None
+        scratch = Scratch(self.definition.function, self.source, self.target, self.environment)
+        made = scratch.apply(Run(change.words, NO_TIMES, change.weights))
+        return Found(made, words[:, :0], np.empty(0, np.int32))
+
+
+def examination_of(definition: Examined, source: State, target: State, environment: Environment) -> Examination:
+    """The examination by which a relation comes of another."""
+    if definition.function is None:
+        return RowSets(definition, source, target, environment)
+    assert type(definition.function) in KERNELS
+    kind = EachRow if isinstance(definition.function, Expanded) else GroupFunction
+    return kind(definition, source, target, environment)

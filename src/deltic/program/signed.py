@@ -1,0 +1,198 @@
+"""Lowering of recursions that are not monotone: the body itself, each relation in it with a history of iterations.
+
+A row of such a recursion may come at one iteration and go at a later one. Each relation of the body is the sum of
+(row, iteration, change of weight); rules derive at the greatest iteration of what they join, and what closes a cycle is
+there one iteration later. The change of an epoch is that of the histories, so that no derivative of the body is needed:
+rules are linear in each relation, and what is not linear examines the groups whose histories change.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+from deltic.circuit.operators.top import Top
+from deltic.program.conjunctions import conjoin, is_plain
+from deltic.program.definitions import Constant, Definition, Derived
+from deltic.program.histories import Examined, Historical, History
+from deltic.program.operators.aggregate import Call, Grouped
+from deltic.program.operators.antijoin import without
+from deltic.program.operators.flat_map import Expanded
+from deltic.program.operators.over import Windows
+from deltic.program.operators.top import Ranked
+from deltic.program.program import Stratum
+from deltic.program.queries import Body
+from deltic.program.scope import BODIES, Draft, Drafts, Scope
+from deltic.program.unsupported import in_recursion
+
+# Conjunctions of a node from which on a join or an antijoin reads their sum as one relation.
+_MANY = 4
+_LINEAR = (ops.Import, ops.Feedback, ops.Map, ops.Filter, ops.Plus, ops.Negate)
+
+
+def lower_signed(drafts: Drafts, operator: ops.FixpointDelta, imports: Sequence[str]) -> dict[str, str]:
+    """The relations of a fixpoint by their names in its body: as they are in the end, each from its history."""
+    scope = _Signed(drafts, operator.body, imports)
+    histories = scope.lower()
+    drafts.strata.append(Stratum(tuple(scope.members), recursive=True, refresh=operator.refresh, signed=True))
+    found: dict[str, str] = {}
+    for name, number in operator.body.sinks.items():
+        body = scope.atom(histories[name], number)
+        found[name] = scope.declare(name, number, Derived(operator.body.type_of(number).is_set))
+        scope.enter(found[name], number, [body])
+        scope.place(found[name])
+    return found
+
+
+class _Signed(Scope):
+    """Lowering of one body; `members` are its relations, each after those that it is derived from at its iteration."""
+
+    def __init__(self, drafts: Drafts, body: Circuit, imports: Sequence[str]) -> None:
+        super().__init__(drafts, body, imports)
+        self.members: list[str] = []
+
+    def lower(self) -> dict[str, str]:
+        """The histories of the sinks, by name."""
+        for name, number in self.circuit.sinks.items():
+            self.feedback[name] = self._member(f"{name} by iteration", number, History(1))
+        readers = Counter(itertools.chain.from_iterable(node.inputs for node in self.circuit.nodes))
+        for name, number in self.circuit.sinks.items():
+            examine = EXAMINED.get(type(self.circuit.nodes[number].operator))
+            if examine is not None and readers[number] == 1:
+                self._become(self.feedback[name], examine(self, number, 1))
+            else:
+                self.enter(self.feedback[name], number, self.bodies(number))
+        return self.feedback
+
+    def bodies(self, number: int) -> list[Body]:
+        operator, inputs = self.circuit.nodes[number].operator, self.circuit.nodes[number].inputs
+        if isinstance(operator, _LINEAR):
+            return BODIES[type(operator)](self, operator, self.circuit.nodes[number])
+        if isinstance(operator, ops.Join | Semijoin):
+            return self._product(list(inputs))
+        if isinstance(operator, ops.Antijoin):
+            return self._antijoin(*inputs)
+        if isinstance(operator, Keep):
+            return self.bodies(*inputs)
+        return [self.atom(self.relation(number), number)]
+
+    def relation(self, number: int) -> str:
+        if number not in self.made:
+            self.made[number] = self._relation(number)
+        return self.made[number]
+
+    def _relation(self, number: int) -> str:
+        operator = self.circuit.nodes[number].operator
+        if isinstance(operator, ops.Constant):
+            return self.defined("", number, Constant(operator.rows))
+        if examine := EXAMINED.get(type(operator)):
+            definition = examine(self, number, 0)
+            return self._member("", number, definition)
+        if isinstance(operator, (*_LINEAR, ops.Join, Semijoin, ops.Antijoin, Keep)):
+            return self.summed(number)
+        raise in_recursion(number, operator)
+
+    def summed(self, number: int, columns: Sequence[str] = (), role: str = "") -> str:
+        """The history of a node, or of some of its columns."""
+        bodies, schema = self.bodies(number), self.circuit.type_of(number).schema
+        chosen = replace(schema, columns=tuple(schema.columns[schema.index(c)] for c in columns or schema.names))
+        name = self.drafts.declare(Draft("", chosen, History(0), role))
+        self.members.append(name)
+        self.enter(name, number, bodies, columns)
+        return name
+
+    def _member(self, wanted: str, number: int, definition: Historical) -> str:
+        name = self.declare(wanted, number, definition)
+        self.members.append(name)
+        return name
+
+    def _become(self, name: str, definition: Definition) -> None:
+        """Let a relation that was declared have another definition."""
+        self.drafts.relations[name] = replace(self.drafts.relations[name], definition=definition)
+
+    def _product(self, inputs: list[int]) -> list[Body]:
+        """Each choice of a conjunction for each input, together; of sums of many, of their relation."""
+        joined, *others = map(self._few, inputs)
+        for right in others:
+            joined = [both for a, b in itertools.product(joined, right) for both in conjoin(a, b)]
+        return joined
+
+    def _few(self, number: int) -> list[Body]:
+        """The conjunctions of a node; the relation of their sum where they are many."""
+        bodies = self.bodies(number)
+        return bodies if len(bodies) < _MANY else [self.atom(self.relation(number), number)]
+
+    def _antijoin(self, left: int, right: int) -> list[Body]:
+        """a ▷ b, which is a − a ⋈ b for a set b over columns of a; b is absent where it is the same at all iterations."""
+        there, taken = self._few(left), self.bodies(right)
+        if isinstance(self.circuit.nodes[right].operator, ops.Import) and is_plain(taken[0]):
+            return [without(self, body, taken[0]) for body in there]
+        lost = self._product([left, right])
+        return [*there, *(replace(body, sign=-body.sign) for body in lost)]
+
+
+# What examines the groups of a node's input: of the node's number and its delay.
+Examine = Callable[[_Signed, int, int], Examined]
+
+
+def _distinct(scope: _Signed, number: int, delay: int) -> Examined:
+    (source,) = scope.circuit.nodes[number].inputs
+    return Examined(delay, scope.summed(source, role="rows"), tuple(_columns(scope, source)), None)
+
+
+def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
+    op, (source,) = _node(scope, number, ops.Aggregate)
+    columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
+    calls = tuple(Call(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
+    rows = scope.summed(source, columns, "rows") if columns else scope.summed(source, role="rows")
+    keys = tuple(range(len(op.keys)))
+    return Examined(delay, rows, keys, Grouped(rows, len(op.keys), calls))
+
+
+def _top(scope: _Signed, number: int, delay: int) -> Examined:
+    op, (source,) = _node(scope, number, Top)
+    rows = scope.summed(source, role="rows")
+    return Examined(delay, rows, _keys(scope, source, op.keys), Ranked(rows, op))
+
+
+def _over(scope: _Signed, number: int, delay: int) -> Examined:
+    op, (source,) = _node(scope, number, ops.Over)
+    rows, names = scope.summed(source, role="rows"), scope.circuit.type_of(source).schema.names
+    return Examined(delay, rows, _keys(scope, source, op.keys), Windows(rows, op, names))
+
+
+def _flat_map(scope: _Signed, number: int, delay: int) -> Examined:
+    op, (source,) = _node(scope, number, ops.FlatMap)
+    rows = scope.summed(source, role="rows")
+    return Examined(delay, rows, tuple(_columns(scope, source)), Expanded(rows, op))
+
+
+def _node(scope: _Signed, number: int, kind: type[Any]) -> tuple[Any, tuple[int, ...]]:
+    node = scope.circuit.nodes[number]
+    assert isinstance(node.operator, kind)
+    return node.operator, node.inputs
+
+
+def _columns(scope: _Signed, number: int) -> range:
+    return range(len(scope.circuit.type_of(number).schema))
+
+
+def _keys(scope: _Signed, number: int, names: Sequence[str]) -> tuple[int, ...]:
+    return tuple(map(scope.circuit.type_of(number).schema.index, names))
+
+
+EXAMINED: Mapping[type[Operator], Examine] = {
+    ops.Distinct: _distinct,
+    ops.Aggregate: _aggregate,
+    Top: _top,
+    ops.Over: _over,
+    ops.FlatMap: _flat_map,
+}

@@ -1,0 +1,93 @@
+"""Recursions whose bodies have any operator on their feedbacks, against iteration from nothing in every epoch.
+
+This catches a row whose history is wrong: one that comes or goes at another iteration than it should, an examination
+that is left out where a group drifts, a later entry that a join does not meet, and state that an epoch without a
+fixpoint leaves behind.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from deltic.calculus.passes import optimize
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.monotone import is_monotone
+from deltic.circuit.oracle.pointwise import Rows
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.protocol import Engine
+from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.errors import IterationLimitError
+from tests.differential.circuits import Epoch, Shape, random_circuit, random_epochs
+from tests.differential.compare import batches_of
+
+LIMIT = 12
+NONE = "no fixpoint"
+SETS = Shape(operators=8, bags=False, fixpoints=1, free_bodies=True, ordered=True)
+BAGS = replace(SETS, bags=True)
+REFRESH = {policy: Refresh(policy, switch=0.0 if policy is Policy.AUTO else 0.2) for policy in Policy}
+
+
+def signed_case(rng: random.Random, shape: Shape) -> Circuit:
+    """A circuit with a recursion that is not monotone."""
+    while True:
+        circuit = random_circuit(rng, shape)
+        bodies = [op.body for op in circuit.operators if isinstance(op, ops.Fixpoint)]
+        if any(not is_monotone(body) for body in bodies):
+            return circuit
+
+
+def step(engine: Engine, circuit: Circuit, epoch: Epoch) -> dict[str, Rows] | str:
+    """The changes of the views; what an epoch without a fixpoint is rejected for."""
+    try:
+        result = engine.apply(batches_of(circuit, epoch), "normalize")
+    except IterationLimitError:
+        return NONE
+    return {name: rows for name in result.changes if (rows := from_arrow(result.changes[name]))}
+
+
+def check(seed: int, shape: Shape) -> Counter[str]:
+    """One circuit under random changes; how many epochs were there, with a fixpoint and without.
+
+    Engines do not compute what nobody reads: what has no fixpoint there is none in the optimized circuit either.
+    """
+    rng, tally = random.Random(seed), Counter[str]()
+    circuit = signed_case(rng, shape)
+    policy = rng.choice((Policy.INCREMENTAL, Policy.INCREMENTAL, Policy.AUTO, Policy.FULL))
+    engine = LocalEngine(circuit, refresh=REFRESH[policy], iteration_limit=LIMIT)
+    reference, read = (ReferenceEngine(c, iteration_limit=LIMIT) for c in (circuit, optimize(circuit)))
+    for number, epoch in enumerate(random_epochs(rng, circuit, 5)):
+        expected, found = step(read, circuit, epoch), step(engine, circuit, epoch)
+        assert found == expected, f"seed {seed}, epoch {number}\n{circuit}"
+        whole = step(reference, circuit, epoch)
+        if whole != expected:
+            assert whole == NONE
+            break
+        tally["no fixpoint" if found == NONE else "changes" if found else "no changes"] += 1
+        for name in circuit.sinks:
+            assert rows_of(engine, name) == rows_of(reference, name), f"seed {seed}, epoch {number}\n{circuit}"
+    return tally
+
+
+def rows_of(engine: Engine, view: str) -> Rows:
+    """The rows of a view with their weights."""
+    return from_arrow(engine.read(view, counted=True))
+
+
+@pytest.mark.parametrize("shape", [SETS, BAGS], ids=["sets", "bags"])
+@pytest.mark.parametrize("first", [0, 50, 100])
+def test_any_operator_on_a_feedback(shape: Shape, first: int) -> None:
+    tally = sum((check(seed, shape) for seed in range(first, first + 50)), Counter[str]())
+    assert tally["changes"] > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [SETS, BAGS], ids=["sets", "bags"])
+def test_any_operator_on_a_feedback_in_many_circuits(shape: Shape) -> None:
+    for seed in range(1000, 1500):
+        check(seed, shape)
