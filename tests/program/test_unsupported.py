@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 from sqlglot import exp
@@ -16,7 +15,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
 from deltic.circuit.tables import from_arrow, to_arrow
-from deltic.circuit.types import Schema, Type, ZSetType
+from deltic.circuit.types import Schema, Type
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.reference import ReferenceEngine
 from deltic.errors import UnsupportedError
@@ -112,30 +111,3 @@ def test_an_operator_without_a_derivative_falls_back(operator, monkeypatch):
         found = engine.apply({"s": to_arrow(change["s"], S.schema)}).changes
         assert from_arrow(found["v"]) == after - before
         before = after
-
-
-def follow(b, x, parameters):
-    """What s leads to from x."""
-    return b.add(ops.Map(b.type_of(x).schema.columns, (column("y"),)), b.add(ops.Join(), x, *parameters))
-
-
-def test_while_is_refused():
-    """Its second relation takes the start away after the first iteration."""
-    builder = CircuitBuilder()
-    start, edges = builder.add(ops.Source("start", Schema.of(x=Type.INT64))), builder.add(replace(S, is_set=True))
-    builder.add(ops.Sink("v"), while_changing(builder, start, follow, edges))
-    with pytest.raises(UnsupportedError, match=r"antijoin of a fixpoint's body takes rows away that depend on the rec"):
-        LocalEngine(builder.build())
-
-
-def test_a_flatmap_of_a_recursive_relation_is_refused():
-    body = CircuitBuilder(1)
-    edges = body.add(ops.Import(0, ZSetType(S.schema, is_set=True)))
-    longer = body.add(SPAN, body.add(ops.Feedback("p", S.schema)))
-    pairs = body.add(ops.Map(S.schema.columns, (column("x"), column("z"))), longer)
-    body.add(ops.Sink("p"), body.add(ops.Distinct(), body.add(ops.Plus(), edges, pairs)))
-    builder = CircuitBuilder()
-    bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Distinct(), builder.add(S)))
-    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
-    with pytest.raises(UnsupportedError, match=r"flat_map .* depends on the recursion in which it stands: compute it"):
-        LocalEngine(builder.build())

@@ -131,7 +131,7 @@ class _Signed(Scope):
         return bodies if len(bodies) < _MANY else [self.atom(self.relation(number), number)]
 
     def _antijoin(self, left: int, right: int) -> list[Body]:
-        """a ▷ b, which is a − a ⋈ b for a set b over columns of a; b is absent where it is the same at all iterations."""
+        """a ▷ b, a − a ⋈ b for a set b over columns of a; b is absent where it is the same at all iterations."""
         there, taken = self._few(left), self.bodies(right)
         if isinstance(self.circuit.nodes[right].operator, ops.Import) and is_plain(taken[0]):
             return [without(self, body, taken[0]) for body in there]

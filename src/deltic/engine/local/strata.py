@@ -15,7 +15,6 @@ from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Visits
 from deltic.engine.local.recursion.component import component_of
 from deltic.engine.local.recursion.refresh import Recursive, Refresh
-from deltic.engine.local.recursion.signed.component import signed_component
 from deltic.engine.local.recursion.strategy import Strategies
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
@@ -57,8 +56,7 @@ class Strata:
             name = stratum.relations[0]
             definition = program.relations[name].definition
             if stratum.recursive:
-                make = signed_component if stratum.signed else component_of
-                component = make(stratum.relations, states, found, strategies.of(stratum.relations))
+                component = component_of(stratum, states, found, strategies.of(stratum.relations))
                 self._steps.append(Recursive(component, states, refresh.of(stratum)))
             elif isinstance(definition, Derived):
                 self._steps.append(_Derived(name, states, found))

@@ -73,7 +73,8 @@ class _LayOut:
     def run(self) -> ShardPlan:
         program = self.program
         self.small = small_relations(program)
-        self.keys = {s: preserved_key(program, s.relations) for s in program.strata if s.recursive}
+        recursive = [stratum for stratum in program.strata if stratum.recursive]
+        self.keys = {s: None if s.signed else preserved_key(program, s.relations) for s in recursive}
         simple = [rule for rule in program.rules if rule.head not in program.recursive]
         self.chains = {rule: [(query, cut(query, self.small)) for query in rule.queries()] for rule in simple}
         self._choose_homes()
@@ -120,7 +121,7 @@ class _LayOut:
     def _forced(self) -> Iterator[tuple[str, Key]]:
         """The keys that definitions ask for, of their relations and of what they read."""
         for name, relation in self.program.relations.items():
-            if relation.definition.sources:
+            if relation.definition.sources and name not in self.program.recursive:
                 own, read = _needs(relation)
                 yield name, own
                 yield from zip(relation.definition.sources, read, strict=True)

@@ -103,7 +103,7 @@ class Shard:
         relations = step.stratum.relations
         queries = [q for name in relations for rule in self.plan.program.rules_of(name) for q in rule.queries()]
         strategy = self.options.strategies.of(relations)
-        component = component_of(relations, self.states, [self._evaluation(q) for q in queries], strategy)
+        component = component_of(step.stratum, self.states, [self._evaluation(q) for q in queries], strategy)
         self._bound += component.beside
         return Recursive(component, self.states, self.options.refresh.of(step.stratum))
 

@@ -11,16 +11,26 @@ from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.plan.within_orders import plan_within_orders
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.fixpoint import Component
+from deltic.engine.local.recursion.signed.component import Signed, signed_component
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of, search_of
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State
+from deltic.program.program import Stratum
 
 
 def component_of(
+    stratum: Stratum, states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
+) -> Component | Signed:
+    """The component of a recursive stratum, of whose rules the delta queries are `evaluations`."""
+    make = signed_component if stratum.signed else _component
+    return make(stratum.relations, states, evaluations, strategy)
+
+
+def _component(
     relations: Sequence[str], states: Mapping[str, State], evaluations: Sequence[Evaluation], strategy: Strategy
 ) -> Component:
-    """The component of these relations, whose delta queries are `evaluations`.
+    """The component of a recursion that is monotone.
 
     Bags have all their counts, whatever the strategy, and no compiled loop.
     """

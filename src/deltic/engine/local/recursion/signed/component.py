@@ -113,6 +113,8 @@ def signed_component(
         definition = states[name].relation.definition
         if isinstance(definition, Examined):
             environment = evaluations[0].environment
-            examined[definition.source] = examination_of(definition, states[definition.source], states[name], environment)
+            examined[definition.source] = examination_of(
+                definition, states[definition.source], states[name], environment
+            )
     own = {name: states[name] for name in relations}
     return Signed(own, outer, inner, bases, examined, strategy)

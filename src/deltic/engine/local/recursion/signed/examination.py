@@ -39,6 +39,7 @@ class Examination(ABC):
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         self.definition, self.source, self.target, self.environment = definition, source, target, environment
         self.drift: tuple[Run, ...] = ()
+        self.read: tuple[Groups, ...] = ()
 
     @property
     def _until(self) -> int:
@@ -46,7 +47,9 @@ class Examination(ABC):
         return self.definition.delay
 
     def build(self) -> None:
-        """Build what is probed."""
+        """Build the orders in which groups are read."""
+        for groups in self.read:
+            groups.build()
 
     def begin(self) -> None:
         """Begin an epoch."""
@@ -89,12 +92,8 @@ class GroupFunction(Examination):
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         super().__init__(definition, source, target, environment)
-        self.rows, self.results = Groups(source, definition.keys), Groups(target, definition.keys)
+        self.rows, self.results = self.read = Groups(source, definition.keys), Groups(target, definition.keys)
         self.scratch: Scratch | None = None
-
-    def build(self) -> None:
-        self.rows.build()
-        self.results.build()
 
     def begin(self) -> None:
         super().begin()

@@ -119,9 +119,8 @@ class Groups:
 
     def canonical(self, words: Words, weights: Weights) -> Run:
         """Rows in this order, with weights, as the relation declares them."""
-        if self.order == self.state.canonical:
-            if self.arrangement.layout is self.state.layout:
-                return Run(words, weights=plain(weights))
+        if self.order == self.state.canonical and self.arrangement.layout is self.state.layout:
+            return Run(words, weights=plain(weights))
         raws = dict(zip(self.order, self.arrangement.layout.unpack(words), strict=True))
         packed = self.state.layout.pack([raws[c] for c in self.state.canonical], words.shape[1])
         rows, sums = consolidate(packed, weights, keep_zeros=True)

@@ -1,0 +1,223 @@
+"""Recursions that are not monotone, by name and by what an engine has to do with them.
+
+This catches histories that are not those of iteration from nothing, a rejected or abandoned epoch that leaves a trace,
+a state that is read back with less than was written, and reports that tell something else than what was done.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pytest
+
+from deltic.algebra.zset import ZSet
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.types import Schema, Type, ZSetType
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.recursion.refresh import Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.protocol import Engine
+from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
+from deltic.engine.shards.engine import ShardedEngine
+from deltic.errors import IterationLimitError, UnsupportedError
+from deltic.theory.circuits.constructions import while_changing
+from tests.engine.reopening import Reopening
+from tests.engine.signed_bodies import BODIES, Row, game, random_changes, tree
+
+LIMIT = 40
+INCREMENTAL = Refresh(Policy.INCREMENTAL)
+Changes = dict[str, dict[Row, int]]
+
+
+def batches(circuit: Circuit, changes: Changes) -> dict[str, pa.Table]:
+    schemas = {op.name: op.schema for op in circuit.operators if isinstance(op, ops.Source)}
+    return {name: to_arrow(ZSet(rows), schemas[name]) for name, rows in changes.items() if rows}
+
+
+def views(engine: Engine, circuit: Circuit) -> dict[str, ZSet[Row]]:
+    return {name: from_arrow(engine.read(name, counted=True)) for name in circuit.sinks}
+
+
+def entries(engine: LocalEngine) -> dict[str, list[tuple[Row, ...]]]:
+    """All histories: rows, iterations and changes of weight, without those that cancel."""
+    found = {}
+    for name in sorted(engine.program.recursive):
+        state, total = engine.states[name], dict[tuple[int, ...], int]()
+        for run in state.contents.runs:
+            columns = [values.tolist() for values, _ in state.layout.values(run.words)]
+            for *key, weight in zip(*columns, run.times.tolist(), run.all_weights().tolist(), strict=True):
+                total[tuple(key)] = total.get(tuple(key), 0) + weight
+        found[name] = sorted((key, weight) for key, weight in total.items() if weight)
+    return found
+
+
+def follow(circuit: Circuit, engine: Engine, changes: list[Changes]) -> int:
+    """Compare with the reference after each epoch; how many were rejected for want of a fixpoint."""
+    reference, rejected = ReferenceEngine(circuit, iteration_limit=LIMIT), 0
+    for change in changes:
+        found = batches(circuit, change)
+        try:
+            reference.apply(found, "normalize")
+        except IterationLimitError:
+            rejected += 1
+            with pytest.raises(IterationLimitError, match="has no end"):
+                engine.apply(found, "normalize")
+        else:
+            engine.apply(found, "normalize")
+        assert views(engine, circuit) == views(reference, circuit)
+    return rejected
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_by_name(name: str) -> None:
+    for seed in range(3):
+        rng = random.Random(seed)
+        circuit = BODIES[name].make()
+        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+        follow(circuit, engine, list(random_changes(rng, BODIES[name].universe, 5)))
+        begun = LocalEngine(circuit, iteration_limit=LIMIT)
+        begun.apply({t: engine.read(t, table=True, counted=True) for t in BODIES[name].universe})
+        assert entries(engine) == entries(begun), f"{name}, seed {seed}"
+
+
+def follow_step(b: CircuitBuilder, x: int, parameters: list[int]) -> int:
+    """What the edges lead to from x."""
+    return b.add(ops.Map(b.type_of(x).schema.columns, (column("y"),)), b.add(ops.Join(), x, *parameters))
+
+
+def test_while() -> None:
+    """Its second relation takes the start away after the first iteration, so that rows wander."""
+    builder = CircuitBuilder()
+    start = builder.add(ops.Source("node", Schema.of(x=Type.INT64)))
+    edges = builder.add(ops.Source("child", Schema.of(x=Type.INT64, y=Type.INT64)))
+    builder.add(ops.Sink("v"), while_changing(builder, start, follow_step, edges))
+    circuit = builder.build()
+    for seed in range(10):
+        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+        follow(circuit, engine, list(random_changes(random.Random(seed), BODIES["game"].universe | NODES, 4)))
+
+
+NODES = {"node": BODIES["tree"].universe["node"]}
+
+
+def test_a_flatmap_of_a_recursive_relation() -> None:
+    body, schema = CircuitBuilder(1), Schema.of(x=Type.INT64, y=Type.INT64)
+    edges = body.add(ops.Import(0, ZSetType(schema, is_set=True)))
+    span = ops.FlatMap("z", "range", (column("x"), column("y")))
+    longer = body.add(span, body.add(ops.Feedback("p", schema)))
+    pairs = body.add(ops.Map(schema.columns, (column("x"), column("z"))), longer)
+    body.add(ops.Sink("p"), body.add(ops.Distinct(), body.add(ops.Plus(), edges, pairs)))
+    builder = CircuitBuilder()
+    bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("child", schema)))
+    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
+    circuit = builder.build()
+    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    follow(circuit, engine, list(random_changes(random.Random(1), BODIES["game"].universe, 6)))
+
+
+def test_an_aborted_epoch_leaves_no_trace() -> None:
+    circuit, universe = tree(), BODIES["tree"].universe
+    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    for change in random_changes(random.Random(3), universe, 6):
+        before = entries(engine), views(engine, circuit)
+        with engine.prepare(batches(circuit, change), "normalize"):
+            pass
+        assert (entries(engine), views(engine, circuit)) == before
+        engine.apply(batches(circuit, change), "normalize")
+
+
+def test_an_epoch_without_a_fixpoint_leaves_no_trace() -> None:
+    circuit = game()
+    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=10)
+    engine.apply(batches(circuit, {"child": {(0, 1): 1, (1, 2): 1, (2, 3): 1}}))
+    before = entries(engine), views(engine, circuit)
+    with pytest.raises(IterationLimitError, match=r"the recursion through win .* 10 iterations; nothing was changed"):
+        engine.apply(batches(circuit, {"child": {(3, 1): 1}}))
+    assert (entries(engine), views(engine, circuit)) == before
+
+
+def test_updates_are_abandoned_where_a_bootstrap_is_better() -> None:
+    """With a switch of 0 at once; the report says so."""
+    circuit = tree()
+    engine = LocalEngine(circuit, refresh=Refresh(Policy.AUTO, switch=0.0))
+    chain = {"node": {(x,): 1 for x in range(9)}, "child": {(x, x + 1): 1 for x in range(8)}}
+    engine.apply(batches(circuit, chain))
+    (report,) = engine.apply(batches(circuit, {"child": {(4, 5): -1}})).components
+    assert (report.strategy, report.action) == ("signed", "bootstrap")
+    assert "abandoned" in report.reason
+    reference = ReferenceEngine(circuit)
+    reference.apply(batches(circuit, chain))
+    reference.apply(batches(circuit, {"child": {(4, 5): -1}}))
+    assert views(engine, circuit) == views(reference, circuit)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_strategies(strategy: Strategy) -> None:
+    """Histories have all iterations, whatever the strategy; `full` computes them anew."""
+    circuit = tree()
+    engine = LocalEngine(circuit, strategy, INCREMENTAL)
+    engine.apply(batches(circuit, {"node": {(0,): 1, (1,): 1}}))
+    (report,) = engine.apply(batches(circuit, {"child": {(0, 1): 1}})).components
+    expected = "bootstrap" if strategy is Strategy.FULL else "update"
+    assert (report.strategy, report.action) == ("signed", expected)
+
+
+@pytest.mark.parametrize("name", ["tree", "shortest", "mutual"])
+def test_a_state_that_is_written_and_read_again(name: str) -> None:
+    circuit = BODIES[name].make()
+    engine = Reopening(circuit, iteration_limit=LIMIT)
+    follow(circuit, engine, list(random_changes(random.Random(5), BODIES[name].universe, 6)))
+
+
+@pytest.mark.parametrize("name", ["tree", "control", "mutual"])
+def test_on_shards(name: str) -> None:
+    """A recursion of histories is on one shard."""
+    circuit = BODIES[name].make()
+    engine = ShardedEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, shards=3)
+    follow(circuit, engine, list(random_changes(random.Random(6), BODIES[name].universe, 5)))
+
+
+def test_a_view_more() -> None:
+    """The recursion goes on as it was, and the new view begins with its rows."""
+    circuit = tree()
+    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    changes = list(random_changes(random.Random(7), BODIES["tree"].universe, 4))
+    for change in changes[:2]:
+        engine.apply(batches(circuit, change), "normalize")
+    builder = CircuitBuilder()
+    for node in circuit.nodes:
+        builder.add(node.operator, *node.inputs)
+    kept = circuit.sinks["tree"]
+    builder.add(ops.Sink("count"), builder.add(ops.Aggregate((), (ops.AggregateCall("count", "", "n"),)), kept))
+    more = builder.build()
+    before = entries(engine)
+    result = engine.extend(more)
+    assert result.extension is not None
+    assert "tree by iteration" in result.extension.kept
+    assert entries(engine) == before
+    reference = ReferenceEngine(more)
+    for number, change in enumerate(changes):
+        reference.apply(batches(circuit, change), "normalize")
+        if number >= 2:
+            engine.apply(batches(circuit, change), "normalize")
+    assert views(engine, more) == views(reference, more)
+
+
+def test_a_recursion_inside_is_refused() -> None:
+    inner, schema = CircuitBuilder(2), Schema.of(x=Type.INT64)
+    given = inner.add(ops.Import(0, ZSetType(schema, True, 1)))
+    inner.add(
+        ops.Sink("q"), inner.add(ops.Distinct(), inner.add(ops.Plus(), given, inner.add(ops.Feedback("q", schema))))
+    )
+    body = CircuitBuilder(1)
+    imported, fed = body.add(ops.Import(0, ZSetType(schema, True))), body.add(ops.Feedback("p", schema))
+    found = body.add(ops.Component("q"), body.add(ops.Fixpoint(inner.build()), fed))
+    body.add(ops.Sink("p"), body.add(ops.Antijoin(), imported, found))
+    builder = CircuitBuilder()
+    bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("s", schema)))
+    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
+    with pytest.raises(UnsupportedError, match="depends on the recursion in which it stands"):
+        LocalEngine(builder.build())
