@@ -18,10 +18,11 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.monotone import is_monotone
 from deltic.circuit.oracle.pointwise import Rows
+from deltic.circuit.tables import from_arrow
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.protocol import Engine
-from deltic.engine.reference import ReferenceEngine, from_arrow
+from deltic.engine.reference import ReferenceEngine
 from deltic.errors import IterationLimitError
 from tests.differential.circuits import Epoch, Shape, random_circuit, random_epochs
 from tests.differential.compare import batches_of

@@ -15,12 +15,13 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
-from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
+from deltic.engine.reference import ReferenceEngine
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.theory.circuits.constructions import while_changing

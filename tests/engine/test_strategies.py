@@ -53,7 +53,7 @@ def test_ten_times_as_many_random_programs(variant, batch):
 
 def abandoning(rng: random.Random) -> Any:
     """`update` of a component whose check gives up sometimes."""
-    original = refresh.update
+    original = Component.update
 
     def update(component, lower, check):
         def give_up(now: int) -> None:
@@ -81,7 +81,7 @@ def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
     """After a random abandonment all is as it was, rows, iterations and counts; later epochs build on it."""
     rng = random.Random(1)
     abandoned, kept = [], []
-    original, bootstrap = refresh.Recursive._act, refresh.bootstrap
+    original, bootstrap = refresh.Recursive._act, Component.bootstrap
 
     def begin_anew(component, lower, check):
         assert state_of(component) == kept[-1]
@@ -93,8 +93,8 @@ def test_an_abandoned_update_leaves_no_trace(strategy, monkeypatch):
         first = all(not state.contents.runs for state in self.component.states.values())
         with monkeypatch.context() as patch:
             if not first:
-                patch.setattr(refresh, "update", abandoning(rng))
-                patch.setattr(refresh, "bootstrap", begin_anew)
+                patch.setattr(Component, "update", abandoning(rng))
+                patch.setattr(Component, "bootstrap", begin_anew)
             found = original(self, changes)
         abandoned.append("abandoned" in found[1])
         return found

@@ -19,9 +19,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
+from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.reference import ReferenceEngine, from_arrow, to_arrow
+from deltic.engine.reference import ReferenceEngine
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import ENGINES, Driver
 
