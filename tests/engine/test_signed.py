@@ -13,6 +13,7 @@ import pytest
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
+from deltic.circuit.constructions import while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.tables import from_arrow, to_arrow
@@ -24,7 +25,6 @@ from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError, UnsupportedError
-from deltic.theory.circuits.constructions import while_changing
 from tests.engine.reopening import Reopening
 from tests.engine.signed_bodies import BODIES, Row, game, random_changes, tree
 

@@ -110,8 +110,9 @@ def test_names_and_operators_that_are_none():
     assert repr(pipeline.flow("event")) == "<flow of zset{at: int64, user: int64}>"
 
 
-def test_while_in_the_reference_engine():
-    pipeline = deltic.Pipeline(engine="reference")
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_while(engine):
+    pipeline = deltic.Pipeline(engine=engine)
     pipeline.table("start", {"x": "int64"})
     pipeline.table("edge", {"x": "int64", "y": "int64"})
     ends = pipeline.flow("start").while_changing(lambda x, edge: x.join(edge).select(x="y"), pipeline.flow("edge"))

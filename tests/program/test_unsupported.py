@@ -10,7 +10,6 @@ from sqlglot import exp
 from deltic.algebra.zset import ZSet
 from deltic.calculus import DERIVATIVES, incrementalize
 from deltic.circuit import operators as ops
-from deltic.circuit.constructions import while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter
