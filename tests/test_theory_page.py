@@ -70,7 +70,7 @@ CATALOGUE = {
 
 
 def test_problems_are_named(table):
-    tests = {"FIX Def 2": ["tests/a.py::test"], "ELA Thm 3.3": ["tests/b.py::test"]}
+    tests = {"FIX Def 2": ["tests/a.py::test"], "ANY Thm 3.3": ["tests/b.py::test"]}
     assert table.problems(CATALOGUE, tests) == [
         "FIX Def 1: no test has this marker",
         "FIX Def 2: a test has this marker, theory.toml has no such statement",
