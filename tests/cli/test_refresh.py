@@ -90,7 +90,7 @@ def test_a_source_that_is_taken_out_is_detached(shop):
     pq.write_table(pa.table({"id": [3], "shop": ["a"], "price": [9]}), shop / "sale" / "2.parquet")
     told = refresh(shop / "shop.yml")
     assert told.stderr.startswith("sale: the file names no source for it any more; its rows stay")
-    assert "nothing was new" in told.stdout
+    assert "no view changed" in told.stdout
     assert refresh(shop / "shop.yml").stderr == ""
     (shop / "shop.yml").write_text(FILE)
     assert "+1" in refresh(shop / "shop.yml").stdout

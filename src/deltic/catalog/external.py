@@ -31,6 +31,7 @@ KINDS: Mapping[str, _Kind] = {
     "json": _Kind(("path",)),
     "arrow": _Kind(("path",)),
     "delta": _Kind(("path",), target=("by", "rows")),
+    "iceberg": _Kind(("table",), source=("catalog", "uri", "warehouse")),
     "database": _Kind(("url", "table"), source=("changed", "driver"), target=("key",)),
     "spark": _Kind(("table",), source=("changed",), target=()),
     "dataframe": _Kind((), source=("changed",)),

@@ -163,10 +163,10 @@ class _Reader:
         if node.id == "sequence":
             return ",".join(self._text(each, "a name") for each in node.value)
         text = self._text(node, "a text")
-        if name == "path":
+        if name in ("path", "warehouse"):
             return self._near(text)
         kind, mark, place = text.partition(":///")
-        return f"{kind}{mark}{self._near(place)}" if name == "url" and kind in ("sqlite", "duckdb") else text
+        return f"{kind}{mark}{self._near(place)}" if name in ("url", "uri") and kind in ("sqlite", "duckdb") else text
 
     def _values(self, found: Mapping[str, Any], part: str, types: Mapping[str, type]) -> dict[str, Any]:
         """Options with values of their types."""

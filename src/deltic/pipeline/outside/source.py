@@ -151,6 +151,10 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any) -> Source:
             from deltic.pipeline.outside.delta import DeltaSource
 
             return DeltaSource(filled(place["path"]))
+        case "iceberg":
+            from deltic.pipeline.outside.iceberg import IcebergSource
+
+            return IcebergSource(place)
         case "database":
             from deltic.pipeline.outside.database import database_source
 
