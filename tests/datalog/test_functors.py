@@ -2,12 +2,16 @@
 values on the borders, and constants that are computed otherwise than columns are.
 """
 
+import math
+
 import pytest
 
-from deltic.datalog.checks.functors import FUNCTORS, TESTS
+import deltic
+from deltic.datalog.checks.functors import FUNCTORS, MATHEMATICS, TESTS
 from deltic.datalog.souffle.words import CONVERSIONS, RESERVED
 from deltic.datalog.souffle.words import FUNCTORS as WORDS
 from tests.datalog.meaning import derive
+from tests.datalog.naive import rows_of
 
 TOP, BOTTOM = 2**63 - 1, -(2**63)
 UNDEFINED = None
@@ -96,6 +100,10 @@ CASES = [
     ("utoi(@1)", "u", [(2**64 - 1, -1)], "n"),
     ("ftoi(@1)", "f", [(-2.9, -2)], "n"),
     ("ftou(@1)", "f", [(2.9, 2)], "u"),
+    *((f"{name}(@1)", "f", [(0.5, getattr(math, name)(0.5))], "f") for name in MATHEMATICS if name != "acosh"),
+    ("acosh(@1)", "f", [(2.0, math.acosh(2.0)), (0.5, math.nan)], "f"),
+    ("log(@1)", "f", [(0.0, UNDEFINED), (-1.0, UNDEFINED)], "f"),
+    ("asin(@1)", "f", [(1.5, math.nan)], "f"),
 ]
 TYPES = {"n": "number", "u": "unsigned", "f": "float", "s": "symbol"}
 
@@ -139,6 +147,34 @@ def test_tests():
     assert found["q"] == {("a.*", "abc"), ("", "")}
 
 
+RANGES = [
+    ("range(@1, @2)", "nn", (1, 4), {1, 2, 3}),
+    ("range(@1, @2)", "nn", (2, -1), {2, 1, 0}),
+    ("range(@1, @2)", "nn", (2, 2), set()),
+    ("range(@1, @2, @3)", "nnn", (0, 5, 2), {0, 2, 4}),
+    ("range(@1, @2, @3)", "nnn", (5, 0, 2), set()),
+    ("range(@1, @2, @3)", "nnn", (1, 5, 0), set()),
+    ("range(@1, @2)", "uu", (2**64 - 3, 2**64 - 1), {2**64 - 3, 2**64 - 2}),
+    ("range(@1, @2)", "uu", (3, 1), {3, 2}),
+    ("range(@1, @2)", "ff", (1.5, -1.0), {1.5, 0.5, -0.5}),
+    ("range(@1, @2, @3)", "fff", (0.0, 2.0, 0.5), {0.0, 0.5, 1.0, 1.5}),
+    ("range(@1, @2) * 10", "nn", (1, 3), {10, 20}),
+    ("range(@1, @2) + range(@1, @2)", "nn", (1, 3), {2, 3, 4}),
+    ("count : { x = range(@1, @2), x != @1 }", "nn", (1, 5), {3}),
+]
+
+
+@pytest.mark.parametrize(("expression", "arguments", "row", "values"), RANGES)
+def test_ranges(expression, arguments, row, values):
+    program = _program(expression, arguments, arguments[0])
+    assert derive(program, {"given": {row}})["r"] == {(value,) for value in values}
+    for place, (value, kind) in enumerate(zip(row, arguments, strict=True), 1):
+        expression = expression.replace(f"@{place}", _constant(value, kind))
+    program = f".decl r(value: {TYPES[arguments[0]]})\n"
+    assert derive(f"{program}r({expression}).", {})["r"] == {(value,) for value in values}
+    assert derive(f"{program}r(v) :- v = {expression}, v = v.", {})["r"] == {(value,) for value in values}
+
+
 def test_precedence():
     text = ".decl r(i: number, x: number)\n"
     expressions = ["1 + 2 * 3", "-2 ^ 2", "2 ^ 3 ^ 2", "7 - 2 - 1", "1 bshl 1 + 1", "6 band 3 bor 8", "1 lor 0 land 0"]
@@ -147,12 +183,43 @@ def test_precedence():
 
 
 def test_every_functor_is_tested():
-    tested = " ".join(expression for expression, *_ in CASES)
+    tested = " ".join(expression for expression, *_ in [*CASES, *RANGES])
     assert all(name in tested for name in FUNCTORS)
 
 
 def test_the_grammar_knows_the_functors():
-    words = {*WORDS, *CONVERSIONS} - {"ord", "range"}
+    words = {*WORDS, *CONVERSIONS} - {"ord"}
     calls = {name for name in FUNCTORS if name in WORDS}
     assert words == calls
-    assert {*TESTS, *(name for name in FUNCTORS if name.isidentifier())} <= RESERVED
+    assert {*TESTS, *(name for name in FUNCTORS if name.isidentifier())} - MATHEMATICS.keys() <= RESERVED
+
+
+FUNCTOR = ".functor twice(x: number): number\n.decl t(x: number)\n.decl r(x: number)\nr(@twice(x)) :- t(x).\n"
+
+
+def _twice(x: int) -> int | None:
+    return 2 * x if x != 7 else None
+
+
+def test_functors_of_users():
+    pipeline = deltic.Pipeline(functions=[deltic.function(_twice, name="twice", deterministic=True)])
+    pipeline.datalog(FUNCTOR + "r(x + 1) :- r(x), x < 9, x != @twice(1). r(@twice(50)).")
+    with pipeline.transaction() as change:
+        change.insert("t", [(3,), (7,)])
+    assert rows_of(pipeline["r"]) == {(n,) for n in (6, 7, 8, 9, 100)}
+    with pipeline.transaction() as change:
+        change.delete("t", [(3,)])
+    assert rows_of(pipeline["r"]) == {(100,)}
+
+
+def test_functors_need_a_function_of_their_types():
+    for functions, message in (
+        ([], "there is no function of Python for the functor `@twice`"),
+        (
+            [deltic.function(lambda x: x, name="twice", arguments=["string"], returns="int64", deterministic=True)],
+            "string",
+        ),
+        ([deltic.function(lambda: 1, name="twice", arguments=[], returns="int64", deterministic=True)], "1 parameters"),
+    ):
+        with pytest.raises(deltic.ProgramError, match=message):
+            deltic.Pipeline(functions=functions).datalog(FUNCTOR)

@@ -6,6 +6,8 @@ An argument that is NULL yields nothing.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +42,22 @@ def _range(start: int, stop: int, step: int = 1) -> Iterable[int]:
     return range(start, stop, step) if step else ()
 
 
+def _unsigned_range(start: int, stop: int, step: int | None = None) -> Iterable[int]:
+    """As `_range`, and with steps of one downward where `stop` is the lesser and no step is given."""
+    return _range(start, stop, step if step is not None else 1 if start <= stop else -1)
+
+
+def _float_range(start: float, stop: float, step: float | None = None) -> Iterable[float]:
+    """start + i * step for i = 0, 1, … before stop; nothing where a number is not finite, or the step too small."""
+    step = step if step is not None else 1.0 if start <= stop else -1.0
+    if not step or not all(map(math.isfinite, (start, stop, step))) or start + step == start:
+        return
+    for value in (start + i * step for i in itertools.count()):
+        if not (value < stop if step > 0 else value > stop):
+            return
+        yield value
+
+
 def _string_split(text: str, separator: str) -> Iterable[str]:
     """The parts between the separators; the characters where the separator is empty."""
     return text.split(separator) if separator else list(text) or [""]
@@ -47,5 +65,7 @@ def _string_split(text: str, separator: str) -> Iterable[str]:
 
 GENERATORS: dict[str, Generator] = {
     "range": Generator(((Type.INT64,) * 2, (Type.INT64,) * 3), Type.INT64, True, _range),
+    "range_unsigned": Generator(((Type.UINT64,) * 2, (Type.UINT64,) * 3), Type.UINT64, True, _unsigned_range),
+    "range_float": Generator(((Type.FLOAT64,) * 2, (Type.FLOAT64,) * 3), Type.FLOAT64, True, _float_range),
     "string_split": Generator(((Type.STRING, Type.STRING),), Type.STRING, False, _string_split),
 }

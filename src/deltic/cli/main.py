@@ -76,7 +76,12 @@ _State = Annotated[
 ]
 _Functions = Annotated[
     Path | None,
-    typer.Option(help="A module of Python with functions for SQL, made by deltic.function.", show_default="none"),
+    typer.Option(
+        "--functions",
+        "--functors",
+        help="A module of Python with functions for SQL and functors for Datalog, made by deltic.function.",
+        show_default="none",
+    ),
 ]
 _Macros = Annotated[
     list[str] | None,

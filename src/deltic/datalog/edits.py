@@ -10,6 +10,7 @@ from deltic.datalog.syntax.program import (
     Component,
     Declaration,
     DirectiveItem,
+    FunctorDeclaration,
     Item,
     Program,
     TypeDeclaration,
@@ -37,7 +38,7 @@ def replacing(programs: Sequence[Program], program: Program) -> list[Program]:
     Where it declares a relation, nothing of it remains; where it only has facts and rules for one, the declaration
     and the directives do. A type or component that it declares takes the place of that of the same name.
     """
-    types = {item.name for item in program.items if isinstance(item, TypeDeclaration | Component)}
+    types = {item.name for item in program.items if isinstance(item, TypeDeclaration | Component | FunctorDeclaration)}
     kept = without(programs, declared(program), defined(program), types)
     return [*kept, program]
 
@@ -68,5 +69,5 @@ def _left(item: Item, relations: Collection[str], heads: Collection[str], types:
     elif isinstance(item, DirectiveItem):
         if item.relation not in relations:
             yield item
-    elif not (isinstance(item, TypeDeclaration | Component) and item.name in types):
+    elif not (isinstance(item, TypeDeclaration | Component | FunctorDeclaration) and item.name in types):
         yield item

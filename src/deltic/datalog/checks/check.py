@@ -18,7 +18,15 @@ from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.type_names import Findings, TypeTable
-from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Program, TypeDeclaration
+from deltic.datalog.checks.user_functors import check_functors
+from deltic.datalog.syntax.program import (
+    Clause,
+    Declaration,
+    DirectiveItem,
+    FunctorDeclaration,
+    Program,
+    TypeDeclaration,
+)
 from deltic.datalog.syntax.source import in_order
 from deltic.errors import ProgramError
 
@@ -50,7 +58,8 @@ def check(
     clauses += equivalence_rules(declarations, declared)
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
-    checker = RuleChecker(signatures, types, findings)
+    functors = check_functors([i for i in items if isinstance(i, FunctorDeclaration)], types, functions, findings)
+    checker = RuleChecker(signatures, types, functors, findings)
     if hints.inlined:
         clauses = _inlined(clauses, hints, others, checker, findings)
     rules = checker.rules(clauses)

@@ -62,6 +62,13 @@ OPERATORS: Mapping[str, Profile] = {
     **{operator: Profile((SAME,), SAME, INTEGER) for operator in ("bnot", "lnot")},
 }
 
+MATHEMATICS: Mapping[str, str] = {
+    **{f: f for f in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
+    "exp": "exp",
+    "log": "ln",
+}
+"""Functions of a float, by the names that SQL's functions have."""
+
 CALLS: Mapping[str, Profile] = {
     **{functor: Profile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},
     "cat": Profile((_SYMBOL, _SYMBOL), _SYMBOL, more=True),
@@ -77,6 +84,8 @@ CALLS: Mapping[str, Profile] = {
     "utoi": Profile((_UNSIGNED,), _NUMBER),
     "ftoi": Profile((_FLOAT,), _NUMBER),
     "ftou": Profile((_FLOAT,), _UNSIGNED),
+    "range": Profile((SAME, SAME, SAME), SAME, NUMERIC, least=2),
+    **{name: Profile((_FLOAT,), _FLOAT) for name in MATHEMATICS},
 }
 
 FUNCTORS: Mapping[str, Profile] = {**OPERATORS, **CALLS}

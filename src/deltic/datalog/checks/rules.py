@@ -13,7 +13,8 @@ from deltic.datalog.checks.literals import check_literals
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
-from deltic.datalog.syntax.expressions import Cast, Expression, Pack, is_structure, rewrite
+from deltic.datalog.checks.user_functors import Functors
+from deltic.datalog.syntax.expressions import Apply, Call, Cast, Expression, Pack, is_structure, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
@@ -22,8 +23,8 @@ from deltic.datalog.syntax.source import Span
 class RuleChecker:
     """Checks clauses against what is declared, and gives their rules in normal form."""
 
-    def __init__(self, signatures: Signatures, types: TypeTable, findings: Findings) -> None:
-        self._signatures, self._types, self._findings = signatures, types, findings
+    def __init__(self, signatures: Signatures, types: TypeTable, functors: Functors, findings: Findings) -> None:
+        self._signatures, self._types, self._functors, self._findings = signatures, types, functors, findings
 
     def rules(self, clauses: Sequence[Clause]) -> list[Rule]:
         """The rules of the clauses, in their order; those with findings are not to be used."""
@@ -58,14 +59,14 @@ class RuleChecker:
     def _rule(self, head: Atom, body: Literals, span: Span) -> Rule:
         check_atoms(head, body, self._signatures, self._findings)
         check_wildcards(head, body, self._findings)
-        typing = Typing(self._signatures, self._types, self._findings)
+        typing = Typing(self._signatures, self._types, self._functors.profiles, self._findings)
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
         shapes = typing.shapes()
         rule = Rule(head, body, typing.variables(), typing.expressions(), span)
         for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings)
-        plain = _plain(shapes)
+        plain = _plain(shapes, self._functors)
         bare = tuple(with_expressions(literal, plain) for literal in body)
         return Rule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
 
@@ -75,14 +76,17 @@ def _says_little(literal: Formula) -> int:
     return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
-def _plain(shapes: Mapping[Span, str]) -> Callable[[Expression], Expression]:
-    """What takes the casts out of an expression, and tells structures their shapes."""
+def _plain(shapes: Mapping[Span, str], functors: Functors) -> Callable[[Expression], Expression]:
+    """What takes the casts out of an expression, and tells structures their shapes and calls their functions."""
 
     def part(expression: Expression) -> Expression:
         if isinstance(expression, Cast):
             return expression.argument
         if is_structure(expression) and expression.span in shapes:
             return Pack(expression.functor, expression.arguments, shapes[expression.span], span=expression.span)
+        if isinstance(expression, Apply) and expression.functor in functors.functions:
+            function = functors.functions[expression.functor]
+            return Call(expression.functor, expression.arguments, function, span=expression.span)
         return expression
 
     return lambda expression: rewrite(expression, part)

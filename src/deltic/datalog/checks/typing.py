@@ -12,6 +12,7 @@ from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import (
     BRANCH,
+    FUNCTOR,
     NIL,
     Apply,
     Cast,
@@ -38,7 +39,10 @@ _LITERALS: dict[type[Expression], Types] = {
 class Typing:
     """The inference for one rule. Feed it the literals, those that say most about types first."""
 
-    def __init__(self, signatures: Signatures, type_table: TypeTable, findings: Findings) -> None:
+    def __init__(
+        self, signatures: Signatures, type_table: TypeTable, functors: Mapping[str, Profile], findings: Findings
+    ) -> None:
+        self._functors = functors
         self._signatures, self._type_table, self._findings = signatures, type_table, findings
         self._slots, self._earlier = Slots(), len(findings)
         known = (t for signature in signatures.values() for t in signature.types if t)
@@ -183,7 +187,7 @@ class Typing:
     def _apply(self, apply: Apply) -> Slot:
         if is_structure(apply):
             return self._structure(apply)
-        profile = FUNCTORS.get(apply.functor)
+        profile = FUNCTORS.get(apply.functor) or self._functors.get(apply.functor)
         if profile:
             return self._arguments(apply.functor, profile, apply.arguments, apply.span)
         for argument in apply.arguments:
@@ -270,6 +274,8 @@ def _conversion(first: Types, second: Types) -> str:
 
 
 def _unknown_functor(name: str, signatures: Signatures) -> tuple[str, str]:
+    if name.startswith(FUNCTOR):
+        return f"there is no functor `{name}`", f"declare it: `.functor {name[1:]}(x: number): number`"
     if name in signatures:
         return f"`{name}` is a relation and has no value", f"as a condition it stands on its own: `..., {name}(...)`"
     if name in TESTS:

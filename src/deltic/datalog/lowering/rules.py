@@ -14,9 +14,10 @@ from deltic.datalog.checks.grounding import bound_by_all
 from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, project
 from deltic.datalog.lowering.inner import lower_existential
+from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import conjunction, predicate, scalar
 from deltic.datalog.lowering.scopes import Scope
-from deltic.datalog.syntax.expressions import Expression, Variable, variables
+from deltic.datalog.syntax.expressions import Apply, Expression, Variable, variables
 from deltic.datalog.syntax.formulas import (
     Aggregation,
     Atom,
@@ -102,18 +103,19 @@ class _RuleLowering:
             conditions = [c for c in self._pending if all(v.name in names for v in mentions_of(c))]
             if conditions:
                 node = self._filter(node, conditions)
-            binding = next((b for c in self._pending if (b := _binding(c, names)) and self._may(b[0], wanted)), None)
+            binding = next((b for c in self._pending if (b := _binding(c, names)) and self._may(b, wanted)), None)
             if not binding:
                 return node
             node = self._extend(node, *binding)
 
-    def _may(self, variable: Variable, wanted: set[str] | None) -> bool:
-        """Whether an equation may give this variable its value; aggregates bind their results themselves."""
+    def _may(self, binding: tuple[Variable, Expression, Formula], wanted: set[str] | None) -> bool:
+        """Whether an equation may give its variable its value; aggregates bind their results themselves."""
+        variable, value, _ = binding
         if variable in self._results:
             return False
         if wanted is None:
             return True
-        return variable.name in wanted and self._rule.type_of(variable) is not Type.FLOAT64
+        return variable.name in wanted and not is_range(value) and self._rule.type_of(variable) is not Type.FLOAT64
 
     def _filter(self, node: int, conditions: Sequence[Formula]) -> int:
         self._pending = [condition for condition in self._pending if condition not in conditions]
@@ -122,10 +124,23 @@ class _RuleLowering:
 
     def _extend(self, node: int, variable: Variable, value: Expression, equation: Formula) -> int:
         self._pending.remove(equation)
+        if is_range(value):
+            return self._range(node, variable, value)
         columns = self._builder.type_of(node).schema.columns
         new = Column(variable.name, self._rule.type_of(variable))
         values: list[exp.Expression] = [column(c.name) for c in columns]
         return project(self._builder, node, (*columns, new), (*values, scalar(value, self._rule)))
+
+    def _range(self, node: int, variable: Variable, value: Expression) -> int:
+        """The node's rows for each value of a range; one between constants is the same in all iterations."""
+        assert isinstance(value, Apply)
+        arguments = [scalar(argument, self._rule) for argument in value.arguments]
+        expanded = lower_range(variable.name, arguments, self._rule.type_of(variable))
+        if any(True for _ in variables(value)):
+            return self._builder.add(expanded, node)
+        outside = self._scope.outside.builder
+        values = outside.add(expanded, outside.add(ops.Constant(Schema(()), ((),))))
+        return self._builder.add(ops.Join(), node, self._scope.bring(values))
 
 
 def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:

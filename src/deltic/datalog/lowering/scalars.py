@@ -15,9 +15,11 @@ from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.spark import call
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.functors import MATHEMATICS
 from deltic.datalog.syntax.expressions import (
     NIL,
     Apply,
+    Call,
     Expression,
     FloatLiteral,
     NumberLiteral,
@@ -70,6 +72,8 @@ def scalar(expression: Expression, rule: Rule) -> Tree:
     if isinstance(expression, Unpack):
         shape, index = literal(expression.shape, Type.STRING), literal(expression.index, Type.INT64)
         return call("unpack", shape, index, scalar(expression.arguments[0], rule))
+    if isinstance(expression, Call):
+        return expression.function.applied([scalar(argument, rule) for argument in expression.arguments])
     if isinstance(expression, Apply):
         arguments = [scalar(argument, rule) for argument in expression.arguments]
         return _apply(expression.functor, arguments, rule.type_of(expression.arguments[0]), type_)
@@ -105,6 +109,8 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
     """A functor applied to arguments, the first of which has the type `operand`."""
     if functor in _CONVERSIONS:
         return arguments[0] if operand is result else cast(arguments[0], result)
+    if functor in MATHEMATICS:
+        return call(MATHEMATICS[functor], *arguments)
     if functor in _SPECIAL:
         return _SPECIAL[functor](arguments, result)
     left, right = arguments

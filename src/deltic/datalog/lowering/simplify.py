@@ -11,10 +11,12 @@ from typing import TypeGuard
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
+from deltic.datalog.lowering.ranges import is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
 from deltic.datalog.lowering.structures import unpack_structures
 from deltic.datalog.syntax.expressions import (
     Apply,
+    Call,
     Expression,
     FloatLiteral,
     NumberLiteral,
@@ -52,7 +54,7 @@ def simplify(rule: Rule) -> Rule | None:
     are equations for these. The same rows are derived. What is inside of aggregates
     is left to their lowering.
     """
-    rule = fold_constants(rule)
+    rule = fold_constants(name_ranges(rule))
     while equation := next(_substitutions(rule), None):
         rule = fold_constants(_substitute(rule, *equation))
     if Truth(False, span=rule.head.span) in rule.body:
@@ -76,7 +78,7 @@ def fold_constants(rule: Rule) -> Rule:
 
 
 def _value(apply: Apply, rule: Rule) -> Expression:
-    if not all(_is_literal(argument) for argument in apply.arguments):
+    if not all(_is_literal(argument) for argument in apply.arguments) or isinstance(apply, Call) or is_range(apply):
         return apply
     value = evaluate(scalar(apply, rule), {}, {})
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

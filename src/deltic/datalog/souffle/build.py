@@ -11,7 +11,7 @@ from deltic.datalog.souffle.build_formulas import build_atom, build_formula
 from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
-from deltic.datalog.syntax.expressions import TypeName
+from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
 from deltic.datalog.syntax.program import (
     Attribute,
     Branch,
@@ -20,6 +20,7 @@ from deltic.datalog.syntax.program import (
     ComponentName,
     Declaration,
     DirectiveItem,
+    FunctorDeclaration,
     Instance,
     Item,
     Option,
@@ -101,6 +102,18 @@ def _adt_type(context: Context, parsed: Parsed) -> Iterator[Item]:
 def _fields(context: Context, parsed: Parsed) -> tuple[Attribute, ...]:
     attributes = tree(parsed, "attributes")
     return tuple(_attribute(context, child) for child in trees(attributes, "attribute")) if attributes else ()
+
+
+def _functor(context: Context, parsed: Parsed) -> Iterator[Item]:
+    name, *stateful = tokens(parsed)
+    if stateful:
+        context.reject(stateful[0], "stateful")
+    (result,) = (tree(child, "type_name") for child in trees(parsed, "result"))
+    given = [child for child in parsed.children if isinstance(child, Tree) and child.data != "result"]
+    types = [child if child.data == "type_name" else tree(child, "type_name") for child in given]
+    mentions = (build_type_name(context, type_) for type_ in (*types, result) if type_)
+    *parameters, returns = mentions
+    yield FunctorDeclaration(FUNCTOR + name, tuple(parameters), returns, span=context.span(name))
 
 
 def _new_type(context: Context, parsed: Parsed) -> str:
@@ -189,6 +202,7 @@ _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
     "union_type": _union_type,
     "record_type": _record_type,
     "adt_type": _adt_type,
+    "functor": _functor,
     "directive": _directive,
     "clause": _clause,
     "pragma": _pragma,

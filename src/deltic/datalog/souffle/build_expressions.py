@@ -11,6 +11,7 @@ from deltic.datalog.souffle.literals import unknown_escapes, unquote, whole_numb
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.syntax.expressions import (
     BRANCH,
+    FUNCTOR,
     NIL,
     RECORD,
     Apply,
@@ -133,6 +134,10 @@ def _adt_value(context: Context, parsed: Parsed, span: Span) -> Expression:
     return Apply(BRANCH + context.name(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
 
 
+def _user_functor(context: Context, parsed: Parsed, span: Span) -> Expression:
+    return Apply(FUNCTOR + tokens(parsed)[0], build_arguments(context, parsed), span=span)
+
+
 # What builds each tree of the grammar; that of aggregates is entered by `build_formulas`, as they have formulas inside.
 EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
     "number": _number,
@@ -149,4 +154,5 @@ EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
     "record": _record,
     "nil": _nil,
     "adt_value": _adt_value,
+    "user_functor": _user_functor,
 }

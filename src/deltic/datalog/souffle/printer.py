@@ -52,6 +52,12 @@ def _(item: p.StructureType) -> str:
 
 
 @print_item.register
+def _(item: p.FunctorDeclaration) -> str:
+    parameters = ", ".join(parameter.name for parameter in item.parameters)
+    return f".functor {item.name.removeprefix(e.FUNCTOR)}({parameters}): {item.result.name}"
+
+
+@print_item.register
 def _(item: p.DirectiveItem) -> str:
     if item.kind in RELATION_PRAGMAS:
         return f'.pragma "{item.kind}" {quote(item.relation)}'

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 UNSUPPORTED = {
     "legacy_type": ("this old form of a type declaration is not supported", "write `.type {name} <: {base}`"),
-    "functor": ("user-defined functors (.functor) are not supported yet", ""),
+    "stateful": (
+        "stateful functors are not supported",
+        "their values would depend on the order of evaluation; declare it without `stateful` if it is a function",
+    ),
     "annotation": ("annotations (@[...]) are not supported yet", "remove it, or make it a comment"),
     "subsumption": ("subsumption (a <= b :- ...) is not supported yet", ""),
     "choice": ("choice-domain is not supported yet", ""),
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
     "user_aggregate": ("user-defined aggregates (@@...) are not supported yet", ""),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
-    "user_functor": ("user-defined functors (@...) are not supported yet", ""),
     "address": ("internet addresses as numbers are not supported yet", "write the number: `0x7f000001`"),
     "ord": ("ord is not supported", "its value depends on the order in which strings appear; compare strings with `<`"),
-    "range": ("range is not supported yet", "write the numbers as facts, or count up with a recursive rule"),
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from deltic.datalog.syntax.source import Span
+
+if TYPE_CHECKING:
+    from deltic.circuit.python import PythonFunction
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ class Apply(Expression):
     arguments: tuple[Expression, ...]
 
 
+FUNCTOR = "@"
 RECORD = "[]"
 NIL = "nil"
 BRANCH = "$"
@@ -126,6 +130,13 @@ class Pack(Apply):
     """A record or a value of a branch of known type: by its `shape`, see `deltic.circuit.spark.structures`."""
 
     shape: str
+
+
+@dataclass(frozen=True)
+class Call(Apply):
+    """A functor of the user, and the function of Python that it is."""
+
+    function: PythonFunction
 
 
 @dataclass(frozen=True)

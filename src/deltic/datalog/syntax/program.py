@@ -69,6 +69,15 @@ class StructureType(Item):
         return not self.branches[0].name
 
 
+@dataclass(frozen=True)
+class FunctorDeclaration(Item):
+    """`.functor f(parameters): result`: a function of Python that expressions call; `name` has the `@` of its calls."""
+
+    name: str
+    parameters: tuple[TypeName, ...]
+    result: TypeName
+
+
 TypeDeclaration = Subtype | UnionType | StructureType
 
 

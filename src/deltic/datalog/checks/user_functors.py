@@ -1,0 +1,71 @@
+"""Functors of the user: declared in Datalog, defined in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltic.circuit.types import Type
+from deltic.datalog.checks.functors import Profile
+from deltic.datalog.checks.kinds import Base, phrase, stored
+from deltic.datalog.checks.type_names import Findings, TypeTable
+from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
+from deltic.datalog.syntax.program import FunctorDeclaration
+
+if TYPE_CHECKING:
+    from deltic.circuit.python import PythonFunction
+
+
+@dataclass(frozen=True)
+class Functors:
+    """What the declared functors take and give, and the functions that they are, by their names with `@`."""
+
+    profiles: Mapping[str, Profile]
+    functions: Mapping[str, PythonFunction]
+
+
+def check_functors(
+    declarations: Sequence[FunctorDeclaration],
+    types: TypeTable,
+    functions: Mapping[str, PythonFunction],
+    findings: Findings,
+) -> Functors:
+    """The functors, each a function of the same name; one that there is not, or of other types, is reported."""
+    profiles: dict[str, Profile] = {}
+    found: dict[str, PythonFunction] = {}
+    for declaration in declarations:
+        name, span = declaration.name, declaration.span
+        bases = [types.base(mention) for mention in (*declaration.parameters, declaration.result)]
+        known = [base for base in bases if base]
+        if name in profiles:
+            findings.append(span.error(f"the functor `{name}` is declared twice", "remove one of the declarations"))
+        if len(known) < len(bases):
+            continue
+        *parameters, result = known
+        profiles[name] = Profile(tuple(frozenset({base}) for base in parameters), frozenset({result}))
+        function = functions.get(name.removeprefix(FUNCTOR).lower())
+        if function is None:
+            hint = "give one: `pipeline.function(...)`, `Pipeline(functions=...)` or `--functors module.py`"
+            findings.append(span.error(f"there is no function of Python for the functor `{name}`", hint))
+            continue
+        found[name] = function
+        _check_types(declaration, known, function, findings)
+    return Functors(profiles, found)
+
+
+def _check_types(
+    declaration: FunctorDeclaration, bases: Sequence[Base], function: PythonFunction, findings: Findings
+) -> None:
+    """Report where the types of a declaration are not those of the function."""
+    if len(function.arguments) != len(declaration.parameters):
+        message = f"the functor `{declaration.name}` has {len(declaration.parameters)} parameters, "
+        message += f"and the function of Python {len(function.arguments)}"
+        findings.append(declaration.span.error(message))
+        return
+    mentions: list[TypeName] = [*declaration.parameters, declaration.result]
+    types: list[Type] = [*function.arguments, function.returns.type]
+    for mention, base, type_ in zip(mentions, bases, types, strict=True):
+        if stored(base) is not type_:
+            message = f"`{mention.name}` is {phrase([base])}, but the function of Python has {type_} here"
+            findings.append(mention.span.error(message, "declare the same type in Datalog and in Python"))
