@@ -140,7 +140,7 @@ class _RuleLowering:
             return self._builder.add(expanded, node)
         outside = self._scope.outside.builder
         values = outside.add(expanded, outside.add(ops.Constant(Schema(()), ((),))))
-        return self._builder.add(ops.Join(), node, self._scope.bring(values))
+        return self._builder.add(ops.Join(), node, self._scope.bring(values, self._scope.outside))
 
 
 def _given(inner: Aggregation | Existential, names: Sequence[str]) -> set[str]:
