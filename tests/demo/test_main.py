@@ -12,9 +12,10 @@ from deltic.demo.main import Demo, run
 from deltic.demo.replay import Replay, new_pipeline, transact
 from deltic.demo.report import Report
 from deltic.demo.spark_facts import parse_tree
+from deltic.demo.spark_views import QUERIES, recompute_in_spark
 from deltic.demo.subject import Subject
 from deltic.demo.tree import Tree
-from tests.demo.small import facts_table, library
+from tests.demo.small import facts_table, library, replay_of
 from tests.demo.test_history import Git
 
 
@@ -43,6 +44,31 @@ def test_a_history_is_replayed_checked_and_written(spark, repository, tmp_path_f
     ]
     assert pq.read_table(out / "views" / "dead").to_pylist() == [{"function": "b:g", "module": "b"}]
     assert (out / "chart.png").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_s_own_views_are_those_of_the_program(spark):
+    replay = replay_of(library("json", "importlib", "email"))
+    _, found = recompute_in_spark(spark, replay.tables.tables(), replay.pipeline, every_row=True)
+    assert [str(difference) for difference in found] == []
+    assert all(len(replay.pipeline[view]) for view in set(QUERIES) - {"import_cycle", "in_cycle"})
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_demo_on_shards_has_equal_results(spark, repository, tmp_path, capsys):
+    told = {}
+    for engine in ("auto", "spark"):
+        assert run(repo=repository, out=str(tmp_path / engine), json=True, engine=engine) == 0
+        told[engine] = json.loads(capsys.readouterr().out)
+    assert told["spark"]["recomputed by Spark"] == list(QUERIES)
+    assert told["auto"]["recomputed by Spark"] == []
+    one, other = ([(e["words"], e["views"], e["rows_in"]) for e in told[engine]["epochs"]] for engine in told)
+    assert one == other
+    for view in (tmp_path / "auto" / "views").iterdir():
+        rows = (pq.read_table(tmp_path / engine / "views" / view.name).to_pylist() for engine in told)
+        assert len({frozenset(tuple(row.items()) for row in table) for table in rows}) == 1
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from deltic.cli.options import (
     ConflictPolicy,
+    DemoEngine,
     EngineChoice,
     ExplainFormat,
     LateChoice,
@@ -370,12 +371,15 @@ def demo(
     out: Annotated[Path, typer.Option(file_okay=False, help="Where views and chart go.")] = Path("demo-out"),
     commits: Annotated[int, typer.Option(min=1, help="With --repo: how many of its last commits.")] = 30,
     master: Annotated[str, typer.Option(help="Spark's master URL.")] = "local[*]",
+    engine: Annotated[
+        DemoEngine, typer.Option(help="What keeps the views; spark: on shards, and Spark's own recomputation beside.")
+    ] = DemoEngine.auto,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Keep recursive views over real Python code fresh while the code is edited."""
     from deltic.demo.main import run as run_demo
 
-    raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master))
+    raise typer.Exit(run_demo(str(repo) if repo else None, str(out), commits, as_json, master, engine.value))
 
 
 def main() -> None:

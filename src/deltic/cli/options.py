@@ -23,6 +23,14 @@ class EngineChoice(StrEnum):
     reference = "reference"
 
 
+class DemoEngine(StrEnum):
+    """What keeps the views of the demonstration."""
+
+    auto = "auto"
+    local = "local"
+    spark = "spark"
+
+
 class RefreshChoice(StrEnum):
     """When recursive views are computed anew."""
 

@@ -18,7 +18,9 @@ _FEW_EPOCHS = 16
 """Up to so many epochs, each has its words and its ratio written at it."""
 
 
-def draw_chart(epochs: Sequence[Epoch], title: str, path: Path) -> None:
+def draw_chart(
+    epochs: Sequence[Epoch], title: str, path: Path, recomputation: str = "recomputation from scratch"
+) -> None:
     """Writes a PNG: epochs along, seconds up on a logarithmic scale; needs at least one edit."""
     import matplotlib as mpl
 
@@ -28,7 +30,7 @@ def draw_chart(epochs: Sequence[Epoch], title: str, path: Path) -> None:
     edits = [epoch for epoch in epochs if epoch.number]
     figure = Figure(figsize=(13, 6.8), dpi=130, layout="constrained")
     axes = figure.add_subplot()
-    _draw_times(axes, edits)
+    _draw_times(axes, edits, recomputation)
     _label_epochs(axes, edits)
     _label_seconds(axes)
     axes.set_title(title, loc="left", fontsize=13, pad=12)
@@ -36,7 +38,7 @@ def draw_chart(epochs: Sequence[Epoch], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
-def _draw_times(axes: Axes, edits: Sequence[Epoch]) -> None:
+def _draw_times(axes: Axes, edits: Sequence[Epoch], label_of_recomputation: str) -> None:
     """Points for both times, joined by a line for each epoch: its length is the ratio."""
     measured = [(e.number, e.update, e.recomputation) for e in edits if e.recomputation is not None]
     for number, update, recomputation in measured:
@@ -46,7 +48,7 @@ def _draw_times(axes: Axes, edits: Sequence[Epoch]) -> None:
         [recomputation for _, _, recomputation in measured],
         "s",
         color=_RECOMPUTATION,
-        label="recomputation from scratch",
+        label=label_of_recomputation,
     )
     for label, marker, color, group in (
         ("update, edit of one file", "o", _UPDATE, [e for e in edits if e.files == 1]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -20,10 +21,12 @@ from deltic.demo.replay import Replay
 from deltic.demo.report import WIDE, Report
 from deltic.demo.session import active_or_new_session
 from deltic.demo.spark_facts import parse_tree
+from deltic.demo.spark_views import QUERIES, recompute_in_spark
 from deltic.demo.subject import Subject, history, standard_library
 from deltic.demo.verify import Difference, differences
 from deltic.demo.warm_up import warm_up
 from deltic.errors import DelticError
+from deltic.pipeline.engines import EngineName
 from deltic.pipeline.java import require_java
 
 if TYPE_CHECKING:
@@ -38,20 +41,27 @@ _ROWS_PER_FILE = 500_000
 
 
 def run(
-    repo: str | None = None, out: str = "demo-out", commits: int = 30, json: bool = False, master: str = "local[*]"
+    repo: str | None = None,
+    out: str = "demo-out",
+    commits: int = 30,
+    json: bool = False,
+    master: str = "local[*]",
+    engine: EngineName = "auto",
 ) -> int:
     """Runs the demonstration; the result is the exit status.
 
     The edits are those of the standard library's scenario, or the last `commits` commits of the repository at
     `repo`. Views and chart go to the folder `out`. With `json`, one JSON document on standard output takes the place
-    of the report. 1 when the final check finds a difference or something that is needed is missing.
+    of the report. With the engine "spark" the views are on shards, and updates are measured against Spark's own
+    recomputation of those views that its SQL can say. 1 when the final check finds a difference or something that is
+    needed is missing.
     """
     console = Console(quiet=json, width=None if sys.stdout.isatty() else WIDE, highlight=False)
     try:
         require_java()
         Path(out).mkdir(parents=True, exist_ok=True)
         subject = history(Path(repo), commits) if repo is not None else standard_library()
-        demo = Demo(subject, Path(out), Report(console))
+        demo = Demo(subject, Path(out), Report(console), engine)
         demo.run(master)
     except (DelticError, OSError) as error:
         print(f"deltic demo: {error}", file=sys.stderr)
@@ -64,17 +74,18 @@ def run(
 class Demo:
     """One run: its subject, where its results go, and what has come of it so far."""
 
-    def __init__(self, subject: Subject, out: Path, report: Report) -> None:
+    def __init__(self, subject: Subject, out: Path, report: Report, engine: EngineName = "auto") -> None:
         self.subject = subject
         self.out = out
         self.report = report
+        self.engine = engine
         self.epochs: list[Epoch] = []
         self.differences: list[Difference] = []
         self.started = perf_counter()
 
     def run(self, master: str) -> None:
         """From reading the files to the final check; the compiler of the engine's loops works meanwhile."""
-        self.report.opening(self.subject.name, len(self.subject.tree.modules), self.subject.count)
+        self.report.opening(self.subject.name, len(self.subject.tree.modules), self.subject.count, self._compared)
         with ThreadPoolExecutor(max_workers=1) as pool, ExitStack() as stack:
             compiled = pool.submit(warm_up)
             with self.report.working("Spark starts"):
@@ -82,7 +93,7 @@ class Demo:
             facts = self.read_files(spark)
             with self.report.working("compiling the engine's loops, once for this machine"):
                 compiled.result()
-            replay = Replay(spark, self.subject.tree, facts)
+            replay = Replay(spark, self.subject.tree, facts, self.engine)
             self.follow(replay)
             self.write(replay.pipeline)
         self.conclude(replay.pipeline)
@@ -117,13 +128,32 @@ class Demo:
         self.epochs.append(epoch)
         self.report.epoch(epoch)
 
+    @property
+    def _compared(self) -> Sequence[str]:
+        """The views that Spark recomputes, for comparison; none where Deltic does, all of them."""
+        return list(QUERIES) if self.engine == "spark" else []
+
     def compare(self, replay: Replay, epoch: Epoch) -> Epoch:
         """The epoch with the time of a recomputation, with which the views must agree: after the last edit row
-        by row, before that in their sizes."""
+        by row, before that in their sizes. It is Spark's of its views, or Deltic's of all; the last one is both."""
+        is_last = epoch.number == self.subject.count
+        measured: list[float] = []
         with self.report.working(f"epoch {epoch.number}: recomputing from scratch, for comparison"):
-            fresh, seconds = replay.recompute()
-        self.differences += differences(replay.pipeline, fresh, every_row=epoch.number == self.subject.count)
-        return replace(epoch, recomputation=seconds)
+            if self._compared:
+                seconds, found = self._spark_s(replay, is_last)
+                measured.append(seconds)
+                self.differences += found
+            if is_last or not measured:
+                fresh, seconds = replay.recompute()
+                measured.append(seconds)
+                self.differences += differences(replay.pipeline, fresh, every_row=is_last)
+        return replace(epoch, recomputation=measured[0])
+
+    def _spark_s(self, replay: Replay, is_last: bool) -> tuple[float, list[Difference]]:
+        """Spark's recomputation of its views."""
+        assert replay.pipeline.spark is not None
+        tables = replay.tables.tables()
+        return recompute_in_spark(replay.pipeline.spark, tables, replay.pipeline, every_row=is_last)
 
     def write(self, pipeline: Pipeline) -> None:
         """The views as Parquet, by Spark, in few files: each costs it more than its rows do; and the chart."""
@@ -132,7 +162,9 @@ class Demo:
                 frame = pipeline[view].to_spark().coalesce(1 + len(pipeline[view]) // _ROWS_PER_FILE)
                 frame.write.mode("overwrite").parquet(str(self.out / "views" / view))
         title = f"Keeping {len(pipeline.views)} views of {self.subject.name} fresh: update against recomputation"
-        draw_chart(self.epochs, title, self.out / "chart.png")
+        by_spark = f"Spark's recomputation of {len(self._compared)} of them"
+        label = by_spark if self._compared else "recomputation from scratch"
+        draw_chart(self.epochs, title, self.out / "chart.png", label)
 
     def conclude(self, pipeline: Pipeline) -> None:
         """The last lines: medians, what the check found, where the results are."""
@@ -152,6 +184,8 @@ class Demo:
         medians = medians_of_small_edits(self.epochs)
         return {
             "subject": self.subject.name,
+            "engine": self.engine,
+            "recomputed by Spark": self._compared,
             "epochs": [asdict(epoch) for epoch in self.epochs],
             "medians": asdict(medians) if medians is not None else None,
             "differences": [str(found) for found in self.differences],

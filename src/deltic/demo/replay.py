@@ -13,6 +13,7 @@ from deltic.demo.facts import FactChange, Row
 from deltic.demo.insights import Observed, first_insights, insights
 from deltic.demo.tables import FactTables, changed_tables, program_text
 from deltic.demo.tree import Edit, Tree
+from deltic.pipeline.engines import EngineName
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.transaction import Transaction
 
@@ -25,10 +26,10 @@ Tables = Mapping[str, pa.Table]
 class Replay:
     """A pipeline of the demonstration's views, kept fresh while a tree of source files is edited."""
 
-    def __init__(self, spark: SparkSession | None, tree: Tree, facts: pa.Table) -> None:
+    def __init__(self, spark: SparkSession | None, tree: Tree, facts: pa.Table, engine: EngineName = "auto") -> None:
         self.tree = tree
         self.tables = FactTables(facts)
-        self.pipeline = new_pipeline(spark)
+        self.pipeline = new_pipeline(spark, engine)
 
     def start(self) -> Epoch:
         """The initial evaluation, epoch 0."""
@@ -71,9 +72,9 @@ class Replay:
         return len(self.pipeline["affects"].lookup(changed=module))
 
 
-def new_pipeline(spark: SparkSession | None) -> Pipeline:
+def new_pipeline(spark: SparkSession | None, engine: EngineName = "auto") -> Pipeline:
     """A pipeline with the demonstration's program and no rows."""
-    pipeline = Pipeline(spark)
+    pipeline = Pipeline(spark, engine=engine)
     pipeline.datalog(program_text(), file="program.dl")
     return pipeline
 

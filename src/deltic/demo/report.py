@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
 
@@ -24,8 +24,9 @@ _OPENING = (
     "  affects       modules that a change to one can affect   subclass      the class hierarchy",
     "  calls         who calls whom, through imports and inheritance",
     "  reaches       functions that a test or program reaches  dead          functions that nothing reaches",
-    "After each edit Deltic updates all views; recomputing them from scratch is measured for comparison.",
 )
+_BY_DELTIC = "After each edit Deltic updates all views; recomputing them from scratch is measured for comparison."
+_BY_SPARK = "After each edit Deltic updates all views, on shards; for comparison Spark recomputes what its SQL can say,"
 
 
 class Report:
@@ -41,10 +42,11 @@ class Report:
         """One sentence on a line of its own."""
         self._console.print(Text(text), soft_wrap=True)
 
-    def opening(self, subject: str, files: int, edits: int) -> None:
-        """What is about to happen."""
+    def opening(self, subject: str, files: int, edits: int, by_spark: Sequence[str] = ()) -> None:
+        """What is about to happen; `by_spark` are the views that Spark recomputes, if it does."""
         self._console.print(Text(f"Deltic demo: {subject}, {files:,} Python files, {edits} edits of them.", "bold"))
-        for line in _OPENING:
+        given = f"and is given the recursive ones below them: {', '.join(by_spark)}."
+        for line in (*_OPENING, *([_BY_SPARK, given] if by_spark else [_BY_DELTIC])):
             self.say(line)
 
     @contextmanager

@@ -17,7 +17,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.resources import Resources
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.shards import Shards, slots
+from deltic.pipeline.shards import Shards
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +87,8 @@ class Engines:
     rewrites: Rewrites
     shards: Shards | None = None
     spark: SparkSession | None = None
+    slots: int = 1
+    """How many tasks of Spark run at once."""
     budget: int | None = None
     """The bytes of state that this process is to hold where the state can be elsewhere; None for any number."""
 
@@ -154,7 +156,7 @@ class Engines:
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]
         places: list[Place] = ["local", *executors] if is_auto else executors
-        placement = Placement(places, self.budget, Costs(shards.count, slots(spark)))
+        placement = Placement(places, self.budget, Costs(shards.count, self.slots))
         return PlacedEngine(circuit, placement, on_shards, partial(self._local, options) if is_auto else None)
 
     def restored(self, circuit: Circuit, saved: Saved, tables_alone: bool) -> Engine:

@@ -39,7 +39,7 @@ from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
 from deltic.pipeline.opened import Opened
 from deltic.pipeline.reading import Published, Reading
 from deltic.pipeline.rows import Rows
-from deltic.pipeline.shards import Shards
+from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.snapshot import Snapshot
 from deltic.pipeline.spark import check_session
 from deltic.pipeline.transaction import Terms, Transaction
@@ -143,7 +143,8 @@ class Pipeline(Reading):
         split = Shards.of(shards, engine, spark)
         resources = Resources.of(threads, spill, memory, state, moves=split is not None)
         budget = None if split is None or spill is not None else resources.memory or available() // 2
-        self._engines = Engines(engine, maintenance, resources, rewrites, split, spark, budget)
+        at_once = 1 if split is None or spark is None else slots(spark)
+        self._engines = Engines(engine, maintenance, resources, rewrites, split, spark, at_once, budget)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
         definitions = _with_functions(functions) if functions else Definitions()
         made = self._engines.new(definitions.catalog.circuit)
