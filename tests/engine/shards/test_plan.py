@@ -14,6 +14,7 @@ from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Search
+from deltic.engine.shards.restrict import restrict
 from deltic.program.extract import program_of
 
 EDGE = ".decl edge(x: number, y: number) .input edge\n"
@@ -49,6 +50,22 @@ def test_probes_by_one_key_are_one_piece():
     searches = [s for s in lay_out(program_of(circuit_of("star"))).steps if isinstance(s, Search)]
     of_star = [len(s.query.body.atoms) + len(s.query.body.absent) for s in searches if s.query.head == "star"]
     assert of_star == [3, 3, 3]
+
+
+def test_a_change_takes_the_stages_of_what_follows_it():
+    plan = lay_out(program_of(circuit_of("sales")))
+    of_lines = restrict(plan, {"line"}, ())
+    assert (len(of_lines.stages), len(plan.stages)) == (3, 4)
+    followed = {s.query.delta.relation for s in of_lines.steps if isinstance(s, Search)}
+    assert followed.isdisjoint({"orders", "orders by c", "customer"})
+    assert restrict(plan, set(), ()).steps == ()
+
+
+def test_a_first_load_follows_each_rule_once():
+    plan = lay_out(program_of(circuit_of("sales")))
+    first = restrict(plan, {"line", "orders", "customer"}, plan.needs)
+    followed = [s.query.delta.relation for s in first.steps if isinstance(s, Search) and "rows#" in s.query.head]
+    assert followed == ["customer by c"]
 
 
 def test_a_recursion_that_preserves_a_key_is_on_all_shards_and_another_on_one():

@@ -1,8 +1,9 @@
 """One shard: the local engine's store and kernels over its part of the rows, taking the steps of a plan.
 
 A stage is a function of the state before the epoch and of what was sent to the shard in this stage and those before it.
-So where a value has no place, the shard goes back to the start of the epoch, makes room, and takes its steps again.
-What crosses between shards are values: numbers of texts, and layouts, are a shard's own.
+Where a value that was sent has no place, all that there is, changes included, is packed anew; where a computed one has
+none, the shard makes room and takes the steps of the stage again. What crosses between shards are values: numbers of
+texts, and layouts, are a shard's own.
 """
 
 from __future__ import annotations

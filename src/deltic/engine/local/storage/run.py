@@ -36,6 +36,8 @@ NO_WEIGHTS: Weights = np.empty(0, np.int64)
 _SHARED = 1 << 20
 # Rows from which on times and weights are kept in as few bytes as they need.
 _MANY = 1 << 12
+# Rows that tell at once of most batches that they are not in order.
+_FEW = 64
 # What a narrow array may hold, the narrowest first.
 _NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
 
@@ -210,11 +212,20 @@ def sort_order(words: Words) -> npt.NDArray[np.int64]:
 
 def consolidate(words: Words, weights: Weights = NO_WEIGHTS, keep_zeros: bool = False) -> tuple[Words, Weights]:
     """Rows sorted, each once, with its summed weight (never empty weights); zeros vanish unless kept."""
+    if words.shape[1] >= _MANY and _ascend(words[0, :_FEW]) and _ascend(words[0]):
+        all_weights = weights.astype(np.int64) if weights.size else np.ones(words.shape[1], np.int64)
+        there = slice(None) if keep_zeros or all_weights.all() else all_weights != 0
+        return words[:, there].copy(), all_weights[there]
     if len(words) == 1 and (weights == 1).all():
         rows, sums = count_in_place(words.copy())
         return (rows, sums) if rows.shape == words.shape else (rows.copy(), sums.copy())
     out, sums, n = kernels.sum_ordered(words, weights.astype(np.int64, copy=False), sort_order(words), keep_zeros)
     return (out, sums) if n == sums.size else (out[:, :n].copy(), sums[:n].copy())
+
+
+def _ascend(values: Words1) -> bool:
+    """Whether each is greater than the one before."""
+    return bool((values[1:] > values[:-1]).all())
 
 
 def count_in_place(words: Words) -> tuple[Words, Weights]:
