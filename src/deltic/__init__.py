@@ -22,6 +22,7 @@ from deltic.errors import (
 )
 
 if TYPE_CHECKING:
+    from deltic.pipeline.aggregates import aggregate
     from deltic.pipeline.checking import check_derivative
     from deltic.pipeline.durable.state import Checkpoints
     from deltic.pipeline.files import File
@@ -54,6 +55,7 @@ __all__ = [
     "UnsupportedError",
     "ZSet",
     "__version__",
+    "aggregate",
     "between",
     "changes_stream",
     "check_derivative",
@@ -74,6 +76,7 @@ _LATER = {
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),
     "Shards": ("deltic.pipeline.shards", "Shards"),
     "ZSet": ("deltic.pipeline.operators", "ZSet"),
+    "aggregate": ("deltic.pipeline.aggregates", "aggregate"),
     "between": ("deltic.pipeline.views", "Between"),
     "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
     "check_derivative": ("deltic.pipeline.checking", "check_derivative"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.algebra.zset import ZSet
@@ -76,7 +75,7 @@ class CustomOperator:
 
     def __post_init__(self) -> None:
         parts = (self.body, self.derivative, self.state)
-        object.__setattr__(self, "fingerprint", digest(_fingerprint(p) for p in parts if p is not None))
+        object.__setattr__(self, "fingerprint", digest(fingerprint(p) for p in parts if p is not None))
         CUSTOM[self.entry] = _LATEST[self.name] = self
 
     def __call__(self, *inputs: Any) -> Any:
@@ -169,11 +168,3 @@ def _zset(found: Any, width: int) -> ZSet[Any]:
 
 def _of_rows(found: Iterable[Any]) -> ZSet[Any]:
     return ZSet.of(map(tuple, found))
-
-
-def _fingerprint(part: Callable[..., Any]) -> str:
-    """What tells functions and classes apart: of a class, its own methods."""
-    if not isinstance(part, type):
-        return fingerprint(part)
-    methods = (f"{name} {fingerprint(m)}" for name, m in vars(part).items() if isinstance(m, FunctionType))
-    return digest([part.__qualname__, *methods])

@@ -198,6 +198,12 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
         yield from _parts(sorted(value.items(), key=repr), seen)
     elif isinstance(value, type | types.BuiltinFunctionType | types.ModuleType):
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value.__name__)}"
+        if isinstance(value, type) and id(value) not in seen:
+            seen.add(id(value))
+            for name, method in vars(value).items():
+                if isinstance(method, types.FunctionType):
+                    yield name
+                    yield from _parts(method, seen)
     else:
         yield repr(value)
 

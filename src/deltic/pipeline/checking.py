@@ -40,7 +40,8 @@ def check_derivative(
         raise DelticError("check_derivative makes its examples with hypothesis: pip install hypothesis") from None
     chosen = [*rows, *[None] * (len(operator.takes) - len(rows))]
     strategies = [_rows(schema) if own is None else own for schema, own in zip(operator.takes, chosen, strict=True)]
-    changes = st.tuples(*(st.lists(st.tuples(row, st.booleans()), max_size=5) for row in strategies))
+    places = st.none() | st.integers(0, 9)
+    changes = st.tuples(*(st.lists(st.tuples(row, places), max_size=5) for row in strategies))
     phases = (Phase.generate, Phase.shrink)
     quiet = settings(
         max_examples=examples,
@@ -55,14 +56,17 @@ def check_derivative(
     quiet(given(st.lists(changes, min_size=1, max_size=_EPOCHS))(lambda epochs: _check(operator, epochs)))()
 
 
-Epoch = Sequence[Sequence[tuple[tuple[Any, ...], bool]]]
+Step = tuple[tuple[Any, ...], int | None]
+"""A row to insert, or the place of one to delete, among those that are there."""
+
+Epoch = Sequence[Sequence[Step]]
 
 
 def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
     """Raise AssertionError where one of the changes leads elsewhere."""
     values: list[ZSet[Any]] = [ZSet()] * len(operator.takes)
     for epoch in epochs:
-        deltas = [_possible(value, pairs) for value, pairs in zip(values, epoch, strict=True)]
+        deltas = [_possible(value, steps) for value, steps in zip(values, epoch, strict=True)]
         after = [value + delta for value, delta in zip(values, deltas, strict=True)]
         was, is_, change = operator.value(values), operator.value(after), operator.change(values, deltas)
         if was + change != is_:
@@ -70,12 +74,15 @@ def _check(operator: CustomOperator, epochs: Sequence[Epoch]) -> None:
         values = after
 
 
-def _possible(value: ZSet[Any], pairs: Sequence[tuple[tuple[Any, ...], bool]]) -> ZSet[Any]:
-    """A change that inserts rows, and deletes those that are there."""
+def _possible(value: ZSet[Any], steps: Sequence[Step]) -> ZSet[Any]:
+    """A change that inserts rows, and deletes some of those that are there."""
     delta: ZSet[Any] = ZSet()
-    for row, is_insertion in pairs:
-        if is_insertion or value.weight(row) + delta.weight(row) > 0:
-            delta = delta + ZSet({row: 1 if is_insertion else -1})
+    for row, place in steps:
+        there = sorted(((value + delta).support()), key=repr)
+        if place is None:
+            delta = delta + ZSet({row: 1})
+        elif there:
+            delta = delta - ZSet({there[place % len(there)]: 1})
     return delta
 
 
