@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tests.engine.signed_bodies import control, even, labels, shortest, tree
+
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.tables import to_arrow
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
-from tests.engine.signed_bodies import control, even, labels, shortest, tree
 
 Row = tuple[Any, ...]
 Tables = dict[str, list[Row]]
@@ -48,8 +49,13 @@ def forest(count: int) -> Case:
 def grid(count: int) -> Case:
     """Shortest paths from a corner of a grid with lengths in both directions, which is full of circles."""
     rng, side = random.Random(2), round(count**0.5)
-    steps = [(i * side + j, (i + a) * side + j + b) for i in range(side) for j in range(side) for a, b in ((0, 1), (1, 0))
-             if i + a < side and j + b < side]
+    steps = [
+        (i * side + j, (i + a) * side + j + b)
+        for i in range(side)
+        for j in range(side)
+        for a, b in ((0, 1), (1, 0))
+        if i + a < side and j + b < side
+    ]
     streets: list[Row] = [(x, y, rng.randint(1, 9)) for a, b in steps for x, y in ((a, b), (b, a))]
     return shortest(), {"source": [(0,)], "edge": streets}, "edge", rng.sample(streets, 20)
 
@@ -73,7 +79,9 @@ def holdings(count: int) -> Case:
 def positions(count: int) -> Case:
     """Positions of a game without circles, two moves each, that are lost whatever one plays."""
     rng = random.Random(5)
-    moves: list[Row] = sorted({(x, rng.randrange(x + 1, min(count, x + 50))) for x in range(count - 1) for _ in range(2)})
+    moves: list[Row] = sorted(
+        {(x, rng.randrange(x + 1, min(count, x + 50))) for x in range(count - 1) for _ in range(2)}
+    )
     return even(), {"node": nodes(count), "child": moves}, "child", rng.sample(moves, 20)
 
 

@@ -7,15 +7,18 @@ a state that is read back with less than was written, and reports that tell some
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
+import deltic
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.constructions import while_changing
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.custom import Apply
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
@@ -119,6 +122,24 @@ def test_a_flatmap_of_a_recursive_relation() -> None:
     follow(circuit, engine, list(random_changes(random.Random(1), BODIES["game"].universe, 6)))
 
 
+def test_an_operator_of_a_user() -> None:
+    """Of a recursive relation: all its rows are one group."""
+    numbers = {"x": "int64"}
+    halves = deltic.operator(
+        lambda rows: [(x // 2,) for (x,), _ in rows], name="halves", takes=[numbers], gives=numbers
+    )
+    body, schema = CircuitBuilder(1), Schema.of(x=Type.INT64)
+    given = body.add(ops.Import(0, ZSetType(schema, is_set=True)))
+    halved = body.add(Apply(halves.entry), body.add(ops.Feedback("p", schema)))
+    body.add(ops.Sink("p"), body.add(ops.Distinct(), body.add(ops.Plus(), given, halved)))
+    builder = CircuitBuilder()
+    bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("s", schema)))
+    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
+    circuit = builder.build()
+    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    follow(circuit, engine, [{"s": {(9,): 1, (12,): 1}}, {"s": {(9,): -1, (70,): 1}}, {"s": {(12,): -1}}])
+
+
 def test_an_aborted_epoch_leaves_no_trace() -> None:
     circuit, universe = tree(), BODIES["tree"].universe
     engine = LocalEngine(circuit, refresh=INCREMENTAL)
@@ -135,7 +156,9 @@ def test_an_epoch_without_a_fixpoint_leaves_no_trace() -> None:
     engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=10)
     engine.apply(batches(circuit, {"child": {(0, 1): 1, (1, 2): 1, (2, 3): 1}}))
     before = entries(engine), views(engine, circuit)
-    with pytest.raises(IterationLimitError, match=r"the recursion through win .* 10 iterations; nothing was changed"):
+    with pytest.raises(
+        IterationLimitError, match=r"through win has no end after 10 .*; nothing was changed. Rows come and go in it"
+    ):
         engine.apply(batches(circuit, {"child": {(3, 1): 1}}))
     assert (entries(engine), views(engine, circuit)) == before
 
@@ -222,3 +245,11 @@ def test_a_recursion_inside_is_refused() -> None:
     builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
     with pytest.raises(UnsupportedError, match="depends on the recursion in which it stands"):
         LocalEngine(builder.build())
+
+
+@pytest.mark.parametrize("name", ["tree", "shortest"])
+def test_explain(name: str, golden: Callable[[str, str], None]) -> None:
+    """What is kept of each relation of the body, and what is examined."""
+    circuit = BODIES[name].make()
+    (view,) = circuit.sinks
+    golden(f"engine/signed-{name}.txt", LocalEngine(circuit).explain(view))

@@ -22,7 +22,12 @@ def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> I
     message = f"the recursion through {', '.join(relations)} has no end after {limit:,} iterations; nothing was changed"
     if shown:
         message += ". What computes new values in it: " + "; ".join(shown)
-    message += ". Bound these values in the rules, or allow more iterations with iteration_limit"
+        message += ". Bound these values in the rules, or allow more iterations with iteration_limit"
+    else:
+        message += (
+            ". Rows come and go in it: what is derived takes away what it was derived from. Let no row depend on "
+        )
+        message += "its own absence, or allow more iterations with iteration_limit"
     return IterationLimitError(message, tuple(relations))
 
 

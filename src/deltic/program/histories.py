@@ -8,6 +8,9 @@ from typing import ClassVar, Self
 
 from deltic.program.definitions import Definition
 
+BY_ITERATION = " by iteration"
+"""What the history of a recursive relation is called after it."""
+
 
 @dataclass(frozen=True)
 class Historical(Definition):

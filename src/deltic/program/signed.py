@@ -17,14 +17,16 @@ from typing import Any
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.base import Operator
+from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import conjoin, is_plain
 from deltic.program.definitions import Constant, Definition, Derived
-from deltic.program.histories import Examined, Historical, History
+from deltic.program.histories import BY_ITERATION, Examined, Historical, History
 from deltic.program.operators.aggregate import Call, Grouped
 from deltic.program.operators.antijoin import without
+from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
 from deltic.program.operators.top import Ranked
@@ -62,7 +64,7 @@ class _Signed(Scope):
     def lower(self) -> dict[str, str]:
         """The histories of the sinks, by name."""
         for name, number in self.circuit.sinks.items():
-            self.feedback[name] = self._member(f"{name} by iteration", number, History(1))
+            self.feedback[name] = self._member(f"{name}{BY_ITERATION}", number, History(1))
         readers = Counter(itertools.chain.from_iterable(node.inputs for node in self.circuit.nodes))
         for name, number in self.circuit.sinks.items():
             examine = EXAMINED.get(type(self.circuit.nodes[number].operator))
@@ -175,6 +177,15 @@ def _flat_map(scope: _Signed, number: int, delay: int) -> Examined:
     return Examined(delay, rows, tuple(_columns(scope, source)), Expanded(rows, op))
 
 
+def _apply(scope: _Signed, number: int, delay: int) -> Examined:
+    """A user's operator of one relation: all rows are one group."""
+    op, inputs = _node(scope, number, Apply)
+    if len(inputs) != 1:
+        raise in_recursion(number, op)
+    rows = scope.summed(*inputs, role="rows")
+    return Examined(delay, rows, (), Recomputed((rows,), op))
+
+
 def _node(scope: _Signed, number: int, kind: type[Any]) -> tuple[Any, tuple[int, ...]]:
     node = scope.circuit.nodes[number]
     assert isinstance(node.operator, kind)
@@ -195,4 +206,6 @@ EXAMINED: Mapping[type[Operator], Examine] = {
     Top: _top,
     ops.Over: _over,
     ops.FlatMap: _flat_map,
+    Apply: _apply,
+    Maintain: _apply,
 }

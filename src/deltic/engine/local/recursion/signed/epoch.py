@@ -22,6 +22,7 @@ from deltic.engine.local.storage.arrangement import Arrangement, time_array
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.run import Run, Weights, Words, merge_runs, plain
 from deltic.engine.local.storage.state import Snapshot, State
+from deltic.program.histories import BY_ITERATION
 
 if TYPE_CHECKING:
     from deltic.engine.local.recursion.signed.component import Signed
@@ -155,8 +156,8 @@ class _Epoch:
             raise circle_error(self._shown())
 
     def _shown(self) -> list[str]:
-        """The relations that close cycles."""
-        return sorted(name for name, delay in self.component.delays.items() if delay)
+        """The recursive relations, by the names of which these are the histories."""
+        return sorted(name.removesuffix(BY_ITERATION) for name, delay in self.component.delays.items() if delay)
 
 
 def _greatest(weights: Weights) -> int:

@@ -23,11 +23,11 @@ class Scratch:
         nothing = Run(self._target.no_rows()[0])
         if not len(rows):
             return nothing
-        self._source.delta = rows
+        self._source.delta, self._source.contents.runs = rows, (rows,)
         try:
             return self._kernel.change() or nothing
         finally:
-            self._source.delta = None
+            self._source.delta, self._source.contents.runs = None, ()
             for arrangement in self._target.auxiliary.values():
                 arrangement.runs = arrangement.before = ()
 
