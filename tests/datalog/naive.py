@@ -49,3 +49,10 @@ def fixpoint(rules, rows):
 def rows_of(view):
     """The rows of a view as tuples."""
     return {tuple(row.values()) for row in view.to_arrow().to_pylist()}
+
+
+def changed(pipeline, table, come=(), gone=()):
+    """Change a table in an epoch of its own."""
+    with pipeline.transaction() as change:
+        change.delete(table, gone)
+        change.insert(table, come)

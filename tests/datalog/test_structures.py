@@ -10,7 +10,7 @@ import pytest
 import deltic
 from deltic.circuit.spark.function import FUNCTIONS
 from deltic.errors import EvaluationError
-from tests.datalog.naive import epochs_agree, rows_of
+from tests.datalog.naive import changed, epochs_agree, rows_of
 
 TYPES = """
 .type List = [n: number, r: List]
@@ -169,3 +169,29 @@ def test_spellings_of_one_value_are_one_value():
     with pipeline.transaction() as change:
         change.insert("given", [("[1,nil]", "$Point"), ("[1, nil]", "$Point")])
     assert rows_of(pipeline["l"]) == {("[1, nil]",)}
+
+
+def test_a_state_and_shards_have_structures(tmp_path):
+    rules = "l(l) :- given(l, _). l(r) :- l([_, r]). s(s) :- given(_, s). s(t) :- s($Pair(t, _))."
+    rows = [("[1, [2, nil]]", '$Pair($Circle(3), "a, b")'), ("[7, [2, nil]]", "$Point")]
+    lists = {("[1, [2, nil]]",), ("[7, [2, nil]]",), ("[2, nil]",), ("nil",)}
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        pipeline.datalog(TYPES + rules)
+        changed(pipeline, "given", rows)
+    with deltic.Pipeline(state=tmp_path / "state") as pipeline:
+        assert rows_of(pipeline["l"]) == lists
+        changed(pipeline, "given", gone=rows[:1])
+        assert rows_of(pipeline["l"]) == lists - {("[1, [2, nil]]",)}
+        assert rows_of(pipeline["s"]) == {("$Point",)}
+        assert pipeline.sql("SELECT count(*) AS n FROM l WHERE l LIKE '[%'").to_arrow().to_pylist() == [{"n": 2}]
+
+
+def test_shards_have_structures():
+    rules = "l(l) :- given(l, _). l(r) :- l([_, r]). p(x, t) :- l([x, t]), e(x, _)."
+    with deltic.Pipeline(engine="spark", shards=2) as pipeline:
+        pipeline.datalog(TYPES + rules)
+        changed(pipeline, "given", [(f"[{n}, [{n + 1}, nil]]", "$Point") for n in range(5)])
+        changed(pipeline, "e", [(n, "x") for n in range(9)])
+        changed(pipeline, "given", gone=[("[0, [1, nil]]", "$Point")])
+        assert len(rows_of(pipeline["l"])) == 4 + 4 + 1
+        assert rows_of(pipeline["p"]) >= {(1, "[2, nil]"), (5, "nil")}

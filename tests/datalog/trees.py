@@ -109,10 +109,20 @@ branches = st.builds(
 options = st.builds(lambda key, value: p.Option(key, value, span=NOWHERE), names, strings)
 items = st.one_of(
     st.builds(
-        lambda name, columns, qualifiers: p.Declaration(name, columns, qualifiers, span=NOWHERE),
+        lambda name, columns, qualifiers, keys: p.Declaration(name, columns, qualifiers, tuple(keys), span=NOWHERE),
         names,
         st.lists(attributes, max_size=3).map(tuple),
         st.lists(st.sampled_from([*HINTS, "eqrel"]), max_size=2).map(tuple),
+        st.lists(st.lists(names, min_size=1, max_size=2).map(tuple), max_size=2),
+    ),
+    st.builds(lambda lesser, greater, body: p.Subsumption(lesser, greater, body, span=NOWHERE), atoms, atoms, bodies),
+    st.builds(
+        lambda name, parameters, result: p.FunctorDeclaration(
+            e.FUNCTOR + name, tuple(parameters), result, span=NOWHERE
+        ),
+        names,
+        st.lists(type_names, max_size=2),
+        type_names,
     ),
     st.builds(lambda name, base: p.Subtype(name, base, span=NOWHERE), names, type_names),
     st.builds(

@@ -13,13 +13,15 @@ from deltic.datalog.syntax.program import (
     FunctorDeclaration,
     Item,
     Program,
+    Subsumption,
     TypeDeclaration,
 )
 
 
 def defined(program: Program) -> set[str]:
     """The relations that a program declares, or derives with a fact or rule."""
-    return declared(program) | {atom.relation for clause in program.all(Clause) for atom in clause.heads}
+    heads = {atom.relation for clause in program.all(Clause) for atom in clause.heads}
+    return declared(program) | heads | {item.lesser.relation for item in program.all(Subsumption)}
 
 
 def declared(program: Program) -> set[str]:
@@ -63,6 +65,9 @@ def _left(item: Item, relations: Collection[str], heads: Collection[str], types:
         atoms = tuple(atom for atom in item.heads if atom.relation not in heads)
         if atoms:
             yield item if atoms == item.heads else replace(item, heads=atoms)
+    elif isinstance(item, Subsumption):
+        if item.lesser.relation not in heads:
+            yield item
     elif isinstance(item, Declaration):
         if item.name not in relations:
             yield item

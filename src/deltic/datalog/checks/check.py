@@ -17,6 +17,7 @@ from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
 from deltic.datalog.checks.stratification import check_stratification
+from deltic.datalog.checks.subsumption import check_choices, subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.user_functors import check_functors
 from deltic.datalog.syntax.program import (
@@ -48,7 +49,9 @@ def check(
     Raises ProgramError with everything that is wrong, in the order of the texts.
     """
     findings: Findings = []
-    items = [item for program in programs for item in program.items]
+    written = [item for program in programs for item in program.items]
+    check_choices(written, findings)
+    items = subsume(written, findings)
     declarations = [item for item in items if isinstance(item, Declaration)]
     types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], findings)
     others = others or {}
@@ -104,17 +107,18 @@ def _relations(
 ) -> dict[str, Relation]:
     """The relations that are computed, each with what it is; those with an unknown type are left out."""
     inputs = {d.relation for d in directives if d.kind == "input"}
-    spans = {declaration.name: declaration.span for declaration in reversed(declarations)}
+    first = {declaration.name: declaration for declaration in reversed(declarations)}
     return {
         name: Relation(
             name,
             signature.schema(),
             is_table=name in inputs or name not in heads,
             is_derived=name in heads,
-            span=spans[name],
+            span=first[name].span,
             is_hidden=name in hints.hidden or name in hints.magic,
             demand=True if name in hints.magic else False if name in hints.no_magic else None,
             structures=signature.structures(),
+            choices=first[name].choices,
         )
         for name, signature in signatures.items()
         if None not in signature.types

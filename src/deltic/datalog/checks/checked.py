@@ -33,6 +33,8 @@ class Relation:
     """Whether only those rows are derived that other rules ask for: as declared, None where nothing was."""
     structures: Mapping[str, str] = field(default_factory=dict)
     """The families of the attributes that are structures, see `deltic.circuit.spark.structures`."""
+    choices: tuple[tuple[str, ...], ...] = ()
+    """Attributes of whose values the relation has one row, the least of those that are derived; one after the other."""
 
 
 @dataclass(frozen=True)

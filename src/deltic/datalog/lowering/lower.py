@@ -96,7 +96,10 @@ class _Lowering:
             parts.append(scope.bring(nothing, scope.outside))
         different = dict.fromkeys(parts)
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
-        return make_set(scope.builder, total)
+        node = make_set(scope.builder, total)
+        for key in relation.choices:
+            node = scope.builder.add(ops.Top(key, (), 1), node)
+        return node
 
     def _given(self, relation: Relation, outside: Outside) -> list[int]:
         """The nodes of the whole circuit that a relation starts from."""

@@ -26,6 +26,7 @@ from deltic.datalog.syntax.program import (
     Option,
     Override,
     StructureType,
+    Subsumption,
     Subtype,
     UnionType,
 )
@@ -54,11 +55,11 @@ def _reject_legacy_type(context: Context, parsed: Parsed) -> None:
 
 def _relation(context: Context, parsed: Parsed) -> Iterator[Item]:
     names, columns = tree(parsed, "names"), _fields(context, parsed)
-    for choice in trees(parsed, "choice"):
-        context.reject(choice, "choice")
+    keys = [key for choice in trees(parsed, "choice") for key in trees(choice, "key")]
+    choices = tuple(tuple(map(str, tokens(key))) for key in keys)
     qualifiers = tuple(_qualifier(context, child, names) for child in trees(parsed, "qualifier"))
     for name in tokens(names) if names else ():
-        yield Declaration(context.name(name), columns, qualifiers, span=context.span(name))
+        yield Declaration(context.name(name), columns, qualifiers, choices, span=context.span(name))
 
 
 def _attribute(context: Context, parsed: Parsed) -> Attribute:
@@ -146,6 +147,12 @@ def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
     yield Clause(atoms, body, span=context.span(parsed))
 
 
+def _subsumption(context: Context, parsed: Parsed) -> Iterator[Item]:
+    lesser, greater, body = [child for child in parsed.children if isinstance(child, Tree) and child.data != "plan"]
+    atoms = build_atom(context, lesser), build_atom(context, greater)
+    yield Subsumption(*atoms, build_formula(context, body), span=context.span(parsed))
+
+
 def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
     key: Token = tokens(parsed)[0]
     name = string_value(context, key)
@@ -205,6 +212,7 @@ _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
     "functor": _functor,
     "directive": _directive,
     "clause": _clause,
+    "subsumption": _subsumption,
     "pragma": _pragma,
     "component": _component,
     "instance": _instance,

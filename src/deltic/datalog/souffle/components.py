@@ -22,6 +22,7 @@ from deltic.datalog.syntax.program import (
     Instance,
     Item,
     Override,
+    Subsumption,
     TypeDeclaration,
 )
 from deltic.datalog.syntax.source import Span
@@ -154,7 +155,7 @@ class _Instantiation:
                 heads = tuple(atom for atom in item.heads if atom.relation not in overridden)
                 if heads:
                     yield replace(item, heads=heads), inner
-            else:
+            elif not (isinstance(item, Subsumption) and item.lesser.relation in overridden):
                 yield item, inner
 
     def _check_overrides(

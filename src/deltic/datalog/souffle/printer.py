@@ -30,7 +30,9 @@ def print_item(item: p.Item) -> str:
 
 @print_item.register
 def _(item: p.Declaration) -> str:
-    return " ".join((f".decl {item.name}({_attributes(item.attributes)})", *item.qualifiers))
+    choices = ", ".join(f"({', '.join(key)})" for key in item.choices)
+    hints = (*item.qualifiers, *([f"choice-domain {choices}"] if choices else ()))
+    return " ".join((f".decl {item.name}({_attributes(item.attributes)})", *hints))
 
 
 @print_item.register
@@ -73,6 +75,11 @@ def _(item: p.Clause) -> str:
 
 def _attributes(attributes: Sequence[p.Attribute]) -> str:
     return ", ".join(f"{attribute.name}: {attribute.type.name}" for attribute in attributes)
+
+
+@print_item.register
+def _(item: p.Subsumption) -> str:
+    return f"{print_formula(item.lesser)} <= {print_formula(item.greater)} :- {print_formula(item.body)}."
 
 
 @singledispatch

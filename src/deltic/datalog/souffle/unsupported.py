@@ -9,8 +9,6 @@ UNSUPPORTED = {
         "their values would depend on the order of evaluation; declare it without `stateful` if it is a function",
     ),
     "annotation": ("annotations (@[...]) are not supported yet", "remove it, or make it a comment"),
-    "subsumption": ("subsumption (a <= b :- ...) is not supported yet", ""),
-    "choice": ("choice-domain is not supported yet", ""),
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
     "user_aggregate": ("user-defined aggregates (@@...) are not supported yet", ""),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),

@@ -25,11 +25,15 @@ class Attribute(Node):
 
 @dataclass(frozen=True)
 class Declaration(Item):
-    """`.decl`: a relation, its attributes, and hints on how to keep it. `eqrel` alone changes what it means."""
+    """`.decl`: a relation, its attributes, and hints on how to keep it. `eqrel` alone changes what it means.
+
+    `choices` are the attributes of each choice domain, of whose values the relation has one row.
+    """
 
     name: str
     attributes: tuple[Attribute, ...]
     qualifiers: tuple[str, ...] = ()
+    choices: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,15 @@ class Clause(Item):
 
     heads: tuple[Atom, ...]
     body: Formula | None
+
+
+@dataclass(frozen=True)
+class Subsumption(Item):
+    """`lesser <= greater :- body.`: the lesser of two rows of a relation is none of it where the body holds."""
+
+    lesser: Atom
+    greater: Atom
+    body: Formula
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,180 @@
+"""Subsumption: `best(x, c) <= best(x, d) :- d <= c.` takes a row away where another row of the relation dominates it.
+
+The relation becomes three: all rows that are derived, those among them that another one dominates, and the others. So
+it is maintained as any negation is; where rows dominate each other, both go. A relation that depends on itself would
+have rows that depend on the absence of rows: it is refused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.expressions import Expression, Node, Variable, Wildcard
+from deltic.datalog.syntax.formulas import Atom, Comparison, Conjunction, Formula, Negation
+from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, Item, Subsumption
+from deltic.errors import did_you_mean
+
+
+def subsume(items: Sequence[Item], findings: Findings) -> list[Item]:
+    """The statements with rules in the place of subsumptions; those that have no maintained meaning are reported."""
+    declarations = {item.name: item for item in items if isinstance(item, Declaration)}
+    graph = _graph(items)
+    dominations: dict[str, list[Subsumption]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, Subsumption) and _may_be(item, declarations, items, graph, findings):
+            dominations[item.lesser.relation].append(item)
+    plain = [_raw(item, dominations.keys()) for item in items if not isinstance(item, Subsumption)]
+    return plain + [item for name, of in dominations.items() for item in _dominated(declarations[name], of)]
+
+
+def check_choices(items: Sequence[Item], findings: Findings) -> None:
+    """Report the choice domains of relations that recur, or are no views, and those of no attributes."""
+    graph = _graph(items)
+    for declaration in (item for item in items if isinstance(item, Declaration) and item.choices):
+        _may_be_chosen(declaration, "choice-domain", declaration, items, graph, findings)
+        names = [attribute.name for attribute in declaration.attributes]
+        for name in (name for key in declaration.choices for name in key if name not in names):
+            hint = did_you_mean(name, names) or f"its attributes are {', '.join(names)}"
+            findings.append(declaration.span.error(f"`{declaration.name}` has no attribute `{name}`", hint))
+
+
+def _may_be(
+    item: Subsumption,
+    declarations: Mapping[str, Declaration],
+    items: Sequence[Item],
+    graph: Mapping[str, set[str]],
+    findings: Findings,
+) -> bool:
+    """Whether a subsumption has a meaning; else it is reported."""
+    name = item.lesser.relation
+    if item.greater.relation != name:
+        message = f"`{name}` cannot be subsumed by `{item.greater.relation}`"
+        findings.append(item.span.error(message, "both sides of `<=` are rows of one relation"))
+        return False
+    if name not in declarations:
+        findings.append(item.lesser.span.error(f"there is no relation `{name}`", did_you_mean(name, declarations)))
+        return False
+    declaration = declarations[name]
+    if any(len(a.arguments) != len(declaration.attributes) for a in (item.lesser, item.greater)):
+        message = f"`{name}` has {len(declaration.attributes)} attributes, and here another number"
+        findings.append(item.span.error(message, f"it is declared at {declaration.span.place}"))
+        return False
+    return _may_be_chosen(item, "subsumption", declaration, items, graph, findings)
+
+
+def _may_be_chosen(
+    place: Node,
+    what: str,
+    declaration: Declaration,
+    items: Sequence[Item],
+    graph: Mapping[str, set[str]],
+    findings: Findings,
+) -> bool:
+    """Whether rows of a relation may be left out of it: it is a view that does not depend on itself."""
+    name = declaration.name
+    is_table = any(isinstance(i, DirectiveItem) and i.kind == "input" and i.relation == name for i in items)
+    if name in _reached(name, graph) or "eqrel" in declaration.qualifiers:
+        message = f"{what} of a recursive relation is not supported: `{name}` depends on itself"
+        hint = "which rows stay would depend on the order of evaluation; derive all, and choose in another relation"
+    elif is_table or name not in graph:
+        message = f"{what} of a table is not supported: rows of `{name}` come from outside"
+        hint = "derive another relation from it, and say so of that"
+    elif "inline" in declaration.qualifiers:
+        message, hint = f"{what} of an inlined relation is not supported", "remove `inline`"
+    else:
+        return True
+    findings.append(place.span.error(message, hint))
+    return False
+
+
+def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption]) -> Iterator[Item]:
+    """The relations of all rows and of those that are dominated, and the rule for the others."""
+    name, span = declaration.name, declaration.span
+    every, gone = _every(name), f"{name}.dominated"
+    for helper in (every, gone):
+        yield replace(declaration, name=helper, qualifiers=(), choices=())
+        yield DirectiveItem("hidden", helper, (), span=span)
+    count = len(declaration.attributes)
+    for item in subsumptions:
+        lesser, first = _named(item.lesser, "lesser", every)
+        greater, second = _named(item.greater, "greater", every)
+        same = [Comparison("=", a, b, span=item.span) for a, b in zip(lesser, greater, strict=True)]
+        differ = Negation(_all(same, item), span=item.span)
+        head = Atom(gone, lesser, span=item.lesser.span)
+        yield Clause((head,), _all([*first, *second, differ, item.body], item), span=item.span)
+    row = tuple(Variable(f"row.{place}", span=span) for place in range(count))
+    body = Conjunction(
+        (Atom(every, row, span=span), Negation(Atom(gone, row, span=span), span=span)),
+        span=span,
+    )
+    yield Clause((Atom(name, row, span=span),), body, span=span)
+
+
+def _named(atom: Atom, prefix: str, relation: str) -> tuple[tuple[Variable, ...], list[Formula]]:
+    """Variables for the attributes of a row, and what says that it is a row of the relation as the atom has it."""
+    row = tuple(Variable(f"{prefix}.{place}", span=a.span) for place, a in enumerate(atom.arguments))
+    equations: list[Formula] = [
+        Comparison("=", argument, variable, span=argument.span)
+        for argument, variable in zip(atom.arguments, row, strict=True)
+        if not isinstance(argument, Wildcard)
+    ]
+    return row, [replace(atom, relation=relation, arguments=row), *equations]
+
+
+def _all(parts: Sequence[Formula], item: Subsumption) -> Formula:
+    return parts[0] if len(parts) == 1 else Conjunction(tuple(parts), span=item.span)
+
+
+def _raw(item: Item, names: Iterable[str]) -> Item:
+    """A clause with all rows in its head in the place of those that are left."""
+    if not isinstance(item, Clause):
+        return item
+    return replace(
+        item, heads=tuple(replace(a, relation=_every(a.relation)) if a.relation in names else a for a in item.heads)
+    )
+
+
+def _every(name: str) -> str:
+    return f"{name}.all"
+
+
+def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
+    """For each relation that rules or facts derive, those that they read."""
+    graph: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        if isinstance(item, Clause):
+            in_heads = {a.relation for head in item.heads for e in head.arguments for a in _atoms(e)}
+            for head in item.heads:
+                graph[head.relation] |= in_heads | {atom.relation for atom in _atoms(item.body)}
+        elif isinstance(item, Subsumption):
+            graph[item.lesser.relation] |= {atom.relation for atom in _atoms(item.body)}
+    return graph
+
+
+def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
+    """The relations that one depends on."""
+    found: set[str] = set()
+    pending = list(graph.get(name, ()))
+    while pending:
+        current = pending.pop()
+        if current not in found:
+            found.add(current)
+            pending.extend(graph.get(current, ()))
+    return found
+
+
+def _atoms(node: Formula | Expression | None) -> Iterator[Atom]:
+    """All atoms inside of a formula or expression."""
+    pending: list[Any] = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Atom):
+            yield current
+        if isinstance(current, tuple):
+            pending.extend(current)
+        elif isinstance(current, Node):
+            pending.extend(getattr(current, f.name) for f in fields(current) if f.name != "span")
