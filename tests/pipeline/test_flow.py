@@ -123,6 +123,45 @@ def test_while(engine):
     assert sorted(pipeline["ends"]) == [(3,)]
 
 
+def halves(rows):
+    return {(x // 2,): 1 for (x,), weight in rows if x > 0 and weight > 0}
+
+
+class Halves:
+    def __init__(self):
+        self.rows, self.found = deltic.ZSet(), deltic.ZSet()
+
+    def update(self, change):
+        self.rows += change
+        before, self.found = self.found, deltic.ZSet(halves(self.rows))
+        return self.found - before
+
+
+HALVES = {
+    "anew": {},
+    "by its derivative": {"derivative": lambda x: deltic.ZSet(halves(x.new)) - deltic.ZSet(halves(x.old))},
+    "by its state": {"state": Halves},
+}
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_an_operator_of_ones_own_in_a_loop(kind):
+    halve = deltic.operator(halves, name="halves", takes=[{"x": int}], gives={"x": int}, **HALVES[kind])
+    rng, pipelines = random.Random(6), [deltic.Pipeline(engine=e) for e in ("local", "reference")]
+    for pipeline in pipelines:
+        pipeline.conflicts = "normalize"
+        pipeline.table("start", {"x": "int64"})
+        start = pipeline.flow("start")
+        pipeline.view("v", start.while_changing(lambda x, s: x.apply(halve).plus(s).distinct(), start))
+    for _ in range(6):
+        come, gone = [[(rng.randrange(60),)] for _ in range(2)]
+        for pipeline in pipelines:
+            with pipeline.transaction() as change:
+                change.insert("start", come)
+                change.delete("start", gone)
+        assert sorted(pipelines[0]["v"]) == sorted(pipelines[1]["v"])
+
+
 MODULE = """
 import deltic
 
