@@ -31,6 +31,14 @@ def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> I
     return IterationLimitError(message, tuple(relations))
 
 
+def oscillation_error(relations: Sequence[str], iterations: int, period: int) -> IterationLimitError:
+    """The error of a recursion through these relations that is in an iteration as it was some iterations before."""
+    message = f"the recursion through {', '.join(relations)} has no end: in iteration {iterations:,} it is as it was "
+    message += f"{period:,} before, and not at rest; nothing was changed. An aggregate in it takes away what it was "
+    message += "computed from: let the rules only add rows, or keep circles out of the data"
+    return IterationLimitError(message, tuple(relations))
+
+
 def circle_error(relations: Sequence[str]) -> IterationLimitError:
     """The error of a recursion of bags in which rows derive themselves, so that there are ever more of them."""
     message = f"the recursion through {', '.join(relations)} has no end; nothing was changed. With UNION ALL a row "

@@ -10,7 +10,7 @@ from typing import Any
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
-from deltic.circuit.iterations import ITERATION_LIMIT, circle_error, computing_rules, limit_error
+from deltic.circuit.iterations import ITERATION_LIMIT, circle_error, computing_rules, limit_error, oscillation_error
 from deltic.circuit.oracle.memory import Memory, Time
 from deltic.circuit.oracle.pointwise import POINTWISE, Inputs, Rows, Value
 from deltic.circuit.oracle.windows import latest, recent
@@ -194,16 +194,23 @@ class _Environment:
 def _fixpoint(op: ops.Fixpoint | ops.FixpointDelta, inputs: Inputs, limit: int | None = None) -> dict[str, Rows]:
     """Iterate the body from the empty relations until nothing changes.
 
+    What comes back to an earlier iteration goes round for ever: each is compared with the last one whose number is a
+    power of two [Brent 1980].
     Bags have no fixpoint where rows derive themselves: where a derivation is longer than there are rows.
     """
     are_sets = all(op.body.type_of(number).is_set for number in op.body.sinks.values())
     most = ITERATION_LIMIT if limit is None else limit
     body = Interpreter(op.body, limit=limit)
     current: dict[str, Rows] = {name: ZSet() for name in op.body.sinks}
+    earlier, since = current, 0
     for length in range(most + 1):
         following = body.step({}, inputs, current)
         if following == current:
             return current
+        if following == earlier:
+            raise oscillation_error(sorted(current), length + 1, length + 1 - since)
+        if length + 1 == 2 * since or not since:
+            earlier, since = following, length + 1
         if not are_sets and length > sum(map(len, current.values())):
             raise circle_error(sorted(current))
         current = following

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 
+from deltic.datalog.syntax.expressions import Apply, subexpressions
 from deltic.datalog.syntax.formulas import (
+    Aggregate,
     Atom,
     Comparison,
     Conjunction,
@@ -15,6 +17,7 @@ from deltic.datalog.syntax.formulas import (
     Quantified,
     Test,
     Truth,
+    expressions_of,
     mentions_of,
 )
 
@@ -29,23 +32,37 @@ class TooManyAlternativesError(Exception):
     """The normal form of a body has more than `MOST_ALTERNATIVES` conjunctions."""
 
 
-def alternatives(formula: Formula, negated: bool = False, counted: bool = False) -> list[Literals]:
+def alternatives(
+    formula: Formula, negated: bool = False, counted: bool = False, inside: bool = False
+) -> list[Literals]:
     """The conjunctions of which one must hold for `formula` to hold (or not to hold, when `negated`).
 
     Literals are atoms, negated atoms, comparisons, tests, negated tests, truth values and negated existentials, in the
     order of the text; the only quantifier of the formula is `exists`. Where its bindings are `counted` what `exists`
-    quantifies is an existential; else it is one more variable. Raises TooManyAlternativesError.
+    quantifies is an existential; else it is one more variable. In a rule what compares undefined values holds neither
+    plainly nor behind `!`; `inside` of an existential `!` of it holds, as there is a row that it does not exclude.
+    Raises TooManyAlternativesError.
     """
-    if isinstance(formula, Negation) and isinstance(formula.part, Atom | Test) and not negated:
+    if isinstance(formula, Negation) and isinstance(formula.part, Atom) and not negated:
         return [(formula,)]
     if isinstance(formula, Negation):
-        return alternatives(formula.part, not negated, counted)
+        return alternatives(formula.part, not negated, counted, inside)
     if isinstance(formula, Conjunction | Disjunction):
-        parts = [alternatives(part, negated, counted) for part in formula.parts]
+        parts = [alternatives(part, negated, counted, inside) for part in formula.parts]
         return _both(parts) if isinstance(formula, Conjunction) is not negated else _either(parts)
     if isinstance(formula, Quantified) and not negated and not counted:
-        return alternatives(formula.part)
+        return alternatives(formula.part, inside=inside)
+    if negated and inside and _may_be_undefined(formula):
+        formula = Existential(((formula,),), frozenset(), span=formula.span)
     return [(_literal(formula, negated),)]
+
+
+def _may_be_undefined(condition: Formula) -> bool:
+    """Whether a condition computes a value that some bindings may lack."""
+    computes = (Apply, Aggregate)
+    return isinstance(condition, Comparison | Test) and any(
+        isinstance(part, computes) for e in expressions_of(condition) for part in subexpressions(e)
+    )
 
 
 def names_in(formula: Formula) -> frozenset[str]:
@@ -87,6 +104,6 @@ def _literal(formula: Formula, negated: bool) -> Formula:
 
 def _existential(formula: Quantified) -> Existential:
     """Its local variables are those of all `exists` that come to nothing in its bodies, too."""
-    bodies = alternatives(formula.part)
+    bodies = alternatives(formula.part, inside=True)
     mentioned = frozenset().union(*(names_in(literal) for body in bodies for literal in body))
     return Existential(tuple(bodies), mentioned - names_in(formula), span=formula.span)
