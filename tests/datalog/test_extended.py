@@ -14,7 +14,7 @@ from deltic.algebra.zset import ZSet
 from deltic.circuit.oracle.interpreter import run
 from deltic.datalog import check, lower, parse
 from deltic.errors import IterationLimitError
-from tests.datalog.naive import NoFixpointError, evaluate
+from tests.datalog.by_tree import NoFixpointError, evaluate
 
 UNIVERSE = range(4)
 HEAD = """.decl e(x: number, y: number)
