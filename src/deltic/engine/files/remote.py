@@ -198,6 +198,8 @@ class _Cached:
         self._system, self._path, self.size = system, path, size
         self._there = np.zeros(math.ceil(size / BLOCK), np.bool_)
         self._lock = threading.Lock()
+        # fsspec opens a file of pyarrow, as of Hadoop, as a stream where it begins at 0, and then asks where it is.
+        self._options = {"seekable": True} if type(system).__module__.endswith(".arrow") else {}
         with tempfile.TemporaryFile() as file:
             os.truncate(file.fileno(), size)
             self._data: Bytes = np.frombuffer(mmap.mmap(file.fileno(), size) if size else b"", np.uint8)
@@ -217,7 +219,7 @@ class _Cached:
                 return
             low, high = int(blocks[0]) * BLOCK, min((int(blocks[-1]) + 1) * BLOCK, self.size)
             with os_errors(self._path):
-                found = self._system.cat_file(self._path, start=low, end=high)
+                found = self._system.cat_file(self._path, start=low, end=high, **self._options)
             if len(found) != high - low:
                 raise OSError(errno.EIO, f"it has {len(found):,} of {high - low:,} bytes from {low:,} on", self._path)
             self._data[low:high] = np.frombuffer(found, np.uint8)
