@@ -3,7 +3,14 @@
 It shares nothing with the product, not even its values.
 """
 
+import pytest
+
 import deltic
+
+
+def seeds(few, many):
+    """Seeds of random programs: few by default, and many in the slow suite."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(few, many))]
 
 
 def epochs_agree(declarations, rules, tables, draw, text, rng, epochs=3, check=None):

@@ -10,7 +10,7 @@ import pytest
 import deltic
 from deltic.circuit.spark.function import FUNCTIONS
 from deltic.errors import EvaluationError
-from tests.datalog.naive import changed, epochs_agree, rows_of
+from tests.datalog.naive import changed, epochs_agree, rows_of, seeds
 
 TYPES = """
 .type List = [n: number, r: List]
@@ -132,7 +132,7 @@ def draw(rng, table):
     return lists(rng), shapes(rng)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(50, 400))
 def test_random_programs(seed):
     rng = random.Random(seed)
     chosen = [rule for rule in RULES if rng.random() < 0.6]
