@@ -87,3 +87,11 @@ def test_files_go_with_their_process_or_with_the_next_one(tmp_path):
     assert len(files(tmp_path)) == 1
     run("ends")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_after_an_empty_chunk(spark):
+    """As they come from shards of which the first has no rows."""
+    schema = pa.schema([("x", pa.int64())])
+    chunks = [pa.record_batch([pa.array(values, pa.int64())], schema=schema) for values in ([], [1, 2], [], [3])]
+    assert sorted(row.x for row in to_dataframe(spark, pa.Table.from_batches(chunks)).collect()) == [1, 2, 3]
+    assert to_dataframe(spark, pa.Table.from_batches([], schema)).columns == ["x"]

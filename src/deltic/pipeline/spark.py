@@ -42,8 +42,15 @@ def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = 
         frame = through_file(spark, rows, types, directory)
     else:
         with _plans_up_to(spark, small):
-            frame = spark.createDataFrame(rows, types)
+            frame = spark.createDataFrame(_without_empty_chunks(rows), types)
     return _with_columns(frame, {name: make_ym_interval(months=col(quoted(name))) for name in months})
+
+
+def _without_empty_chunks(table: pa.Table) -> pa.Table:
+    """The table; Spark takes one for empty whose first chunk is, where it makes the rows part of a plan."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch for batch in table.to_batches() if batch.num_rows], table.schema)
 
 
 def _with_columns(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:

@@ -69,7 +69,7 @@ def test_a_move_has_to_pay_before_it_is_made():
     stayed = 1
     while (chosen := choose(placement, 10_000, there)).place == "process":
         stayed += 1
-    assert stayed == int(first.expected["local"].moving / gain)
+    assert stayed == int((first.expected["local"].moving + 1) / gain)
     assert chosen.reason.startswith("since the last move, staying has cost ")
     assert placement.regret == 0
 
@@ -104,6 +104,15 @@ def test_a_line_learns(wanted):
         line.learn(work, (floor + slope * work) * rng.uniform(0.8, 1.2))
     for work in (1, 10**4, 10**6, 10**8):
         assert line.seconds(work) == pytest.approx(floor + slope * work, rel=0.35)
+
+
+def test_a_machine_that_is_busy_moves_nothing():
+    """What is slow where the state is would be as slow elsewhere, as far as nobody has measured it."""
+    placement, there = Placement(), held("local", 100)
+    for n in range(500):
+        chosen = choose(placement, 10, there)
+        assert chosen.place == "local"
+        placement.costs.learn("local", "update", {"t": 10}, 40, 0.05 if n % 2 else 0.005)
 
 
 def test_one_exception_is_soon_forgotten():

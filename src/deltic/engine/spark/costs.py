@@ -60,6 +60,11 @@ class Line:
         """What so much work is expected to take."""
         return self.floor + self.slope * work
 
+    def follow(self, ratio: float) -> None:
+        """Take in, before anything is measured, how another line was wrong: machine and program are the same."""
+        factor = min(max(ratio, 1 / _EXCEPTION), _EXCEPTION) ** _RATE
+        self.floor, self.slope = self.floor * factor, self.slope * factor
+
     def learn(self, work: float, seconds: float) -> None:
         """Take in that so much work took so long."""
         expected = self.seconds(work)
@@ -101,7 +106,13 @@ class Costs:
         ratio = min(max(visited, 1) / expected, _EXCEPTION)
         for table in changed:
             self.fans[kind, table] = max(self._fan(kind, table) * max(ratio, 1 / _EXCEPTION) ** 0.5, 0.1)
-        self._lines[place, kind].learn(sum(changed.values()) * ROW + visited, seconds)
+        work = sum(changed.values()) * ROW + visited
+        ratio = seconds / self._lines[place, kind].seconds(work)
+        for (other, its_kind), line in self._lines.items():
+            if (other, its_kind) == (place, kind):
+                line.learn(work, seconds)
+            elif not line.measured:
+                line.follow(ratio)
 
     def _fan(self, kind: Kind, table: str) -> float:
         return self.fans.get((kind, table), FAN)

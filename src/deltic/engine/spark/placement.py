@@ -20,6 +20,8 @@ Executor = Literal["process", "job"]
 """What runs an epoch on shards."""
 Home = Literal["local", "shards"]
 
+# What another home has to save beyond the price of the move, in seconds, and in what part of an epoch's: less is noise.
+_LEAST, _MATTERS = 1.0, 0.25
 # The part of the memory that a state may have which is to come back to the local engine.
 _ROOM = 0.5
 
@@ -91,10 +93,12 @@ class Placement:
     ) -> tuple[Place, str]:
         """The better of the best place at home and the best one elsewhere."""
         gain = expected[there].seconds - expected[other].seconds
+        if 0 < gain < _MATTERS * expected[there].seconds:
+            gain = 0.0
         if is_empty:
             return (other if gain > 0 else there), _QUICKEST
         self.regret = max(0.0, self.regret + gain)
-        if self.regret > expected[other].moving:
+        if self.regret > expected[other].moving + _LEAST:
             told = f"since the last move, staying has cost {self.regret:.3g} s more than this, and the move costs less"
             self.regret = 0.0
             return other, told
