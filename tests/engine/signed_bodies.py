@@ -210,10 +210,10 @@ BODIES = {
 
 
 def random_changes(
-    rng: random.Random, universe: Mapping[str, Universe], count: int
+    rng: random.Random, universe: Mapping[str, Universe], count: int, most: int = 8
 ) -> Iterator[dict[str, dict[Row, int]]]:
     """Changes of tables whose rows are among those that there may be."""
-    size = rng.randint(2, 8)
+    size = rng.randint(2, most)
     rows = {name: sorted(set(make(size, rng))) for name, make in universe.items()}
     there: dict[str, set[Row]] = {name: set() for name in rows}
     dense = rng.choice((0.08, 0.15, 0.25, 0.4))
@@ -230,3 +230,45 @@ def random_changes(
             changes[name] = found
             there[name] = here ^ set(found)
         yield changes
+
+
+def random_body(rng: random.Random) -> Circuit:
+    """Two mutually recursive relations over pairs, of joins, unions, negations, double negations and aggregates."""
+    b = Body()
+    leaves = [b.table("e", "x", "y"), b.table("f", "x", "y")]
+    leaves += [b.feedback("p", "x", "y"), b.feedback("q", "x", "y")] * 2
+
+    def build(depth: int) -> int:
+        if depth == 0 or rng.random() < 0.15:
+            return rng.choice(leaves)
+        one = build(depth - 1)
+        kind = rng.choice(KINDS)
+        if kind in ("join", "union", "negation", "double"):
+            return two(kind, one, build(depth - 1))
+        if kind == "swap":
+            return b.map(one, x="y", y="x")
+        if kind == "self":
+            return b.map(b.filter(one, exp.LTE(this=column("x"), expression=column("y"))), x="x", y="x")
+        if kind == "distinct":
+            return b.distinct(one)
+        found = b.aggregate(one, ["x"], kind, "" if kind == "count" else "y", "y")
+        return b.map(found, x="x", y=exp.Mod(this=column("y"), expression=literal(4, Type.INT64)))
+
+    def two(kind: str, one: int, other: int) -> int:
+        if kind == "join":
+            longer = b.map(b.join(b.map(one, x="x", z="y"), b.map(other, z="x", y="y")), x="x", y="y")
+            return b.filter(longer, exp.NEQ(this=column("x"), expression=column("y")))
+        if kind == "union":
+            return b.plus(one, other)
+        if kind == "double":
+            other = b.without(rng.choice(leaves[:2]), b.map(other, **{key: key for key in rng.choice(KEYS)}))
+        (key,) = rng.choice(KEYS[1:])
+        return b.without(one, b.map(other, **{key: rng.choice("xy")}))
+
+    p, q = (b.distinct(build(rng.choice((2, 3, 4)))) for _ in "pq")
+    return b.circuit(p=p, q=q)
+
+
+KEYS = (("x", "y"), ("x",), ("y",))
+KINDS = "join join union union negation double distinct min max count sum swap self".split()  # noqa: SIM905
+RANDOM = {"e": pairs, "f": pairs}

@@ -29,7 +29,7 @@ from deltic.engine.reference import ReferenceEngine
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError, UnsupportedError
 from tests.engine.reopening import Reopening
-from tests.engine.signed_bodies import BODIES, Row, game, random_changes, tree
+from tests.engine.signed_bodies import BODIES, RANDOM, Row, game, random_body, random_changes, tree
 
 LIMIT = 40
 INCREMENTAL = Refresh(Policy.INCREMENTAL)
@@ -85,6 +85,28 @@ def test_by_name(name: str) -> None:
         begun = LocalEngine(circuit, iteration_limit=LIMIT)
         begun.apply({t: engine.read(t, table=True, counted=True) for t in BODIES[name].universe})
         assert entries(engine) == entries(begun), f"{name}, seed {seed}"
+
+
+def check_random(seed: int) -> int:
+    """A random body over random pairs; how many epochs had no fixpoint."""
+    rng = random.Random(seed)
+    circuit = random_body(rng)
+    engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+    rejected = follow(circuit, engine, list(random_changes(rng, RANDOM, 4, most=5)))
+    begun = LocalEngine(circuit, iteration_limit=LIMIT)
+    begun.apply({t: engine.read(t, table=True, counted=True) for t in engine.program.tables})
+    assert entries(engine) == entries(begun), f"seed {seed}\n{circuit}"
+    return rejected
+
+
+def test_random_bodies() -> None:
+    assert sum(map(check_random, range(15))) < 30
+
+
+@pytest.mark.slow
+def test_many_random_bodies() -> None:
+    for seed in range(100, 300):
+        check_random(seed)
 
 
 def follow_step(b: CircuitBuilder, x: int, parameters: list[int]) -> int:
