@@ -24,6 +24,7 @@ from deltic.datalog.syntax.expressions import (
     nodes_in,
     parts_of,
     rewrite,
+    subexpressions,
     transform,
     variables,
     with_parts,
@@ -45,6 +46,9 @@ Names: TypeAlias = frozenset[str]
 
 def resolve_quantifiers(clause: Clause, findings: Findings) -> Clause:
     """The clause with `exists` as its only quantifier; quantified variables that stand nowhere are reported."""
+    values = (part for head in clause.heads for e in head.arguments for part in subexpressions(e))
+    if clause.body is None and not any(isinstance(part, Aggregate) for part in values):
+        return clause
     heads = tuple(transform(head, _plain) for head in clause.heads)
     outside = frozenset(v.name for head in heads for e in head.arguments for v in variables(e))
     body = clause.body and transform(clause.body, _plain)
