@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     import deltic
 
-TABLES = "pqrcus"
+COLUMNS = {"p": "xz", "q": "xrz", "r": "yue", "c": "ywz", "u": "wrz", "s": "rq"}
+TABLES = "".join(COLUMNS)
 INPUTS = "".join(f'.input {name}(filename="{name}.txt", delimiter=",")\n' for name in TABLES)
 PROGRAM = f"""\
 .decl p(x: number, z: number)
@@ -120,8 +121,7 @@ def bootstrap(tables: dict[str, pa.Table]) -> deltic.Pipeline:
     pipeline.datalog(PROGRAM)
     with pipeline.transaction() as change:
         for name, table in tables.items():
-            columns = {"p": "xz", "q": "xrz", "r": "yue", "c": "ywz", "u": "wrz", "s": "rq"}[name]
-            change.insert(name, table.rename_columns(list(columns)))
+            change.insert(name, table.rename_columns(list(COLUMNS[name])))
     return pipeline
 
 

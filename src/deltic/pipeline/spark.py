@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema, Type
 from deltic.circuit.values import from_arrow
+from deltic.engine.spark.described import described
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def from_dataframe(frame: DataFrame) -> pa.Table:
 
     months = [f.name for f in frame.schema if isinstance(f.dataType, YearMonthIntervalType)]
     casts = {name: col(quoted(name)).cast("interval month").cast("int") for name in months}
-    return _with_columns(frame, casts).toArrow()
+    with described(frame.sparkSession, "Deltic: rows of a DataFrame", is_part=True):
+        return _with_columns(frame, casts).toArrow()
 
 
 def arrow_schema_of(frame: DataFrame) -> pa.Schema:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 import deltic
-from deltic.engine.shards.files import files_of, read_description
+from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.shards.tasks import Letter, Task
 from deltic.engine.spark.job import run_job
 
@@ -109,7 +109,8 @@ class World:
 
     @property
     def engine(self):
-        return self.pipeline._epochs.engine
+        """The engine on Spark, which the one that places epochs has."""
+        return self.pipeline._epochs.engine._engine
 
     def change(self) -> Change:
         """Some rows of each table, which come if they are not there, and go otherwise."""
@@ -130,7 +131,7 @@ class World:
     def work_with(self, trouble: Trouble | None) -> None:
         """Let the next jobs have a trouble."""
         job = partial(run_job, self.spark)
-        self.pipeline._epochs.engine._run_tasks = partial(_troubled_job, job, trouble) if trouble else job
+        self.engine._run_tasks = partial(_troubled_job, job, trouble) if trouble else job
 
     def change_reference(self, rows: Change | None = None) -> None:
         """Let the reference have a change."""
@@ -175,8 +176,9 @@ def epochs(spark, folder: Path, count: int, trouble: Trouble | None = None) -> t
     for number in range(count):
         found |= world.epoch(trouble if number == 0 else None)
     engine = world.engine
-    named = {name for state in engine._states.values() for name in files_of(read_description(engine.directory, state))}
-    return found, len({path.name for path in engine.directory.iterdir()} - named - set(engine._states.values()))
+    states = set(engine._states.values())
+    named = {name for state in states for name in files_of(read_description(engine.files, state))}
+    return found, len({*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)} - named - states)
 
 
 def refused(spark, folder: Path, trouble: Trouble | None = None) -> tuple[str, float, dict[str, object]]:
@@ -189,6 +191,14 @@ def refused(spark, folder: Path, trouble: Trouble | None = None) -> tuple[str, f
     except deltic.DelticError as error:
         return str(error), time.monotonic() - started, world.differences()
     return "", 0.0, {}
+
+
+def insert_frame(spark, folder: Path) -> None:
+    """Insert the rows of a DataFrame."""
+    pipeline = _world(spark, folder).pipeline
+    pipeline.sql("CREATE TABLE told (x BIGINT)")
+    with pipeline.transaction() as change:
+        change.insert("told", spark.range(3).toDF("x"))
 
 
 def descriptions(spark) -> list[str]:

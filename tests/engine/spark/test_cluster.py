@@ -25,7 +25,6 @@ SPECULATION = {
     "spark_speculation_minTaskRuntime": "500ms",
     "spark_ui_enabled": "true",
     "spark_ui_port": "0",
-    "spark_deltic_patience": "6",
 }
 
 
@@ -54,7 +53,10 @@ def attempts(trouble):
 
 def test_views_are_those_of_the_reference_and_jobs_say_what_they_do(driver, shards):
     assert driver.run(driving.epochs, shards, 4) == ({}, 0)
-    assert "epoch 5: 3 stages: fans, reaches, linked and 1 more" in driver.run(driving.descriptions)
+    driver.run(driving.insert_frame, shards)
+    told = driver.run(driving.descriptions)
+    assert told[0].startswith("epoch 7: ")
+    assert {"epoch 5: 3 stages: fans, reaches, linked and 1 more", "Deltic: rows of a DataFrame"} <= set(told)
 
 
 @pytest.mark.parametrize("stage", [0, -1])
@@ -72,13 +74,13 @@ def test_an_executor_is_killed_in_the_middle_of_an_epoch(cluster, driver, shards
 def test_a_task_that_fails_is_tried_again(driver, shards, tmp_path, is_done):
     trouble = Trouble(tmp_path / "attempts", "fails", is_done=is_done)
     assert driver.run(driving.epochs, shards, 2, trouble) == ({}, 0)
-    assert attempts(trouble) == 2
+    assert attempts(trouble) > 1
 
 
 def test_a_slow_task_is_run_twice_at_once(driver, shards, tmp_path):
     trouble = Trouble(tmp_path / "attempts", "is slow", is_done=True)
     assert driver.run(driving.epochs, shards, 2, trouble) == ({}, 0)
-    assert attempts(trouble) == 2
+    assert attempts(trouble) > 1
 
 
 @pytest.mark.parametrize("is_logged", [False, True])
@@ -98,10 +100,10 @@ def test_a_cluster_without_executors_is_an_error_within_seconds(cluster, driver,
     wait_for(lambda: attempts(trouble) == 1, "no task has begun")
     cluster.kill_worker(0)
     cluster.kill_worker(0)
-    error, seconds, differences = result.result(60)
-    assert "nothing was changed: Spark has had no executors for 6 s" in error
+    error, seconds, differences = result.result(120)
+    assert "nothing was changed: Spark has had no executors for 30 s" in error
     assert not differences
-    assert seconds < 40
+    assert seconds < 90
     cluster.start_worker()
     assert driver.run(driving.epochs, tmp_path / "shards", 1) == ({}, 0)
     cluster.kill_master()
@@ -110,4 +112,4 @@ def test_a_cluster_without_executors_is_an_error_within_seconds(cluster, driver,
     error, seconds, differences = driver.run(driving.refused, tmp_path / "shards")
     assert f"its master {cluster.master} does not answer (127.0.0.1:{cluster.port}: Connection refused)" in error
     assert not differences
-    assert seconds < 20
+    assert seconds < 25

@@ -3,7 +3,7 @@
     python -m tests.pipeline.streaming.restarting 100 9 > benchmarks/results/stream-restarts.txt
     python -m tests.pipeline.streaming.restarting 100 0 > benchmarks/results/stream-kills.txt
 
-The numbers are how often it is restarted, and how often a driver stops before it is killed.
+The numbers are how often it is restarted, and how often a driver stops at least before it is killed.
 
 Files of changes come all the time. Drivers, this file with the argument `drive`, apply them to a state. Each stops the
 query at random instants and begins anew with another pipeline, until it is killed with its JVM: at a random instant, or
@@ -42,8 +42,8 @@ NODES, PER_FILE = 60, 12
 PATIENCE = 180
 
 
-def drive(root: Path, seed: int) -> None:
-    """Apply the stream, stopping and beginning anew at random instants, until this process is killed."""
+def drive(root: Path, seed: int, stops: bool) -> None:
+    """Apply the stream until this process is killed, stopping and beginning anew at random instants if it `stops`."""
     chance, stream = random.Random(seed), None
     while True:
         pipeline = Pipeline(state=root / "state", checkpoint=20)
@@ -52,7 +52,7 @@ def drive(root: Path, seed: int) -> None:
         stream = stream or session(root).readStream.schema(SCHEMA).option("maxFilesPerTrigger", 3)
         query = begun(pipeline, stream, root).trigger(processingTime="0 seconds").start()
         told(root, "ready")
-        time.sleep(chance.uniform(0, 3))
+        time.sleep(chance.uniform(0, 3) if stops else PATIENCE)
         query.stop()
         if chance.random() < 0.5:
             pipeline.close()
@@ -132,7 +132,7 @@ class World:
     def kill_one(self, stops: int) -> None:
         """Start a driver, feed it, let it stop so many times, and kill it at an instant of a kind that is drawn."""
         begun, stopped = self.count("ready"), self.count("stopped")
-        driver = self.driver("drive", str(self.folder.root), str(self.chance.random()))
+        driver = self.driver("drive", str(self.folder.root), str(self.chance.random()), str(stops))
         try:
             if self.chance.random() < 0.1:
                 kind = "killed while it started"
@@ -151,7 +151,8 @@ class World:
                 os.killpg(driver.pid, signal.SIGKILL)
             driver.wait()
         self.ends[kind] += 1
-        self.ends["stopped at a random instant"] += self.count("stopped") - stopped
+        if stops:
+            self.ends["stopped at a random instant"] += self.count("stopped") - stopped
 
     def feed(self, driver: subprocess.Popen[bytes], is_enough: Callable[[], bool]) -> None:
         """Put files until it is enough."""
@@ -216,7 +217,7 @@ def restart(restarts: int, stops: int, seed: int, root: Path) -> World:
 def main(restarts: int, stops: int) -> None:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        world = restart(restarts, stops, 14, Path(folder) / "stream")
+        world = restart(restarts, stops, 14 + (not stops), Path(folder) / "stream")
         epochs = world.check()
         lines = [
             f"one stream restarted {world.ends.total()} times while its input came:",
@@ -230,8 +231,8 @@ def main(restarts: int, stops: int) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["drive", root, seed]:
-            drive(Path(root), int(float(seed) * 1e9))
+        case ["drive", root, seed, stops]:
+            drive(Path(root), int(float(seed) * 1e9), int(stops) > 0)
         case ["finish", root]:
             finish(Path(root))
         case [restarts, stops]:

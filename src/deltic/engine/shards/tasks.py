@@ -37,7 +37,7 @@ _MANY = 1 << 17
 
 @dataclass(frozen=True)
 class Letter:
-    """What is sent to a shard for a stage: rows for a placed relation; or, for the DRIVER, an outcome of the shard."""
+    """What is sent to a shard for a stage, rows of a placed relation; for the DRIVER a view's change or an outcome."""
 
     shard: int
     stage: int
@@ -98,23 +98,26 @@ class Task:
                 yield from Letter.of(parcel, self.stage + 1)
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if is_last:
-                self._finish(shard, outcome)
+                yield from self._finish(shard, outcome)
         except DelticError as error:
             outcome = Outcome(errors=[error])
         yield Letter(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
-    def _finish(self, shard: Shard, outcome: Outcome) -> None:
-        """Tell the changes, and write the state."""
+    def _finish(self, shard: Shard, outcome: Outcome) -> Iterator[Letter]:
+        """Write the state, and tell the changes in letters of their own: more rows may change than one can hold."""
         program = self.plan.program
         outcome.reports = shard.reports
-        for name in {*program.tables.values(), *program.sinks.values()}:
-            state = shard.states[name]
-            if state.delta is not None:
-                outcome.rows_in[name] = len(state.delta)
-                outcome.changes[name] = [view_change(state, state.delta, shard.store.interner).to_arrow()]
+        deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
+        outcome.rows_in = {name: len(deltas[name]) for name in program.tables.values() if name in deltas}
+        changes = {
+            name: view_change(shard.states[name], deltas[name], shard.store.interner).to_arrow()
+            for name in sorted(set(program.sinks.values()) & set(deltas))
+        }
         shard.end()
         shard.forget_changes()
         outcome.states[shard.number] = save(shard, files_at(self.directory), self.states.get(shard.number))
+        for name, rows in changes.items():
+            yield from Letter.of(Parcel(name, shard.number, rows), DRIVER)
 
 
 def _inboxes(received: Iterable[Letter], last: int) -> list[Inbox]:
@@ -135,6 +138,9 @@ def total(letters: Iterable[Letter]) -> Outcome:
     """The outcome of all shards: sums, and all errors."""
     found = Outcome()
     for letter in sorted(letters, key=lambda letter: letter.shard):
+        if letter.target not in ("", _FAILED):
+            found.changes.setdefault(letter.target, []).append(of_stream(letter.content))
+            continue
         one: Outcome = pickle.loads(letter.content)
         found.visited += one.visited
         found.reports += one.reports
@@ -143,8 +149,6 @@ def total(letters: Iterable[Letter]) -> Outcome:
         found.errors += one.errors
         for name, rows in one.rows_in.items():
             found.rows_in[name] = found.rows_in.get(name, 0) + rows
-        for name, tables in one.changes.items():
-            found.changes.setdefault(name, []).extend(tables)
     return found
 
 

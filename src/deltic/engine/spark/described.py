@@ -17,14 +17,14 @@ _NAMED = 3
 
 
 @contextmanager
-def described(spark: SparkSession, what: str) -> Iterator[None]:
-    """Let Spark's pages call the jobs of this block `what`.
+def described(spark: SparkSession, what: str, is_part: bool = False) -> Iterator[None]:
+    """Let Spark's pages call the jobs of this block `what`; one that `is_part` of others is called as they are.
 
     A session of Spark Connect has no job descriptions; its server takes the setting of that name for one.
     """
     get, put = _in_settings(spark) if is_connect(spark) else _in_thread(spark)
     before = get()
-    put(what)
+    put(before or what if is_part else what)
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltic.engine.protocol import WEIGHT
+from deltic.engine.spark.described import described
 from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.target import Target, clear
@@ -32,7 +33,8 @@ class SparkWriter:
         if target.format == "arrow":
             raise DelticError(f"{target.path}: Spark writes no Arrow files; take --format parquet")
         clear(target.path)
-        with spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}")):
+        told = described(self._spark, f"Deltic: {len(rows):,} rows to {target.path}", is_part=True)
+        with told, spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}")):
             for part in slices(rows, _SLICE) if len(rows) else [rows]:
                 self._append(part, target)
 

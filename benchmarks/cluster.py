@@ -1,0 +1,208 @@
+"""Epochs as jobs on a standalone cluster on loopback: Galen, and how cost grows with workers and shards.
+
+`PYTHONPATH=. python benchmarks/cluster.py growth --rows 200000` and `… galen`: a master and workers of one core each,
+with memory of 512 MiB, as tests/standalone.py starts them. What Spark did is read from its own pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import galen
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import spark as revenue
+from harness import report
+from tests.standalone import Standalone, session
+
+import deltic
+
+WORKERS, SHARDS, PART, TIMES = (1, 2), (2, 4, 8), 0.01, 3
+NOTES = """\
+Two joins and an aggregate as in benchmarks/spark.py, every epoch one job; changes of 1 %, the median of 3. rows
+sent, MiB sent: letters between the driver and the stages and from stage to stage, from Spark's own pages; task s: the
+time of all tasks together, of which the longest is `slowest`. visited/row: rows and index entries looked at for
+each changed row. Workers have one core each, of one machine with two. All views are equal, which is checked."""
+GALEN = """\
+Every epoch is one job of two shards on two workers. The views have the sizes that are known of Galen, the deletion
+changes them as it does in the local engine, which is checked row by row, and so does putting the rows back."""
+
+
+@dataclass
+class Work:
+    """What Spark did for one epoch."""
+
+    wall: float
+    jobs: int
+    stages: int
+    tasks: int
+    rows: int
+    read: int
+    busy: float
+    slowest: float
+
+
+def measured(spark: Any, run: Any) -> Work:
+    """Run something, and read from Spark's pages what it took."""
+    before = {job["jobId"] for job in _pages(spark, "jobs")}
+    started = time.perf_counter()
+    run()
+    wall = time.perf_counter() - started
+    time.sleep(0.3)  # the pages are a little behind
+    jobs = [job for job in _pages(spark, "jobs") if job["jobId"] not in before]
+    wanted = {stage for job in jobs for stage in job["stageIds"]}
+    stages = [s for s in _pages(spark, "stages") if s["stageId"] in wanted and s["status"] == "COMPLETE"]
+    sums = [
+        sum(stage[what] for stage in stages) for what in ("numCompleteTasks", "shuffleReadRecords", "shuffleReadBytes")
+    ]
+    longest = [_longest(spark, stage) for stage in stages]
+    return Work(wall, len(jobs), len(stages), *sums, sum(s["executorRunTime"] for s in stages) / 1000, max(longest))
+
+
+def _longest(spark: Any, stage: Any) -> float:
+    tasks = _pages(spark, f"stages/{stage['stageId']}/{stage['attemptId']}/taskList?length=1000")
+    return max((task.get("duration", 0) for task in tasks), default=0) / 1000
+
+
+def _pages(spark: Any, what: str) -> Any:
+    context = spark.sparkContext
+    with urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{what}") as answer:
+        return json.load(answer)
+
+
+def growth(count: int) -> None:
+    """Measure the revenue view with each number of workers and shards."""
+    rows: list[list[object]] = []
+    views = []
+    for workers in WORKERS:
+        with OnCluster(workers) as (spark, folder):
+            for shards in SHARDS:
+                pipeline = deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(shards, folder, "job"))
+                for change, work, visited in _epochs(spark, pipeline, count):
+                    told = [f"{work.wall:.2f}", work.jobs, work.stages, work.tasks, f"{work.rows:,}"]
+                    told += [f"{work.read / 2**20:.2f}", f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{visited:.1f}"]
+                    rows.append([workers, shards, change, *told])
+                views.append(sorted(pipeline["revenue"]))
+    assert all(view == views[0] for view in views), "the views differ"
+    header = ["workers", "shards", "change", "wall s", "jobs", "stages", "tasks", "rows sent", "MiB sent", "task s"]
+    report("cluster-growth", f"{count:,} line items on a cluster", [*header, "slowest", "visited/row"], rows, NOTES)
+
+
+class OnCluster:
+    """A cluster and a session on it, and a directory for shards."""
+
+    def __init__(self, workers: int, memory: str = "512m") -> None:
+        self._memory = memory
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._cluster = Standalone(Path(self._folder.name) / "cluster", workers, memory=memory)
+
+    def __enter__(self) -> tuple[Any, Path]:
+        folder = Path(self._folder.name)
+        given = {"spark_ui_enabled": "true", "spark_ui_port": "0", "spark_driver_maxResultSize": "0"}
+        memory = {"spark_executor_memory": self._memory, "spark_driver_memory": self._memory}
+        self._spark = session(folder, self._cluster.master, **given, **memory)
+        return self._spark, folder / "shards"
+
+    def __exit__(self, *_: object) -> None:
+        self._spark.stop()
+        self._cluster.close()
+        self._folder.cleanup()
+
+
+def _epochs(spark: Any, pipeline: deltic.Pipeline, count: int) -> Iterator[tuple[str, Work, float]]:
+    """The first load, and the change whose time is the median."""
+    for statement in revenue.TABLES.values():
+        pipeline.sql(statement)
+    pipeline.sql(f"CREATE MATERIALIZED VIEW revenue AS {revenue.QUERY}")
+    tables, rng = revenue._tables(count), np.random.default_rng(15)
+    found: list[tuple[Work, float]] = []
+
+    def run(changes: dict[str, tuple[pa.Table | None, pa.Table]]) -> None:
+        visited: list[float] = []
+        work = measured(spark, lambda: visited.append(revenue._transaction(pipeline, changes)[2]))
+        found.append((work, visited[0]))
+
+    run({name: (None, rows) for name, rows in tables.items()})
+    yield ("first load", *found.pop())
+    items, start, half = tables["lineitem"], 0, max(1, int(count * PART / 2))
+    for _ in range(TIMES):
+        new = revenue._items(np.arange(count + start, count + start + half), rng, len(tables["orders"]))
+        run({"lineitem": (items.slice(start, half), new)})
+        start += half
+    yield (f"{PART:.0%}", *sorted(found, key=lambda one: one[0].wall)[TIMES // 2])
+
+
+def galen_by_jobs() -> None:
+    """Bootstrap Galen, delete ten rows and put them back, each as a job."""
+    with tempfile.TemporaryDirectory() as name, OnCluster(2, "1g") as (spark, folder):
+        removed = galen.prepare(Path(name))
+        unnamed = csv.ReadOptions(autogenerate_column_names=True)
+        tables = {n: csv.read_csv(Path(name) / "facts" / f"{n}.txt", read_options=unnamed) for n in galen.TABLES}
+        tables = {n: table.rename_columns(list(galen.COLUMNS[n])) for n, table in tables.items()}
+        ten = pa.table([[int(row.split(",")[i]) for row in removed] for i in range(2)], names=["x", "z"])
+        shards = deltic.Shards(2, folder, "job")
+        pipeline = deltic.Pipeline(spark, engine="spark", shards=shards, conflicts="normalize")
+        pipeline.datalog(galen.PROGRAM)
+        rows: list[list[object]] = []
+
+        def epoch(told: str, gone: dict[str, pa.Table], new: dict[str, pa.Table]) -> deltic.Transaction:
+            changes: list[Any] = []
+
+            def run() -> None:
+                with pipeline.transaction() as change:
+                    for name, table in gone.items():
+                        change.delete(name, table)
+                    for name, table in new.items():
+                        change.insert(name, table)
+                changes.append(change)
+
+            work, views = measured(spark, run), {}
+            for view in galen.EXPECTED:
+                views[view] = changes[0].of(view)
+            told_rows = " ".join(f"{v} +{c.inserted} -{c.deleted}" for v, c in views.items())
+            rows.append(
+                [told, f"{work.wall:.1f}", work.jobs, work.stages, work.tasks, f"{work.read / 2**20:.1f}", told_rows]
+            )
+            return changes[0]
+
+        epoch("first load", {}, tables)
+        assert {name: pipeline[name].count() for name in galen.EXPECTED} == galen.EXPECTED
+        deleted = epoch("ten rows of p deleted", {"p": ten}, {})
+        back = epoch("put back", {}, {"p": ten})
+        assert {name: pipeline[name].count() for name in galen.EXPECTED} == galen.EXPECTED
+        local = galen.bootstrap(tables)
+        for wanted, change in ((deleted, {"delete": ten}), (back, {"insert": ten})):
+            with local.transaction() as done:
+                for what, those in change.items():
+                    getattr(done, what)("p", those)
+            for view in galen.EXPECTED:
+                assert _sorted(done.of(view).to_arrow()).equals(_sorted(wanted.of(view).to_arrow())), view
+        report(
+            "cluster-galen",
+            "Galen on a cluster",
+            ["epoch", "wall s", "jobs", "stages", "tasks", "MiB sent", "changes"],
+            rows,
+            GALEN,
+        )
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    return rows.sort_by([(name, "ascending") for name in rows.column_names]).combine_chunks()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["growth", "galen"])
+    parser.add_argument("--rows", type=int, default=200_000)
+    options = parser.parse_args()
+    sys.exit(growth(options.rows) if options.what == "growth" else galen_by_jobs())
