@@ -26,6 +26,8 @@ _SCHEMA = pa.schema([("shard", pa.int32()), ("stage", pa.int32()), ("target", pa
 _SPARK_SCHEMA = "shard int, stage int, target string, content binary"
 # Adaptive execution runs each stage as a job of its own, and may put several shards into one task.
 _SETTINGS = {"spark.sql.adaptive.enabled": "false"}
+# How lines of Java's traces begin that say where, and not what.
+_FRAME = ("at ", "... ")
 # What a batch of letters may hold before it is handed on, in bytes.
 _BATCH = 1 << 24
 
@@ -44,8 +46,8 @@ def run_job(
         with described(spark, what), watched(spark):
             found = _found(spark, letters, tasks, shards)
     except (PySparkException, Py4JError, DelticError) as error:
-        reason = str(error).strip().splitlines()
-        told = next((line.strip() for line in reversed(reason) if line.strip()), "no reason was given")
+        reason = [line.strip() for line in str(error).splitlines()]
+        told = next((line for line in reversed(reason) if line and not line.startswith(_FRAME)), "no reason was given")
         raise DelticError(f"the Spark job of the epoch failed, and nothing was changed: {told}") from error
     return _letters(found.to_batches())
 
