@@ -18,7 +18,6 @@ from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import aggregate
 from deltic.engine.local.operators import query as evaluate
 from deltic.engine.local.recursion import fixpoint as recursion
-from deltic.engine.local.recursion import refresh
 from deltic.engine.local.storage import arrangement as store
 from deltic.engine.local.storage import state as relation
 from deltic.engine.protocol import WEIGHT
@@ -36,7 +35,7 @@ PLACES = {
     "adding a change of counts": (relation.State, "count"),
     "merging runs": (store, "add_runs"),
     "the totals of groups": (aggregate, "add_runs"),
-    "a fixpoint": (refresh, "update"),
+    "a fixpoint": (recursion.Component, "update"),
     "the changes of tables": (engine_module, "table_change"),
     "the changes of views": (engine_module, "view_change"),
 }

@@ -18,7 +18,6 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import DEFAULTS
 from deltic.engine.local.operators import query as evaluate
 from deltic.engine.local.recursion import fixpoint as recursion
-from deltic.engine.local.recursion import refresh
 from deltic.engine.local.storage import state as relation
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.errors import IterationLimitError, UnsupportedError
@@ -120,7 +119,7 @@ PLACES = {
     "settling an iteration": (recursion, "settle"),
     "adding rows to a relation": (relation.State, "append"),
     "adding counts": (relation.State, "count"),
-    "a fixpoint": (refresh, "bootstrap"),
+    "a fixpoint": (recursion.Component, "bootstrap"),
     "a plan": (engine_module, "plan"),
     "taking over a relation": (relation.State, "evolved"),
     "the change of a view": (engine_module, "difference"),
@@ -181,11 +180,17 @@ def test_a_circuit_that_the_engine_cannot_run_is_refused():
 
     circuit = circuit_of(CLOSURE)
     engine = LocalEngine(circuit)
-    integrated = parse_circuit(
-        "%0 = source a : set{x: int64}\n%1 = integrate (%0) : zset{x: int64}\n%2 = sink v (%1) : zset{x: int64}"
+    both_change = parse_circuit(
+        """
+        %0 = source a : set{x: int64}
+        %1 = differentiate (%0) : zset{x: int64}
+        %2 = join (%1, %1) : zset{x: int64}
+        %3 = integrate (%2) : zset{x: int64}
+        %4 = sink v (%3) : zset{x: int64}
+        """
     )
     with pytest.raises(UnsupportedError):
-        engine.extend(integrated)
+        engine.extend(both_change)
     assert engine.circuit is circuit
 
 
