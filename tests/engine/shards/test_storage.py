@@ -10,6 +10,7 @@ import errno
 import gc
 import os
 import random
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ PROGRAM = """
     far(x, z) :- big(x, y), big(y, z).
 """
 CIRCUIT = lower(check([parse(PROGRAM)]))
+OTHER = lower(check([parse(PROGRAM + ".decl loops(x: number) .output loops loops(x) :- two(x, x).")]))
 
 
 def engine_at(files, executor="job"):
@@ -112,6 +114,25 @@ def test_garbage_goes_once_nobody_reads_it(files):
     assert len(there) <= len(needed) + 2 * len(engine._states) + 2
     sizes = sum(engine.files.size(name) for name in engine.files.names(RUNS))
     assert sizes < 200_000
+
+
+@pytest.mark.parametrize("executor", ["job", "process"])
+def test_other_definitions_may_be_taken_back(files, executor):
+    """The files of before are there until the next epoch, for an epoch that cannot be logged, and then they go."""
+    rng, edges = random.Random(11), set()
+    engine = engine_at(files)
+    engine.apply({"edge": random_change(rng, edges)})
+    before = copy(engine)
+    engine.executor = executor
+    engine.extend(OTHER)
+    before.apply({"edge": random_change(rng, edges)})
+    assert rows_of(before, "two") == two_of(edges)
+    before.extend(OTHER)
+    old = before._former
+    assert list(old.names(RUNS))
+    before.apply({"edge": random_change(rng, edges)})
+    assert rows_of(before, "loops") == sorted({(x,) for x, z in two_of(edges) if x == z})
+    assert not list(old.names(RUNS))
 
 
 def test_a_task_reads_the_blocks_that_it_looks_into(tmp_path, monkeypatch):

@@ -53,6 +53,7 @@ class SparkEngine(ShardedEngine):
         self._open: list[Shard] | None = None
         self._empty_in_files: Collection[str] = ()
         self._ahead = False
+        self._former: Files | None = None
         super().__init__(circuit, **options)
         self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
         atexit.register(self.files.clear)
@@ -85,16 +86,24 @@ class SparkEngine(ShardedEngine):
 
         def commit() -> None:
             self._ahead = True
+            self._forget_former()
             executed.commit()
 
         return replace(executed, commit=commit)
 
     @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
+        self._forget_former()
         before = self.files
         result = super().extend(circuit)
-        before.clear()
+        self._former = before
         return result
+
+    def _forget_former(self) -> None:
+        """Remove the files of before the definitions changed: an epoch later, nobody takes the change back."""
+        if self._former is not None:
+            self._former.clear()
+            self._former = None
 
     @exclusive
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
@@ -139,6 +148,7 @@ class SparkEngine(ShardedEngine):
 
         def commit() -> None:
             self._states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
+            self._forget_former()
             self._collect_garbage()
 
         return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
