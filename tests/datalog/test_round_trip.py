@@ -3,19 +3,28 @@
 Mutilated programs are refused with findings. Catches: errors of the parser itself that reach the user.
 """
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltic.datalog import parse
 from deltic.datalog.souffle.printer import print_expression, print_program
+from deltic.datalog.syntax.formulas import Atom, Implication, Negation, Truth
+from deltic.datalog.syntax.program import Program, Subsumption
 from deltic.errors import ProgramError
-from tests.datalog.trees import programs
+from tests.datalog.trees import NOWHERE, programs
 
 FILLERS = ["", ".", ",", "(", ")", '"', "/*", "!", "x", "1", ":-", "{", "}", "$", "min", "count", ".decl", "\n", "["]
 FILLERS += ["#", "\n#if", "\n#define p", "#define p(x", ".include", ".comp C {", ".init c = C<", ".override"]
 
+_NOTHING = Atom("?", (), span=NOWHERE)
+_NEITHER = Negation(Negation(Truth(False, span=NOWHERE), span=NOWHERE), span=NOWHERE)
+_BARE_ARROW = Subsumption(
+    _NOTHING, _NOTHING, Implication(_NOTHING, _NEITHER, span=NOWHERE), span=NOWHERE
+)  # its body without parentheses is no body of the grammar
+
 
 @given(programs)
+@example(Program((_BARE_ARROW,), NOWHERE.source))
 def test_print_then_parse(program):
     text = print_program(program)
     assert parse(text) == program

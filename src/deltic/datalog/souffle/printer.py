@@ -70,7 +70,12 @@ def _(item: p.DirectiveItem) -> str:
 @print_item.register
 def _(item: p.Clause) -> str:
     heads = ", ".join(map(print_formula, item.heads))
-    return f"{heads} :- {_grouped(item.body, f.Implication)}." if item.body else f"{heads}."
+    return f"{heads} :- {_body(item.body)}." if item.body else f"{heads}."
+
+
+def _body(body: f.Formula) -> str:
+    """A formula where a statement has it bare: an arrow stands in parentheses alone."""
+    return _grouped(body, f.Implication)
 
 
 def _attributes(attributes: Sequence[p.Attribute]) -> str:
@@ -79,7 +84,7 @@ def _attributes(attributes: Sequence[p.Attribute]) -> str:
 
 @print_item.register
 def _(item: p.Subsumption) -> str:
-    return f"{print_formula(item.lesser)} <= {print_formula(item.greater)} :- {print_formula(item.body)}."
+    return f"{print_formula(item.lesser)} <= {print_formula(item.greater)} :- {_body(item.body)}."
 
 
 @singledispatch
