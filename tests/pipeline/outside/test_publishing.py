@@ -246,6 +246,18 @@ def test_a_delta_table_that_others_have_written_to(tmp_path):
     check(pipeline, tmp_path, "delta")
 
 
+def test_a_jdbc_address_of_a_database_that_python_knows(tmp_path):
+    """Spark reads by it, and Deltic writes by Python's interface to the same database."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql(PROGRAM)
+    url = f"jdbc:sqlite:{tmp_path / 'shop.sqlite'}"
+    pipeline.publish("takings", External("database", url=url, table="takings", key="shop"))
+    change(pipeline, random.Random(1))
+    pipeline.refresh()
+    check(pipeline, tmp_path, "sqlite")
+    assert pipeline["takings"]
+
+
 def test_a_database_that_others_have_written_to(tmp_path):
     pipeline = deltic.Pipeline()
     pipeline.sql(PROGRAM)
@@ -327,7 +339,10 @@ def test_what_is_published_is_declared_once(tmp_path):
             "csv is no target; the kinds of targets are parquet, delta",
         ),
         (lambda _: External("database", url="sqlite:///a.db", table="t"), "name its columns with key="),
-        (lambda _: External("database", url="jdbc:x", table="t", key="shop"), "JDBC is for sources"),
+        (
+            lambda _: External("database", url="jdbc:db2://x", table="t", key="shop"),
+            "published by JDBC to sqlite, duckdb",
+        ),
         (lambda _: External("parquet", path="x", headers=True), "there is no option 'headers'"),
         (lambda folder: External("parquet", path=folder, by="shp"), "did you mean `shop`?"),
         (lambda folder: folder.parent, "there is something else"),

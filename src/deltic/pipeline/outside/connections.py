@@ -58,6 +58,18 @@ def connected(url: str, writes: bool = False) -> Iterator[Database]:
         raise DelticError(f"{url}: {str(error).strip().splitlines()[0]}") from error
 
 
+def without_jdbc(url: str) -> str:
+    """The address that Python's interface has for a database of a `jdbc:` address; raises CatalogError without one."""
+    if not url.startswith("jdbc:"):
+        return url
+    scheme, _, rest = url.removeprefix("jdbc:").partition(":")
+    if scheme not in _SCHEMES:
+        raise CatalogError(
+            f"{url}: views are published by JDBC to {', '.join(_SCHEMES)} alone; to others as Parquet or Delta"
+        )
+    return f"{scheme}:{rest}" if rest.startswith("//") else f"{scheme}:///{rest}"
+
+
 def _file(url: str, path: str, writes: bool) -> str:
     """The file of a database; one that is only read has to be there."""
     if not (Path(path).parent.is_dir() if writes else Path(path).is_file()):

@@ -14,7 +14,7 @@ from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.coerce import to_table
 from deltic.pipeline.names import find
-from deltic.pipeline.outside.connections import Database, connected, quoted
+from deltic.pipeline.outside.connections import Database, connected, quoted, without_jdbc
 from deltic.pipeline.outside.database import value_of
 from deltic.pipeline.outside.source import difference
 from deltic.pipeline.outside.target import Mark, Shown, Written
@@ -48,17 +48,16 @@ class DatabaseTarget:
         self._key = place.listed("key")
         if not self._key:
             raise CatalogError(f"{place}: a table of a database is published by its key: name its columns with key=")
-        if place["url"].startswith("jdbc:"):
-            raise CatalogError(f"{place}: JDBC is for sources; the address is sqlite:///, duckdb:///, postgresql://")
+        self._url = without_jdbc(place["url"])
 
     def mark(self) -> Mark | None:
-        with connected(self._place["url"], writes=True) as database:
+        with connected(self._url, writes=True) as database:
             return self._mark(database)
 
     def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
         for name in self._key:
             find(name, f"column of {shown.name}", shown.schema.types)
-        with connected(self._place["url"], writes=True) as database:
+        with connected(self._url, writes=True) as database:
             is_new = self._mark(database) is None
             if is_new:
                 self._make(database, shown.schema)
