@@ -1,0 +1,202 @@
+"""The values of DDlog as Python has them: immutable, hashable, and ordered as DDlog orders them.
+
+Integers of all widths are ints, `bool`, `string`, `float` and `double` are Python's, a tuple is a tuple, and references
+and interned values are what they refer to. All else is one of the classes here. Each is a tuple, so that equality,
+order and hash are those of tuples: a vector orders by its elements, a set by its sorted elements, a map by its pairs,
+a structure by its constructor and then its fields. Values are compared within one type alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Any
+
+UNIT: tuple[()] = ()
+"""The value of the type `()`."""
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class Constructor:
+    """A constructor of a type: its qualified name (`ddlog_std::Some`), the names of its fields, and its place.
+
+    The places count from 0 in the order of declaration, which is the order of values. There is one object for each
+    constructor of a program, and constructors of one type are compared.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    place: int
+
+    def __lt__(self, other: Constructor) -> bool:
+        return self.place < other.place
+
+    def __call__(self, *fields: Any) -> Struct:
+        """The structure of these fields."""
+        return Struct(self, fields)
+
+
+class Struct(tuple[Any, ...]):
+    """A value that a constructor makes. As a tuple it is the constructor, then the fields."""
+
+    __slots__ = ()
+
+    def __new__(cls, constructor: Constructor, fields: Iterable[Any] = ()) -> Struct:
+        return tuple.__new__(cls, (constructor, *fields))
+
+    @property
+    def constructor(self) -> Constructor:
+        """What made it."""
+        found: Constructor = self[0]
+        return found
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """The values of the fields, in the order of declaration."""
+        return self[1:]
+
+    def field(self, name: str) -> Any:
+        """The value of a field. Raises ValueError where the constructor has none of the name."""
+        return self[1 + self.constructor.fields.index(name)]
+
+    def with_field(self, name: str, value: Any) -> Struct:
+        """The same structure with another value of one field."""
+        place = self.constructor.fields.index(name)
+        return Struct(self.constructor, (*self[1 : 1 + place], value, *self[2 + place :]))
+
+    def __repr__(self) -> str:
+        told = ", ".join(f".{name} = {value!r}" for name, value in zip(self.constructor.fields, self[1:], strict=True))
+        return f"{self.constructor.name}{{{told}}}"
+
+
+class Vec(tuple[Any, ...]):
+    """A vector: a tuple of its elements."""
+
+    __slots__ = ()
+
+    def push(self, element: Any) -> Vec:
+        """The vector with one more element behind."""
+        return Vec((*self, element))
+
+    def with_nth(self, place: int, element: Any) -> Vec:
+        """The vector with another element at a place that it has."""
+        return Vec((*self[:place], element, *self[place + 1 :]))
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
+class Set(tuple[Any, ...]):
+    """A set: the tuple of its elements in their order, each once; made by `Set.of`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, elements: Iterable[Any]) -> Set:
+        """The set of these elements."""
+        return cls(sorted(dict.fromkeys(elements)))
+
+    def __contains__(self, element: object) -> bool:
+        place = bisect_left(self, element)
+        return place < len(self) and self[place] == element
+
+    def insert(self, element: Any) -> Set:
+        """The set with an element in it."""
+        place = bisect_left(self, element)
+        if place < len(self) and self[place] == element:
+            return self
+        return Set((*self[:place], element, *self[place:]))
+
+    def union(self, other: Set) -> Set:
+        """What is in one of both."""
+        return Set.of((*self, *other))
+
+    def intersection(self, other: Set) -> Set:
+        """What is in both."""
+        found = frozenset(other)
+        return Set(element for element in self if element in found)
+
+    def difference(self, other: Set) -> Set:
+        """What is in this one and not in the other."""
+        found = frozenset(other)
+        return Set(element for element in self if element not in found)
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
+class Map(tuple[Any, ...]):
+    """A map: the tuple of its pairs of key and value in the order of the keys; made by `Map.of`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[Any, Any]]) -> Map:
+        """The map of these pairs; of a key that comes again the last value."""
+        return cls(sorted(dict(pairs).items(), key=lambda pair: pair[0]))
+
+    def _place(self, key: Any) -> tuple[int, bool]:
+        """Where a key stands or would stand, and whether it is there."""
+        place = bisect_left(self, key, key=lambda pair: pair[0])
+        return place, place < len(self) and self[place][0] == key
+
+    def __contains__(self, key: object) -> bool:
+        return self._place(key)[1]
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key, `default` where it has none."""
+        place, is_there = self._place(key)
+        return self[place][1] if is_there else default
+
+    def insert(self, key: Any, value: Any) -> Map:
+        """The map with this value of a key."""
+        place, is_there = self._place(key)
+        return Map((*self[:place], (key, value), *self[place + is_there :]))
+
+    def remove(self, key: Any) -> Map:
+        """The map without a key."""
+        place, is_there = self._place(key)
+        return Map((*self[:place], *self[place + is_there :]))
+
+    def union(self, other: Map) -> Map:
+        """The pairs of both; of a key in both the value of the other."""
+        return Map.of((*self, *other))
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self))}]"
+
+
+OPTION = (Constructor("ddlog_std::None", (), 0), Constructor("ddlog_std::Some", ("x",), 1))
+RESULT = (Constructor("ddlog_std::Ok", ("res",), 0), Constructor("ddlog_std::Err", ("err",), 1))
+NONE = Struct(OPTION[0])
+
+
+def some(value: Any) -> Struct:
+    """`Some{value}`."""
+    return Struct(OPTION[1], (value,))
+
+
+def ok(value: Any) -> Struct:
+    """`Ok{value}`."""
+    return Struct(RESULT[0], (value,))
+
+
+def err(error: Any) -> Struct:
+    """`Err{error}`."""
+    return Struct(RESULT[1], (error,))
+
+
+@dataclass(frozen=True)
+class Group:
+    """What `group_by` gives: a key, and the values with their weights, in the order of the values, each once."""
+
+    key: Any
+    values: tuple[tuple[Any, int], ...]
+
+    @classmethod
+    def of(cls, key: Any, weights: Iterable[tuple[Any, int]]) -> Group:
+        """The group of these values, each once, with their weights."""
+        return cls(key, tuple(sorted(weights, key=lambda pair: pair[0])))
