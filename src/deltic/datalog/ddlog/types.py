@@ -1,0 +1,159 @@
+"""The types of DDlog, with aliases resolved and names in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type. Two are the same when they are equal."""
+
+
+@dataclass(frozen=True)
+class Bool(Type):
+    """`bool`."""
+
+    def __str__(self) -> str:
+        return "bool"
+
+
+@dataclass(frozen=True)
+class String(Type):
+    """`string`."""
+
+    def __str__(self) -> str:
+        return "string"
+
+
+@dataclass(frozen=True)
+class BigInt(Type):
+    """`bigint`: integers without bounds."""
+
+    def __str__(self) -> str:
+        return "bigint"
+
+
+@dataclass(frozen=True)
+class Float(Type):
+    """`float`: numbers of IEEE 754 in 32 bits."""
+
+    def __str__(self) -> str:
+        return "float"
+
+
+@dataclass(frozen=True)
+class Double(Type):
+    """`double`: numbers of IEEE 754 in 64 bits."""
+
+    def __str__(self) -> str:
+        return "double"
+
+
+@dataclass(frozen=True)
+class Bit(Type):
+    """`bit<width>`: unsigned integers, modulo 2 to the power of `width`."""
+
+    width: int
+
+    def __str__(self) -> str:
+        return f"bit<{self.width}>"
+
+
+@dataclass(frozen=True)
+class Signed(Type):
+    """`signed<width>`: integers in two's complement."""
+
+    width: int
+
+    def __str__(self) -> str:
+        return f"signed<{self.width}>"
+
+
+@dataclass(frozen=True)
+class Tuple(Type):
+    """A tuple; `()` has no items."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True)
+class Named(Type):
+    """A type of the program or of a library that has constructors, or is extern: `ddlog_std::Vec<bool>`."""
+
+    name: str
+    arguments: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a function takes at one place."""
+
+    type: Type
+    mutable: bool = False
+
+    def __str__(self) -> str:
+        return f"mut {self.type}" if self.mutable else str(self.type)
+
+
+@dataclass(frozen=True)
+class Function(Type):
+    """`function(parameters): result`."""
+
+    parameters: tuple[Parameter, ...]
+    result: Type
+
+    def __str__(self) -> str:
+        return f"function({', '.join(map(str, self.parameters))}): {self.result}"
+
+
+@dataclass(frozen=True)
+class TypeVariable(Type):
+    """`'A` of a generic type or function."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"'{self.name}"
+
+
+UNIT = Tuple(())
+BOOL = Bool()
+STRING = String()
+
+# What stands for its content: values are those of the argument, and `&` sees through it.
+REFERENCES = frozenset({"ddlog_std::Ref", "internment::Intern", "intern::IObj"})
+
+
+def with_parts(type_: Type, change: Callable[[Type], Type]) -> Type:
+    """The type with `change` applied to each type that is immediately in it."""
+    match type_:
+        case Tuple(items):
+            return Tuple(tuple(map(change, items)))
+        case Named(name, arguments):
+            return Named(name, tuple(map(change, arguments)))
+        case Function(parameters, result):
+            return Function(tuple(Parameter(change(p.type), p.mutable) for p in parameters), change(result))
+        case _:
+            return type_
+
+
+def substitute(type_: Type, given: Mapping[str, Type]) -> Type:
+    """The type with types for its variables."""
+    if isinstance(type_, TypeVariable):
+        return given.get(type_.name, type_)
+    return with_parts(type_, lambda part: substitute(part, given))
+
+
+def content(type_: Type) -> Type:
+    """The type of what references of this type lead to in the end; any other type itself."""
+    while isinstance(type_, Named) and type_.name in REFERENCES:
+        type_ = type_.arguments[0]
+    return type_
