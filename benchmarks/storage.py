@@ -25,7 +25,8 @@ from memory import Limit
 from deltic.engine.files.files import Files, files_at
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.files import RUNS
-from deltic.engine.shards.tasks import DRIVER, Letter, Task
+from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.engine import SparkEngine
 from deltic.pipeline.session import Pipeline
 
@@ -127,8 +128,8 @@ def main() -> None:
         ["limit MiB", *columns, ""],
         rows,
         "Each task is a process of its own in a control group of so much memory, pages of mapped files included; they\n"
-        f"run one after the other. Loaded by {given.batch:,} rows, each batch one job. What a task is sent passes the\n"
-        "driver here, as it does not with Spark, whose exchanges these processes stand for.",
+        f"run one after the other. Loaded by {given.batch:,} rows, each batch one job. What letters have with them\n"
+        "passes the driver here, as it does not with Spark, whose exchanges these processes stand for.",
     )
 
 

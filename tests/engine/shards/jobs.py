@@ -6,7 +6,8 @@ import pickle
 import random
 from collections.abc import Iterable, Sequence
 
-from deltic.engine.shards.tasks import DRIVER, Letter, Task
+from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.tasks import Task
 
 
 def run_here(letters: Sequence[Letter], tasks: Sequence[Task], shards: int, what: str = "") -> Iterable[Letter]:

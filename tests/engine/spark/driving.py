@@ -20,7 +20,8 @@ from typing import Literal
 
 import deltic
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.shards.tasks import Letter, Task
+from deltic.engine.shards.letters import Letter
+from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.job import run_job
 
 PROGRAM = """

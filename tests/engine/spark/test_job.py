@@ -12,6 +12,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
+from deltic.engine.shards.letters import DIRECT
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.job import run_job
 from deltic.errors import DelticError
@@ -26,16 +27,16 @@ PROGRAM = """
 """
 
 
-def in_jobs(spark, directory, circuit):
+def in_jobs(spark, directory, circuit, direct=DIRECT):
     job = partial(run_job, spark)
-    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=job, executor="job", shards=2)
+    return SparkEngine(circuit, directory=LocalFiles(directory), run_tasks=job, executor="job", shards=2, direct=direct)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 11])
-def test_random_circuits_as_jobs(spark, tmp_path, seed):
+@pytest.mark.parametrize(("seed", "direct"), [(3, DIRECT), (11, 0)])
+def test_random_circuits_as_jobs(spark, tmp_path, seed, direct):
     case = random_case(seed, replace(SHAPE, bags=True))
-    found = first_disagreement(case.circuit, case.run[:3], partial(in_jobs, spark, tmp_path))
+    found = first_disagreement(case.circuit, case.run[:3], partial(in_jobs, spark, tmp_path, direct=direct))
     assert found is None, f"{case.circuit}\n{found}"
 
 

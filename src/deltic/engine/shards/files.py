@@ -8,8 +8,8 @@ process that was killed, of an attempt that another one overtook, of an epoch th
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from uuid import uuid4
 
@@ -19,7 +19,7 @@ from deltic.engine.files.pieces import needed_open
 from deltic.engine.image import Image, Json, Saved
 from deltic.errors import StateError
 
-RUNS, DESCRIPTIONS = "runs", "shards"
+RUNS, DESCRIPTIONS, LETTERS = "runs", "shards", "letters"
 _REMEDY = (
     "nothing was changed. Without this file the shards cannot be read: open the pipeline's state again, or load the "
     "tables into a new pipeline, with a directory in which nobody else removes files: Shards(directory=…)"
@@ -33,16 +33,23 @@ def write_state(files: Files, image: Image, before: str | None, learned: Json) -
     """
     there = Contents() if before is None else contents_of(read_description(files, before)["contents"])
     name = f"{DESCRIPTIONS}/{uuid4().hex}"
-    try:
+    with writing(files):
         contents = write_contents(files, f"{RUNS}/{uuid4().hex}", image, there)
         described = {"about": image.about, "contents": asdict(contents), "learned": learned}
         files.write(name, [json.dumps(described, separators=(",", ":")).encode()])
+    return name
+
+
+@contextmanager
+def writing(files: Files) -> Iterator[None]:
+    """What writes files of shards: raises StateError where they cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise StateError(
             f"state {files.place}: the files of a shard cannot be written ({error.strerror or error}); nothing was "
             "changed. Make room there, or name another directory: Shards(directory=…)"
         ) from error
-    return name
 
 
 def read_description(files: Files, name: str) -> Mapping[str, Json]:
@@ -77,7 +84,7 @@ def collect_garbage(files: Files, needed: Collection[str]) -> None:
     """
     kept = {*needed, *needed_open(files)}
     with suppress(OSError):
-        for folder in (RUNS, DESCRIPTIONS):
+        for folder in (RUNS, DESCRIPTIONS, LETTERS):
             for name in files.names(folder):
                 if name not in kept:
                     files.remove(name)

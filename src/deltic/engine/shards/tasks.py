@@ -1,7 +1,7 @@
 """An epoch as tasks without memory: each takes one shard through one stage, from the state that was published before.
 
-Between stages go letters, which hold Arrow batches: what a shard was sent goes on to the shard's own next task, so that
-this one can take again those steps of earlier stages that it needs. The task of the last stage writes the shard's state
+Between stages go letters. What a shard was sent goes on to the shard's own later tasks as far as these take it, so that
+they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's state
 into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any time.
 """
 
@@ -14,41 +14,25 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from deltic.engine.arrow_stream import of_stream, to_stream
+from deltic.engine.changes import count
 from deltic.engine.files.files import Files, files_at
 from deltic.engine.image import Json
-from deltic.engine.local.storage.arrow import view_change
+from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.image import image_of, restored
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.spilling import Space
+from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.files import read_description, read_state, write_state
-from deltic.engine.shards.plan import ShardPlan, Step
-from deltic.engine.shards.shard import Inbox, Options, Parcel, Shard
+from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
+from deltic.engine.shards.plan import ShardPlan, Step, Take
+from deltic.engine.shards.shard import Inbox, Options, Shard
 from deltic.errors import DelticError
 
-# The stage of letters that are for the driver.
-DRIVER = -1
 # What the letter of a shard is for that could not go on: it has no part in later stages.
 _FAILED = "failed"
-# The most rows of a letter.
-_MANY = 1 << 17
-
-
-@dataclass(frozen=True)
-class Letter:
-    """What is sent to a shard for a stage, rows of a placed relation; for the DRIVER a view's change or an outcome."""
-
-    shard: int
-    stage: int
-    target: str
-    content: bytes
-
-    @classmethod
-    def of(cls, parcel: Parcel, stage: int) -> Iterator[Letter]:
-        """The parcel, to arrive in a stage, in letters of no more rows than go well into one."""
-        for start in range(0, parcel.rows.num_rows, _MANY):
-            yield cls(parcel.shard, stage, parcel.target, to_stream(parcel.rows.slice(start, _MANY)).to_pybytes())
 
 
 @dataclass
@@ -58,8 +42,10 @@ class Outcome:
     visited: int = 0
     rows_in: dict[str, int] = field(default_factory=dict)
     """The changed rows of tables, by relation."""
-    changes: dict[str, list[pa.Table]] = field(default_factory=dict)
-    """The changes of views, by relation, with their weights."""
+    counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """How many rows of views came, how many went, and how many changed, weights apart, by relation."""
+    changes: dict[str, list[Letter]] = field(default_factory=dict)
+    """The letters with the changes of views, by relation: they come beside what a shard tells of itself."""
     reports: list[ComponentReport] = field(default_factory=list)
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     states: dict[int, str] = field(default_factory=dict)
@@ -69,7 +55,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by their numbers."""
+    """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by their numbers.
+
+    Rows of more than `direct` bytes travel in files.
+    """
 
     plan: ShardPlan
     options: Options
@@ -77,61 +66,97 @@ class Task:
     states: Mapping[int, str]
     stage: int
     conflicts: Conflicts
+    direct: int = DIRECT
 
     def __call__(self, letters: Iterable[Letter]) -> Iterator[Letter]:
         """What a shard that was sent these letters sends: to others, and to itself."""
         received = list(letters)
-        is_last = self.stage + 1 == len(self.plan.stages)
-        yield from (letter for letter in received if letter.stage == DRIVER or not is_last)
+        yield from (letter for letter in received if letter.stage == DRIVER)
         if received and not any(letter.target == _FAILED for letter in received):
-            yield from self._worked(received[0].shard, received, is_last)
+            yield from self._worked(received[0].shard, [letter for letter in received if letter.stage != DRIVER])
 
-    def _worked(self, number: int, received: Sequence[Letter], is_last: bool) -> Iterator[Letter]:
+    @property
+    def _is_last(self) -> bool:
+        return self.stage + 1 == len(self.plan.stages)
+
+    def _worked(self, number: int, received: Sequence[Letter]) -> Iterator[Letter]:
         outcome = Outcome()
         try:
+            files = files_at(self.directory)
+            yield from self._carried(files, received)
             # The last one builds all column orders that this epoch has probed, so that they are written.
-            steps = None if is_last else [*self.plan.needed(self.stage), *self.plan.stages[self.stage]]
-            files, state = files_at(self.directory), self.states.get(number)
-            shard = opened(number, self.plan, self.options, files, state, steps)
+            steps = None if self._is_last else self._steps(self.stage)
+            shard = opened(number, self.plan, self.options, files, self.states.get(number), steps)
             shard.begin(self.conflicts)
-            for parcel in shard.run_alone(self.stage, _inboxes(received, self.stage)):
-                yield from Letter.of(parcel, self.stage + 1)
+            parcels = shard.run_alone(self.stage, self._inboxes(files, received))
+            yield from sent(files, parcels, self.stage + 1, self.direct)
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
-            if is_last:
-                yield from self._finish(shard, outcome)
+            if self._is_last:
+                yield from self._finish(shard, files, outcome)
         except DelticError as error:
             outcome = Outcome(errors=[error])
         yield Letter(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
-    def _finish(self, shard: Shard, outcome: Outcome) -> Iterator[Letter]:
-        """Write the state, and tell the changes in letters of their own: more rows may change than one can hold."""
+    def _steps(self, stage: int) -> list[Step]:
+        """The steps that the task of a stage takes."""
+        return [*self.plan.needed(stage), *self.plan.stages[stage]]
+
+    def _carried(self, files: Files, received: Sequence[Letter]) -> Iterator[Letter]:
+        """What the shard's own later tasks take of what it was sent."""
+        later = _taken(step for stage in range(self.stage + 1, len(self.plan.stages)) for step in self._steps(stage))
+        kept = [letter for letter in received if letter.target in later]
+        yield from (letter for letter in kept if letter.file)
+        yield from together_few(files, (letter for letter in kept if not letter.file), self.direct)
+
+    def _inboxes(self, files: Files, received: Iterable[Letter]) -> list[Inbox]:
+        """What was sent and is taken here, by stage and placed relation."""
+        taken, mailbox = _taken(self._steps(self.stage)), Mailbox(files)
+        inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(self.stage + 1)]
+        for letter in received:
+            if letter.target in taken:
+                inboxes[letter.stage][letter.target].append(mailbox.rows(letter))
+        return list(inboxes)
+
+    def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Letter]:
+        """Tell the changes in letters of their own, and write the state."""
         program = self.plan.program
         outcome.reports = shard.reports
         deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
         outcome.rows_in = {name: len(deltas[name]) for name in program.tables.values() if name in deltas}
-        changes = {
-            name: view_change(shard.states[name], deltas[name], shard.store.interner).to_arrow()
-            for name in sorted(set(program.sinks.values()) & set(deltas))
-        }
+        views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}
+        outcome.counts = {name: (*_counts(delta), len(delta)) for name, delta in views.items()}
+        told = (
+            letter
+            for name, delta in views.items()
+            for rows in _decoded(shard.states[name], delta, shard.store.interner)
+            for letter in letters_of(name, shard.number, DRIVER, rows)
+        )
+        yield from together_few(files, told, self.direct)
         shard.end()
         shard.forget_changes()
-        outcome.states[shard.number] = save(shard, files_at(self.directory), self.states.get(shard.number))
-        for name, rows in changes.items():
-            yield from Letter.of(Parcel(name, shard.number, rows), DRIVER)
+        outcome.states[shard.number] = save(shard, files, self.states.get(shard.number))
 
 
-def _inboxes(received: Iterable[Letter], last: int) -> list[Inbox]:
-    """What was sent, by stage and placed relation."""
-    inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(last + 1)]
-    for letter in received:
-        if letter.target and letter.stage != DRIVER:
-            inboxes[letter.stage][letter.target].append(of_stream(letter.content))
-    return list(inboxes)
+def _taken(steps: Iterable[Step]) -> set[str]:
+    """The placed relations of which steps take what was sent."""
+    return {step.name for step in steps if isinstance(step, Take)}
+
+
+def _counts(delta: Run) -> tuple[int, int]:
+    """How many rows came and how many went."""
+    return count(delta.weights) if delta.weights.size else (len(delta), 0)
+
+
+def _decoded(state: State, delta: Run, interner: Interner) -> Iterator[pa.Table]:
+    """The change of a relation, in parts, so that no more than one is in memory twice."""
+    weights = delta.all_weights()
+    for part in slices(len(delta)):
+        yield decode_rows(state.relation.schema, state.layout, delta.words[:, part], interner, weights[part])
 
 
 def wake(shards: int) -> list[Letter]:
     """A letter without content to each shard, so that each has a task in every stage."""
-    return [Letter(number, 0, "", b"") for number in range(shards)]
+    return [Letter(number, 0, "") for number in range(shards)]
 
 
 def total(letters: Iterable[Letter]) -> Outcome:
@@ -139,7 +164,7 @@ def total(letters: Iterable[Letter]) -> Outcome:
     found = Outcome()
     for letter in sorted(letters, key=lambda letter: letter.shard):
         if letter.target not in ("", _FAILED):
-            found.changes.setdefault(letter.target, []).append(of_stream(letter.content))
+            found.changes.setdefault(letter.target, []).append(letter)
             continue
         one: Outcome = pickle.loads(letter.content)
         found.visited += one.visited
@@ -149,6 +174,9 @@ def total(letters: Iterable[Letter]) -> Outcome:
         found.errors += one.errors
         for name, rows in one.rows_in.items():
             found.rows_in[name] = found.rows_in.get(name, 0) + rows
+        for name, counts in one.counts.items():
+            inserted, deleted, rows = (a + b for a, b in zip(found.counts.get(name, (0, 0, 0)), counts, strict=True))
+            found.counts[name] = inserted, deleted, rows
     return found
 
 

@@ -20,10 +20,11 @@ from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
 from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, empty_relations, summed
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
+from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.shard import Parcel, Shard
-from deltic.engine.shards.tasks import Letter, Outcome, Task, opened, save, store_of, total, wake
-from deltic.engine.shards.version import ShardsVersion, together
+from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
+from deltic.engine.shards.version import ShardsVersion
 from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import Executor
 
@@ -37,7 +38,8 @@ class SparkEngine(ShardedEngine):
 
     `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in files, or in both: `_states` names
     the descriptions of what was written last, and `_open` has the shards, where the driver has them; those that are
-    `_ahead` of the files have run an epoch since. `executor` runs the next epoch: it may be set between epochs.
+    `_ahead` of the files have run an epoch since. `executor` runs the next epoch: it may be set between epochs. Rows
+    of more than `direct` bytes go to tasks, and come from them, in files.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class SparkEngine(ShardedEngine):
         directory: Files,
         run_tasks: RunTasks,
         executor: Executor = "process",
+        direct: int = DIRECT,
         **options: Any,
     ) -> None:
         self._states: Mapping[int, str] = {}
@@ -56,8 +59,9 @@ class SparkEngine(ShardedEngine):
         self._former: Files | None = None
         super().__init__(circuit, **options)
         self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
+        self._direct = direct
         atexit.register(self.files.clear)
-        self._given |= {"directory": directory, "run_tasks": run_tasks}
+        self._given |= {"directory": directory, "run_tasks": run_tasks, "direct": direct}
 
     @property
     def shards(self) -> list[Shard]:
@@ -135,9 +139,11 @@ class SparkEngine(ShardedEngine):
         self._write()
         plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
         count_, stages = self.options.shards, range(len(plan.stages))
-        tasks = [Task(plan, self.options, self.files.place, self._states, s, conflicts) for s in stages]
-        sent = (Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches)
-        letters = [*wake(count_), *(letter for parcel in sent for letter in Letter.of(parcel, 0))]
+        tasks = [Task(plan, self.options, self.files.place, self._states, s, conflicts, self._direct) for s in stages]
+        parcels = [
+            Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches
+        ]
+        letters = [*wake(count_), *sent(self.files, parcels, 0, self._direct)]
         outcome = total(self._run_tasks(letters, tasks, count_, self._told(len(tasks))))
         if outcome.errors:
             raise joined(outcome.errors)
@@ -174,8 +180,8 @@ class SparkEngine(ShardedEngine):
         return [store_of(self.plan, self.files, one) for one in described]
 
     def _result_of(self, outcome: Outcome) -> EpochResult:
-        sinks = {view: outcome.changes[name] for view, name in self.program.sinks.items() if name in outcome.changes}
-        changes = {view: ViewChange.of(together(parts)) for view, parts in sinks.items()}
+        mailbox, found = Mailbox(self.files), {v: n for v, n in self.program.sinks.items() if n in outcome.changes}
+        changes = {v: ViewChange(*outcome.counts[n], mailbox.reader(outcome.changes[n])) for v, n in found.items()}
         reports = tuple(summed(outcome.reports))
         return EpochResult(Changes(changes), rows_visited=outcome.visited, components=reports)
 
@@ -184,6 +190,11 @@ class SparkEngine(ShardedEngine):
         names = set(self._states.values())
         needed = {file for name in names for file in files_of(read_description(self.files, name))}
         collect_garbage(self.files, names | needed)
+
+
+def _parcels(mail: Mail) -> list[Parcel]:
+    """What is sent to the shards, one by one."""
+    return [Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches]
 
 
 def _nothing() -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.engine.shards.tasks import DRIVER, Letter, Task
+from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.described import described
 from deltic.engine.spark.watched import watched
 from deltic.errors import DelticError
@@ -22,8 +23,18 @@ from deltic.errors import DelticError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SCHEMA = pa.schema([("shard", pa.int32()), ("stage", pa.int32()), ("target", pa.string()), ("content", pa.binary())])
-_SPARK_SCHEMA = "shard int, stage int, target string, content binary"
+_COLUMNS = {
+    "shard": (pa.int32(), "int"),
+    "stage": (pa.int32(), "int"),
+    "target": (pa.string(), "string"),
+    "content": (pa.binary(), "binary"),
+    "file": (pa.string(), "string"),
+    "start": (pa.int64(), "long"),
+    "size": (pa.int64(), "long"),
+}
+"""The fields of a letter, with their types for Arrow and for Spark."""
+_SCHEMA = pa.schema([(name, arrow) for name, (arrow, _) in _COLUMNS.items()])
+_SPARK_SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in _COLUMNS.items())
 # Adaptive execution runs each stage as a job of its own, and may put several shards into one task.
 _SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 # How lines of Java's traces begin that say where, and not what.
@@ -85,7 +96,7 @@ def _letters(batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
 
 
 def _batch(letters: Sequence[Letter]) -> pa.RecordBatch:
-    rows = [(letter.shard, letter.stage, letter.target, letter.content) for letter in letters]
+    rows = [tuple(getattr(letter, name) for name in _COLUMNS) for letter in letters]
     columns = list(zip(*rows, strict=True)) or [()] * len(_SCHEMA)
     return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
 

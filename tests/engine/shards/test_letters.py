@@ -1,0 +1,192 @@
+"""Rows that travel in files, forced for few of them: what passes through Spark has none of them with it.
+
+Catches a change that is read too late, or that an epoch after it removes; a letter that goes where nobody takes it; and
+errors of such files that do not say where, or that change something.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pytest
+
+from deltic.datalog import check, lower, parse
+from deltic.engine.files.files import LocalFiles
+from deltic.engine.files.remote import RemoteFiles
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards import tasks
+from deltic.engine.shards.files import LETTERS
+from deltic.engine.shards.letters import DIRECT, DRIVER, Mailbox, letters_of, sent, together_few
+from deltic.engine.shards.shard import Parcel
+from deltic.engine.spark.engine import SparkEngine
+from deltic.errors import StateError
+from tests.engine.shards.jobs import run_here
+from tests.objects import Objects
+
+PROGRAM = """
+    .decl edge(x: number, y: number) .input edge
+    .decl name(x: number, said: symbol) .input name
+    .decl three(x: number, said: symbol) .output three
+    three(x, said) :- edge(x, y), edge(y, z), name(z, said).
+"""
+CIRCUIT = lower(check([parse(PROGRAM)]))
+
+
+# What travelled: the stage of the task that sent it, -1 for the driver, and a letter with rows.
+_SENT = []
+
+
+def watched(letters, stages, shards, what=""):
+    """Runs tasks in this process, and notes the letters with rows."""
+    _SENT.extend((-1, letter) for letter in letters if letter.target)
+    return run_here(letters, [Noting(task) for task in stages], shards, what)
+
+
+@dataclass
+class Noting:
+    """A task of which the letters with rows are noted."""
+
+    task: tasks.Task
+
+    def __call__(self, letters):
+        for letter in self.task(letters):
+            if letter.target:
+                _SENT.append((self.task.stage, letter))
+            yield letter
+
+
+@pytest.fixture(params=["directory", "objects"])
+def files(request, tmp_path, monkeypatch):
+    if request.param == "directory":
+        return LocalFiles(tmp_path / "shards")
+    made = Objects()
+    monkeypatch.setattr(tasks, "files_at", lambda place: RemoteFiles(made, place))
+    return RemoteFiles(made, "bucket/shards")
+
+
+def engine_at(files, direct, run=run_here):
+    return SparkEngine(CIRCUIT, directory=files, run_tasks=run, executor="job", shards=3, direct=direct)
+
+
+def changes_of(seed, epochs=6):
+    rng, edges, names = random.Random(seed), set(), set()
+    for _ in range(epochs):
+        edge = {(rng.randrange(12), rng.randrange(12)) for _ in range(14)}
+        name = {(rng.randrange(12), f"n{rng.randrange(5)}") for _ in range(5)}
+        told = {"edge": _signed(edge, edges, "xy"), "name": _signed(name, names, ("x", "said"))}
+        edges ^= edge
+        names ^= name
+        wanted = {(x, said) for x, y in edges for w, z in edges if y == w for v, said in names if v == z}
+        yield told, wanted
+
+
+def _signed(rows, there, columns):
+    rows = sorted(rows)
+    values = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+    return pa.table({**values, WEIGHT: pa.array([-1 if row in there else 1 for row in rows], pa.int64())})
+
+
+def applied(rows, change):
+    for *row, weight in zip(*(column.to_pylist() for column in change.columns), strict=True):
+        assert (tuple(row) in rows) == (weight < 0), row
+        rows ^= {tuple(row)}
+
+
+@pytest.mark.parametrize("direct", [0, 100])
+def test_changes_are_those_of_the_rows_wherever_these_travel(files, direct):
+    engine, rows, results = engine_at(files, direct), set(), []
+    for change, wanted in changes_of(direct):
+        results.append(engine.apply(change).changes)
+        assert {tuple(row.values()) for row in engine.version.read("three").to_pylist()} == wanted
+    for result, (_, wanted) in zip(results, changes_of(direct), strict=True):  # read when all epochs are over
+        if "three" in result:
+            applied(rows, result["three"])
+            assert len(result["three"]) == result.batch("three").count()
+            weights = result["three"].column(WEIGHT).to_pylist()
+            assert result.counts()["three"] == (weights.count(1), weights.count(-1))
+        assert rows == wanted
+
+
+def test_no_rows_are_in_letters_that_have_a_file(tmp_path):
+    _SENT.clear()
+    engine = engine_at(LocalFiles(tmp_path), 0, watched)
+    for change, _ in changes_of(3, 2):
+        engine.apply(change)
+    assert {letter.stage for _, letter in _SENT} >= {DRIVER, 0, 1}
+    assert all(letter.file and not letter.content for _, letter in _SENT)
+
+
+def test_a_shard_keeps_for_later_what_its_later_tasks_take(tmp_path):
+    engine = engine_at(LocalFiles(tmp_path), DIRECT, watched)
+    engine.apply(next(changes_of(5))[0])
+    _SENT.clear()
+    engine.apply({"edge": _signed({(1, 2), (2, 1)}, set(), "xy")}, "normalize")
+    pieces = {name for name, placed in engine.plan.placed.items() if not placed.kept}
+    found = [(stage, letter) for stage, letter in _SENT if letter.target in pieces]
+    last = max(stage for stage, _ in _SENT)
+    assert {letter.stage for _, letter in found} >= {1, 2}
+    assert all(letter.stage == stage + 1 for stage, letter in found), "a piece of a query is taken once"
+    tables = {(stage, letter.stage) for stage, letter in _SENT if letter.target == "edge"}
+    assert tables >= {(-1, 0), *((stage, 0) for stage in range(last))}, "the last stage writes the tables"
+
+
+def test_files_of_letters_go_once_nobody_reads_them(files):
+    engine, old = engine_at(files, 0), None
+    for change, _ in changes_of(7):
+        result = engine.apply(change).changes
+        old = result if old is None else old
+    there = set(engine.files.names(LETTERS))
+    rows = old["three"]
+    del old, result
+    gc.collect()
+    more = engine.apply({"name": _signed({(40, "n")}, set(), ("x", "said"))})
+    assert not more.changes
+    assert not set(engine.files.names(LETTERS)) & there
+    assert rows.num_rows
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "other"])
+def test_a_letter_that_cannot_be_read_is_an_error_that_names_the_file(files, damage):
+    engine = engine_at(files, 0, lambda letters, *given: damaged(letters, *given))
+    before = next(changes_of(9))[0]
+    is_on = False
+
+    def damaged(letters, *given):
+        name = letters[-1].file
+        if is_on and damage == "gone":
+            engine.files.remove(name)
+        elif is_on:
+            data = engine.files.read(name)
+            engine.files.remove(name)
+            engine.files.write(name, [data[: len(data) // 2] if damage == "cut" else bytes(len(data))])
+        return run_here(letters, *given)
+
+    engine.apply(before)
+    epoch, rows, is_on = engine.epoch, engine.version.read("three"), True
+    change = {"edge": _signed({(50, 51), (51, 52)}, set(), "xy")}
+    with pytest.raises(StateError, match=r"letters/\w+: .*nothing was changed.*is for Deltic alone"):
+        engine.apply(change)
+    assert (engine.epoch, engine.version.read("three")) == (epoch, rows)
+    is_on = False
+    engine.apply(change)
+    assert engine.epoch == epoch + 1
+
+
+def test_letters_are_read_as_they_were_written(tmp_path):
+    """Large and small ones, of all kinds of columns, with many rows."""
+    count = 300_000
+    rows = pa.table({"x": range(count), "said": [f"text {x % 7}" for x in range(count)], WEIGHT: [1] * count})
+    files, few = LocalFiles(tmp_path), rows.slice(5, 3)
+    letters = list(sent(files, [Parcel("many", 1, rows), Parcel("few", 1, few)], 2, 1 << 10))
+    assert [(letter.target, bool(letter.file)) for letter in letters] == [("few", False)] + [("many", True)] * 3
+    mailbox = Mailbox(files)
+    assert mailbox.rows(letters[0]).equals(few)
+    assert mailbox.reader(letters[1:])().equals(rows)
+    direct = list(letters_of("many", 0, 1, few))
+    assert together_few(files, iter(direct), 1 << 10) == direct
+    kept = together_few(files, [*direct, *letters_of("many", 0, 1, rows)], 1 << 10)
+    assert {letter.file for letter in kept} == {kept[0].file} != {""}
+    assert mailbox.reader(kept)().num_rows == count + 3
