@@ -22,6 +22,7 @@ from deltic.circuit.operators.custom import Apply
 from deltic.circuit.tables import from_arrow, to_arrow
 from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
@@ -198,6 +199,33 @@ def test_updates_are_abandoned_where_a_bootstrap_is_better() -> None:
     reference.apply(batches(circuit, chain))
     reference.apply(batches(circuit, {"child": {(4, 5): -1}}))
     assert views(engine, circuit) == views(reference, circuit)
+
+
+SIZES = {
+    "never compiled": Thresholds(most_waiting=-1),
+    "left at any change": Thresholds(allowance=1, most_rows=5, rest=0),
+    "searches pause at every step": Thresholds(patience=1, rest=0),
+    "levels and log fill up": Thresholds(near=4, far=8, most_rows=16, logged=32, handed=3, rest=1),
+}
+
+
+@pytest.mark.parametrize("name", ["tree", "even", "game, in circles", "mutual", "heights"])
+@pytest.mark.parametrize("thresholds", SIZES.values(), ids=SIZES)
+def test_compiled_or_not_the_histories_are_the_same(name: str, thresholds: Thresholds) -> None:
+    circuit = BODIES[name].make()
+    engines = [
+        LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT, thresholds=t) for t in (DEFAULTS, thresholds)
+    ]
+    for change in random_changes(random.Random(8), BODIES[name].universe, 6):
+        ends = []
+        for engine in engines:
+            try:
+                engine.apply(batches(circuit, change), "normalize")
+                ends.append("")
+            except IterationLimitError as error:
+                ends.append(str(error))
+        assert ends[0] == ends[1]
+        assert entries(engines[0]) == entries(engines[1])
 
 
 @pytest.mark.parametrize("strategy", Strategy)

@@ -34,7 +34,7 @@ from deltic.engine.local.kernels.types import Int, Ints, Times, Words2
 
 
 @compiled
-def _arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words2:
+def arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Words2:
     """The chosen canonical rows as arrangement a has them, in their own order."""
     arrangement = component.arrangements[a]
     first, count = arrangement[A_MOVES], arrangement[A_MOVE_COUNT]
@@ -52,10 +52,10 @@ def _arranged(component: Component, a: Int, words: Words2, chosen: Ints) -> Word
 
 
 @compiled
-def _fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs: Ints, now: Int) -> None:
+def fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs: Ints, now: Int) -> None:
     """Write the chosen canonical rows, with their signs, into the level DELTA of arrangement a."""
     level = component.levels[a, DELTA]
-    rows = _arranged(component, a, words, chosen)
+    rows = arranged(component, a, words, chosen)
     width, n = rows.shape
     order = np.arange(n)
     if component.arrangements[a, A_MOVE_COUNT]:
@@ -116,7 +116,7 @@ def apply(
     end = contents + component.relations[decision.relation, R_STORES]
     if counts:
         chosen = np.flatnonzero(decision.counted)
-        _fill_delta(component, end, decision.words, chosen, decision.counted, now)
+        fill_delta(component, end, decision.words, chosen, decision.counted, now)
         absorb(component, end, NEAR, DELTA)
     heap = _reconsider(heap, decision.relation, decision.words, decision.later)
     if decision.lost.shape[1]:
@@ -124,7 +124,7 @@ def apply(
     moved = np.flatnonzero(decision.actions)
     if moved.size:
         for a in range(contents, end):
-            _fill_delta(component, a, decision.words, moved, decision.actions, now)
+            fill_delta(component, a, decision.words, moved, decision.actions, now)
     return heap, _note(log, size, decision, moved)
 
 
@@ -139,11 +139,17 @@ def _to_far(component: Component, a: Int, near: Int) -> None:
 def let_be_past(component: Component, thresholds: Thresholds) -> None:
     """Let the change of the iteration be past."""
     for r in range(component.relations.shape[0]):
-        first = component.relations[r, R_FIRST]
-        for a in range(first, first + component.relations[r, R_STORES] + 1):
-            absorb(component, a, NEAR, DELTA)
-            _to_far(component, a, thresholds.near)
+        let_relation_be_past(component, r, thresholds)
         _to_far(component, component.relations[r, R_FOUND], thresholds.near)
+
+
+@compiled
+def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -> None:
+    """Let the change of one relation be past."""
+    first = component.relations[r, R_FIRST]
+    for a in range(first, first + component.relations[r, R_STORES] + 1):
+        absorb(component, a, NEAR, DELTA)
+        _to_far(component, a, thresholds.near)
 
 
 @compiled

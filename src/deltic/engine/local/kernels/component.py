@@ -16,8 +16,12 @@ Levels = npt.NDArray[np.int64]
 
 # Columns of `relations`: the words of a row; the first arrangement, and how many there are beside the last, which holds
 # the counts; the queries that follow the relation; those that search for its lost rows; and the arrangement of what
-# they found.
-R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND, R_COLUMNS = range(9)
+# they found. Where relations have histories, the last arrangement holds the drift, and that of what was found tells how
+# rows are made from canonical ones for the relation that examines this one. Its number follows, NOBODY if there is
+# none; and how many iterations after it is derived a row is there.
+R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND = range(8)
+R_EXAMINED, R_DELAY, R_COLUMNS = range(8, 11)
+NOBODY = -1
 # Columns of `arrangements`: the words of a row; its immutable runs in `base`, and their greatest time; how its rows are
 # made from canonical ones, in `moves`; and its runs at the start of the epoch.
 A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT, A_COLUMNS = range(9)

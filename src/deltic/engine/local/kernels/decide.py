@@ -64,7 +64,7 @@ def put_back(heap: Heap, now: Int, scratch: Scratch) -> Heap:
 
 
 @compiled
-def _candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Words2, Ints]:
+def candidates(width: Int, first: Int, end: Int, scratch: Scratch) -> tuple[Words2, Ints]:
     """The rows of one relation among those taken, sorted and distinct, with the changes of their counts."""
     words = np.empty((width, end - first), np.uint64)
     for j in range(first, end):
@@ -84,7 +84,7 @@ def decide(
     """Decide about the rows of relation r that were taken for iteration `now`."""
     contents = component.relations[r, R_FIRST]
     counts = contents + component.relations[r, R_STORES]
-    words, change = _candidates(component.relations[r, R_WIDTH], scratch.starts[r], scratch.starts[r + 1], scratch)
+    words, change = candidates(component.relations[r, R_WIDTH], scratch.starts[r], scratch.starts[r + 1], scratch)
     runs = scratch.runs
     row_end = gather(component, contents, False, runs, 0)
     count_end = gather(component, counts, False, runs, row_end)

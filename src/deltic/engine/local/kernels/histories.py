@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.local.kernels.declaring import kernel
+from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.narrow import load_time, load_weight
 from deltic.engine.local.kernels.search import ROWS, TIMES, WEIGHTS, WORDS, compare_rows, find_row
-from deltic.engine.local.kernels.types import Int, Ints, Rows, Table
+from deltic.engine.local.kernels.settle import totals
+from deltic.engine.local.kernels.types import Int, Ints, Rows, Table, Words2
 
 NONE = np.int64(-1)
 
 
-@kernel
-def weights_until(words: Rows, runs: Table, until: Int) -> tuple[Ints, Ints, Int]:
+@compiled
+def _weights_until(words: Words2, runs: Table, until: Int) -> tuple[Ints, Ints, Int]:
     """The weight of each row at iteration `until`, and the next one at which it has an entry, `NONE` if there is none.
 
     `words` are sorted and distinct. The third result is the number of entries looked at.
@@ -36,6 +37,28 @@ def weights_until(words: Rows, runs: Table, until: Int) -> tuple[Ints, Ints, Int
                     following[j] = time
                 i += 1
     return sums, following, visited
+
+
+@kernel
+def examine_rows(
+    words: Rows, own: Rows, now: Int, delay: Int, source: Table, target: Table, drift: Table
+) -> tuple[Ints, Ints, Int]:
+    """Examine the set of a relation's rows at iteration `now`: what changes of it, and when to look at them again.
+
+    `words` are rows of the relation, sorted and distinct, and `own` the same as its set has them, where they are there
+    `delay` iterations later; `drift` are runs of what the epoch has changed. Returns the change of each row in the set,
+    the next iteration at which to look at it, `NONE` if there is none, and the number of entries looked at.
+    """
+    sums, following, visited = _weights_until(words, source, now)
+    had, _, more = _weights_until(own, target, now + delay)
+    for j in range(sums.size):
+        sums[j] = np.int64(sums[j] > 0) - had[j]
+    if (following >= 0).any():
+        drifts = totals(words, drift)
+        for j in range(sums.size):
+            if drifts[j] == 0:
+                following[j] = NONE
+    return sums, following, visited + more
 
 
 @kernel

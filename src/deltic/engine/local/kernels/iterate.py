@@ -14,6 +14,7 @@ from deltic.engine.local.kernels import join
 from deltic.engine.local.kernels.apply import apply, is_full, let_be_past
 from deltic.engine.local.kernels.component import (
     Q_HEAD,
+    R_DELAY,
     R_FIRST,
     R_QUERIES,
     R_QUERY_COUNT,
@@ -33,8 +34,8 @@ from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Int, Ints, Table, Words2
 
 # Fields of `progress`: how much the log holds; the rows visited and the iterations done so far; the iteration reached;
-# and the query that paused, NONE where no iteration is in its midst.
-P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_FIELDS = range(6)
+# the query that paused, NONE where no iteration is in its midst; and, where one relation is followed at a time, which.
+P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_RELATION, P_FIELDS = range(7)
 NONE = -1
 # Why the loop ended: nothing waits; its allowance is used up, or a search was long; levels or the log are full; an
 # iteration has too many rows; rows were lost whose later derivations are too many, or take long to find; a query
@@ -78,7 +79,7 @@ def _settle(
 def _follow(
     component: Component, heap: Heap, scratch: Scratch, q: Int, change: Ints, progress: Ints, patience: Int
 ) -> tuple[Int, Heap]:
-    """Push a change through query q; its derivations wait for their iterations."""
+    """Push a change through query q; its derivations wait for the iterations at which they are there."""
     now = progress[P_NOW]
     count, timed = read_runs(component, q, change, now, scratch)
     if progress[P_QUERY] != q:
@@ -86,6 +87,7 @@ def _follow(
     progress[P_QUERY] = q
     head = component.queries[q, Q_HEAD]
     out = output(scratch, component.relations[head, R_WIDTH])
+    early = 1 - component.relations[head, R_DELAY]
     times = scratch.times if timed else scratch.times[:0]
     status = join.FULL
     while status == join.FULL:
@@ -93,14 +95,14 @@ def _follow(
         heap = with_room(heap, written)
         for j in range(written):
             time: Int = np.int64(times[j]) if timed else now + 1
-            push(heap, time, head, out, j, scratch.weights[j])
+            push(heap, time - early, head, out, j, scratch.weights[j])
     if status == join.DONE:
         progress[P_VISITED] += finish(component, q, change[ROWS])
     return status, heap
 
 
 @compiled
-def _push(component: Component, heap: Heap, scratch: Scratch, progress: Ints, patience: Int) -> tuple[Int, Heap]:
+def push_all(component: Component, heap: Heap, scratch: Scratch, progress: Ints, patience: Int) -> tuple[Int, Heap]:
     """Push what changed through the queries, from the one on that paused."""
     for r in range(component.relations.shape[0]):
         change = component.levels[component.relations[r, R_FIRST], DELTA]
@@ -128,7 +130,7 @@ def _iterate(
             status, heap = _settle(component, heap, log, scratch, progress, thresholds, keeps_all, counts)
             if status != DONE:
                 return status, heap
-        status, heap = _push(component, heap, scratch, progress, thresholds.patience)
+        status, heap = push_all(component, heap, scratch, progress, thresholds.patience)
         if status != DONE:
             return status, heap
         let_be_past(component, thresholds)

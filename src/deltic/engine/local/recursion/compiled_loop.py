@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from deltic.engine.local.kernels.component import (
     A_START_COUNT,
     A_WIDTH,
     M_COLUMNS,
+    NOBODY,
     Q_CHANGED,
     Q_COLUMNS,
     Q_DERIVED,
@@ -33,6 +35,8 @@ from deltic.engine.local.kernels.component import (
     Q_FINGERS,
     Q_VISITED,
     R_COLUMNS,
+    R_DELAY,
+    R_EXAMINED,
     R_FIRST,
     R_FOUND,
     R_QUERIES,
@@ -61,20 +65,22 @@ from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.work_list import WorkList
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.layout import DomainOverflow, Layout
 from deltic.engine.local.storage.run import Run, add_runs
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import When
 
 # Runs that an arrangement may have beside those of `base`: its levels.
 _LEVELS = 3
-# What takes long to compile, and is therefore compiled at the same time.
-_KERNELS = "iterate.iterate", "join.search"
 # Where the table of addresses has that of the runs, the one array that each call has anew.
 _BASE = Component._fields.index("base")
 
 
 class CompiledLoop:
     """The tables of a component; they are made anew when one of its arrangements was packed anew."""
+
+    kernels: ClassVar[Sequence[str]] = ("iterate.iterate", "join.search")
+    """What takes long to compile, and is therefore compiled at the same time."""
 
     def __init__(
         self,
@@ -92,11 +98,11 @@ class CompiledLoop:
         self.thresholds: Thresholds = self.environment.thresholds
         self.own: list[Arrangement] = []
         self._bound_for: Tables | None = None
-        compile_all(_KERNELS)
+        compile_all(self.kernels)
 
     def _build(self) -> None:
         """Everything that depends on layouts."""
-        own = [list(_own(state)) for state in self.states.values()]
+        own = [list(self._own(state)) for state in self.states.values()]
         self.own = [a for arrangements in own for a in arrangements]
         accesses = ((e, access) for e in self.evaluations for access in e.plan.segments[0].accesses[1:])
         lower = {
@@ -118,6 +124,8 @@ class CompiledLoop:
             (R_SEARCHES, firsts[count:]),
             (R_SEARCH_COUNT, queries[count:]),
             (R_FOUND, range(len(self.arrangements), total)),
+            (R_EXAMINED, NOBODY),
+            (R_DELAY, 1),
         ):
             self.relations[:, column] = values
         self._arrange(total)
@@ -152,16 +160,14 @@ class CompiledLoop:
         """How the rows of each arrangement are made from canonical ones."""
         self.table = np.zeros((total, A_COLUMNS), np.int64)
         self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
-        moves: list[tuple[int, int, int, int, int]] = []
+        found = [np.empty((0, M_COLUMNS), np.int64)]
         for state in self.states.values():
             for order, arrangement in state.built.items():
                 if order != state.canonical:
                     row = self.table[self._numbers[id(arrangement)]]
-                    row[A_MOVES], row[A_MOVE_COUNT] = len(moves), len(order)
-                    for column, to in zip(order, arrangement.layout.places, strict=True):
-                        source = state.layout.places[column]
-                        moves.append((source.word, source.shift, source.mask, to.word, to.shift))
-        self.moves = np.array(moves, np.int64).reshape(-1, M_COLUMNS)
+                    row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, found)), len(order)
+                    found.append(moves(state.layout, order, arrangement.layout))
+        self.moves = np.concatenate(found)
 
     def _bind(self) -> None:
         """The queries' tables by address, and their atoms."""
@@ -233,23 +239,16 @@ class CompiledLoop:
         says whether counts are kept at every iteration, and whether at all; `check` is called with the iteration
         reached, and may raise. Raises DomainOverflow when a computed value has no place.
         """
-        if self._bound_for is not self.evaluations[0].tables or not self._has_all():
-            self._build()
-            self._bound_for = self.evaluations[0].tables
-        self._find_labels()
-        self.levels.clear()
         waiting = [agendas[name] for name in self.names]
-        self.waiting.fill(waiting)
+        self._enter(waiting)
         self._attach(found, start)
-        progress = np.zeros(kernel.P_FIELDS, np.int64)
-        progress[kernel.P_QUERY] = kernel.NONE
-        status = kernel.PAUSED
+        progress, status = self._begun(), kernel.PAUSED
         try:
             while status in (kernel.PAUSED, kernel.LARGE, kernel.ASKS):
                 status = self._iterate(progress, keeps)
                 if status == kernel.OVERFLOW:
                     check(int(progress[kernel.P_NOW]))
-                    raise next(overflow for e in self.evaluations for overflow in e.tables.overflows())
+                    raise self._overflow()
                 if status == kernel.ASKS:
                     status = self._answer(progress)
                 if status != kernel.ASKS:
@@ -261,14 +260,44 @@ class CompiledLoop:
                 postponed.check()
                 check(int(progress[kernel.P_NOW]))
         finally:
-            self.environment.visits.rows += int(progress[kernel.P_VISITED])
-            self._add_actuals()
+            self._count(progress)
         self.waiting.hand_back(waiting, self.relations[:, R_WIDTH].tolist())
         return int(progress[kernel.P_DONE])
 
+    def _enter(self, waiting: Sequence[Agenda]) -> None:
+        """See that the tables are those of the present layouts, and take over what waits for each relation."""
+        if self._bound_for is not self.evaluations[0].tables or not self._has_all():
+            self._build()
+            self._bound_for = self.evaluations[0].tables
+        self._find_labels()
+        self.levels.clear()
+        self.waiting.fill(waiting)
+
+    def _begun(self) -> Ints:
+        """The progress of a loop that begins."""
+        progress = np.zeros(kernel.P_FIELDS, np.int64)
+        progress[kernel.P_QUERY] = kernel.NONE
+        return progress
+
+    def _overflow(self) -> DomainOverflow:
+        """What is to be raised for a value without a place."""
+        return next(overflow for e in self.evaluations for overflow in e.tables.overflows())
+
+    def _count(self, progress: Ints) -> None:
+        """Enter what was visited."""
+        self.environment.visits.rows += int(progress[kernel.P_VISITED])
+        self._add_actuals()
+
+    def _own(self, state: State) -> Iterator[Arrangement]:
+        """The arrangements of a relation of the component: its contents, other orders, and its counts last."""
+        assert state.counts is not None
+        yield state.contents
+        yield from (a for a in state.built.values() if a is not state.contents)
+        yield state.counts
+
     def _has_all(self) -> bool:
         """Whether the tables are of the component's arrangements that are built now."""
-        present = [a for state in self.states.values() for a in _own(state)]
+        present = [a for state in self.states.values() for a in self._own(state)]
         return len(present) == len(self.own) and all(map(operator.is_, present, self.own))
 
     def _iterate(self, progress: Ints, keeps: tuple[bool, bool]) -> int:
@@ -316,14 +345,12 @@ class CompiledLoop:
                 found[name] = add_runs(found[name], run)
 
 
+def moves(source: Layout, order: Sequence[int], target: Layout) -> Table:
+    """How columns, in an order, come from one layout into another; see `kernels.component`."""
+    places = ((source.places[column], to) for column, to in zip(order, target.places, strict=True))
+    return np.array([(p.word, p.shift, p.mask, to.word, to.shift) for p, to in places], np.int64).reshape(-1, M_COLUMNS)
+
+
 def _starts(counts: Sequence[int]) -> list[int]:
     """Where each of some ranges begins that follow one another, given their lengths."""
     return [0, *itertools.accumulate(counts)][: len(counts)]
-
-
-def _own(state: State) -> Iterator[Arrangement]:
-    """The arrangements of a relation of the component: its contents, other orders, and its counts last."""
-    assert state.counts is not None
-    yield state.contents
-    yield from (a for a in state.built.values() if a is not state.contents)
-    yield state.counts

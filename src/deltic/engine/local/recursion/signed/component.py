@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.fixpoint import Check
+from deltic.engine.local.recursion.signed.compiled import HistoryLoop, history_loop
 from deltic.engine.local.recursion.signed.epoch import begin_epoch, follow_epoch
 from deltic.engine.local.recursion.signed.examination import Examination, examination_of
 from deltic.engine.local.recursion.strategy import Strategy
@@ -24,8 +25,8 @@ class Signed:
 
     `outer` are the queries that follow relations of lower strata, `inner` those of the component, by the relation
     followed; `bases` are those of rules without relations of the component, from all rows. `examined` are the relations
-    that look at groups of another, by that one. Whatever the strategy, histories have all iterations: there is no
-    elastic one.
+    that look at groups of another, by that one. `compiled` follows small changes in compiled code. Whatever the
+    strategy, histories have all iterations: there is no elastic one.
     """
 
     states: Mapping[str, State]
@@ -34,6 +35,7 @@ class Signed:
     bases: Sequence[Evaluation]
     examined: Mapping[str, Examination]
     strategy: Strategy
+    compiled: HistoryLoop | None
 
     @property
     def maintained(self) -> str:
@@ -44,15 +46,13 @@ class Signed:
     def beside(self) -> Iterator[Evaluation]:
         """The queries that it has beside the delta queries."""
         yield from self.bases
+        known = {id(e) for found in self.inner.values() for e in found}
+        yield from (e for e in self.compiled.evaluations if id(e) not in known) if self.compiled else ()
 
     @cached_property
     def delays(self) -> Mapping[str, int]:
         """How many iterations after it is derived a row of each relation is there."""
-        found = {}
-        for name, state in self.states.items():
-            assert isinstance(state.relation.definition, Historical)
-            found[name] = state.relation.definition.delay
-        return found
+        return delays_of(self.states)
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -79,6 +79,8 @@ class Signed:
 
     def _build_inner(self) -> None:
         for evaluation in (e for found in self.inner.values() for e in found):
+            evaluation.build()
+        for evaluation in self.compiled.evaluations if self.compiled is not None else ():
             evaluation.build()
         for examination in self.examined.values():
             examination.build()
@@ -117,4 +119,16 @@ def signed_component(
                 definition, states[definition.source], states[name], environment
             )
     own = {name: states[name] for name in relations}
-    return Signed(own, outer, inner, bases, examined, strategy)
+    asking = partial(plan, asks=True)
+    following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
+    compiled = history_loop(own, following, examined, delays_of(own))
+    return Signed(own, outer, inner, bases, examined, strategy, compiled)
+
+
+def delays_of(states: Mapping[str, State]) -> Mapping[str, int]:
+    """How many iterations after it is derived a row of each relation is there."""
+    found = {}
+    for name, state in states.items():
+        assert isinstance(state.relation.definition, Historical)
+        found[name] = state.relation.definition.delay
+    return found

@@ -81,6 +81,7 @@ class _Epoch:
         large = self.environment.thresholds.large
         self.agendas = {name: Agenda(large) for name in component.states}
         self.changes = {name: Batch(large) for name, delay in component.delays.items() if delay}
+        self.patience = 0
         for examination in component.examined.values():
             examination.begin()
 
@@ -107,6 +108,11 @@ class _Epoch:
         """Follow all changes, the least first."""
         while (found := self._first()) is not None:
             now, name = found
+            if self._is_compiled(name, now):
+                self._run_compiled()
+                if (found := self._first()) is None:
+                    return
+                now, name = found
             self.check(now)
             self.environment.check()
             self._follow(name, now)
@@ -115,6 +121,27 @@ class _Epoch:
         """The least iteration at which anything waits, and the first relation in it for which something does."""
         waiting = [(time, name) for name, agenda in self.agendas.items() if (time := agenda.first()) is not None]
         return min(waiting, key=lambda found: (found[0], self.component.places[found[1]]), default=None)
+
+    def _is_compiled(self, name: str, now: int) -> bool:
+        """Whether so little waits that compiled code should go on."""
+        if self.component.compiled is None or self.patience > 0:
+            self.patience -= 1
+            return False
+        thresholds = self.environment.thresholds
+        few = sum(agenda.waiting for agenda in self.agendas.values()) <= thresholds.most_waiting
+        return few and self.agendas[name].width(now) <= thresholds.most_rows
+
+    def _run_compiled(self) -> None:
+        """Follow small changes; where these were few, the next ones are left to vectorised code."""
+        assert self.component.compiled is not None
+        limit, thresholds = self.environment.iteration_limit, self.environment.thresholds
+
+        def check(now: int) -> None:
+            self.check(now)
+            self.environment.check()
+
+        done = self.component.compiled.follow(self.agendas, self.changes, not self.begins, limit, check)
+        self.patience = 0 if done > thresholds.worthwhile else thresholds.rest
 
     def _follow(self, name: str, now: int) -> None:
         """Take up the change of a relation at an iteration, push it through the rules and examine its groups."""

@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deltic.engine.local.kernels.histories import weights_until
-from deltic.engine.local.kernels.settle import totals
+from deltic.engine.local.kernels.histories import examine_rows
 from deltic.engine.local.operators.kernel import KERNELS
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.recursion.signed.reading import Entries, Groups
 from deltic.engine.local.recursion.signed.scratch import Scratch
-from deltic.engine.local.storage.arrangement import descriptors
+from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
@@ -38,8 +37,8 @@ class Examination(ABC):
 
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         self.definition, self.source, self.target, self.environment = definition, source, target, environment
-        self.drift: tuple[Run, ...] = ()
         self.read: tuple[Groups, ...] = ()
+        self.drift = Arrangement(source.canonical, source.domains)
 
     @property
     def _until(self) -> int:
@@ -51,9 +50,14 @@ class Examination(ABC):
         for groups in self.read:
             groups.build()
 
+    @property
+    def order(self) -> Arrangement:
+        """The arrangement of the source in whose order the drift is kept."""
+        return self.source.contents
+
     def begin(self) -> None:
         """Begin an epoch."""
-        self.drift = ()
+        self.drift.layout, self.drift.runs = self.order.layout, ()
 
     @abstractmethod
     def drifts(self, change: Run) -> None:
@@ -68,23 +72,18 @@ class RowSets(Examination):
     """The set of the source's rows: a group is a row."""
 
     def drifts(self, change: Run) -> None:
-        self.drift = add_runs(self.drift, Run(change.words, weights=change.weights))
+        self.drift.runs = add_runs(self.drift.runs, Run(change.words, weights=change.weights))
 
     def examine(self, words: Words, change: Run, now: int) -> Found:
-        sums, following, visited = weights_until(words, descriptors(self.source.contents.runs), now)
         own = words
         if self.source.layout is not self.target.layout:
             own = self.target.layout.pack(self.source.layout.unpack(words), words.shape[1])
-        had, _, more = weights_until(own, descriptors(self.target.contents.runs), now + self._until)
-        self.environment.visits.rows += visited + more
-        actions = (sums > 0) - had
-        moved = np.flatnonzero(actions)
-        again = following >= 0
-        if again.any():
-            again &= totals(words, descriptors(self.drift)) != 0
-        return Found(
-            Run(own[:, moved], weights=plain(actions[moved])), words[:, again], following[again].astype(np.int32)
-        )
+        kept = self.source.contents.runs, self.target.contents.runs, self.drift.runs
+        actions, following, visited = examine_rows(words, own, now, self._until, *map(descriptors, kept))
+        self.environment.visits.rows += visited
+        moved, again = np.flatnonzero(actions), following >= 0
+        change = Run(own[:, moved], weights=plain(actions[moved]))
+        return Found(change, words[:, again], following[again].astype(np.int32))
 
 
 class GroupFunction(Examination):
@@ -95,6 +94,10 @@ class GroupFunction(Examination):
         self.rows, self.results = self.read = Groups(source, definition.keys), Groups(target, definition.keys)
         self.scratch: Scratch | None = None
 
+    @property
+    def order(self) -> Arrangement:
+        return self.rows.arrangement
+
     def begin(self) -> None:
         super().begin()
         self.scratch = None
@@ -102,7 +105,7 @@ class GroupFunction(Examination):
     def drifts(self, change: Run) -> None:
         arranged = self.rows.arranged(change)
         words, weights = consolidate(arranged.words, arranged.all_weights())
-        self.drift = add_runs(self.drift, Run(words, weights=plain(weights)))
+        self.drift.runs = add_runs(self.drift.runs, Run(words, weights=plain(weights)))
 
     def examine(self, words: Words, change: Run, now: int) -> Found:
         groups = self.rows.groups(words)
@@ -131,7 +134,7 @@ class GroupFunction(Examination):
 
     def _drifts(self, groups: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Of which groups the changes so far do not add up to nothing."""
-        left = self.rows.entries(groups, self.drift).summed()
+        left = self.rows.entries(groups, self.drift.runs).summed()
         return np.bincount(left.groups, minlength=groups.shape[1]) > 0
 
 

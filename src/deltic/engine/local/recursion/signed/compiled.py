@@ -1,0 +1,148 @@
+"""Following small changes of histories in compiled code: the tables of `compiled_loop`, for `kernels.signed`.
+
+Entered when few rows wait, in a component all of whose examinations compiled code knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from deltic.engine.interrupts import postponed
+from deltic.engine.local.kernels import iterate as statuses
+from deltic.engine.local.kernels import signed as kernel
+from deltic.engine.local.kernels.component import (
+    A_MOVE_COUNT,
+    A_MOVES,
+    A_WIDTH,
+    R_DELAY,
+    R_EXAMINED,
+    R_FIRST,
+    R_FOUND,
+    R_STORES,
+    R_WIDTH,
+)
+from deltic.engine.local.kernels.heap import Heap
+from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.recursion.compiled_loop import CompiledLoop, moves
+from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.recursion.signed.examination import Examination, RowSets
+from deltic.engine.local.storage.arrangement import Arrangement
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.run import Run, add_runs
+from deltic.engine.local.storage.state import State
+
+_GOES_ON = statuses.PAUSED, statuses.LARGE, statuses.ASKS
+
+
+class HistoryLoop(CompiledLoop):
+    """The tables of a component with histories. What it has last of each relation is the drift of its rows."""
+
+    kernels: ClassVar[Sequence[str]] = ("signed.follow_histories", "join.search")
+
+    def __init__(
+        self,
+        states: Mapping[str, State],
+        inner: Mapping[str, Sequence[Evaluation]],
+        examined: Mapping[str, Examination],
+        delays: Mapping[str, int],
+    ) -> None:
+        super().__init__(states, inner, {})
+        self._examined, self._delays = examined, delays
+        self._none = {name: Arrangement(state.canonical, state.domains) for name, state in states.items()}
+
+    def _drift(self, name: str) -> Arrangement:
+        examination = self._examined.get(name)
+        return self._none[name] if examination is None else examination.drift
+
+    def _own(self, state: State) -> Iterator[Arrangement]:
+        """The arrangements of a relation: its contents, other orders, and its drift last."""
+        yield state.contents
+        yield from (a for a in state.built.values() if a is not state.contents)
+        yield self._drift(state.relation.name)
+
+    def _changing(self) -> list[int]:
+        return [*range(len(self.own))]
+
+    def _arrange(self, total: int) -> None:
+        """As in any component; and how rows are made for what examines them."""
+        super()._arrange(total)
+        self.relations[:, R_DELAY] = [self._delays[name] for name in self.names]
+        for row, name in zip(self.relations, self.names, strict=True):
+            if name in self._examined:
+                source, target = self._examined[name].source, self._examined[name].target
+                row[R_EXAMINED] = self.names.index(target.relation.name)
+                packed = self.table[row[R_FOUND]]
+                packed[A_WIDTH] = target.layout.words
+                if source.layout != target.layout:
+                    packed[A_MOVES], packed[A_MOVE_COUNT] = len(self.moves), len(source.canonical)
+                    self.moves = np.concatenate([self.moves, moves(source.layout, source.canonical, target.layout)])
+
+    def follow(
+        self,
+        agendas: Mapping[str, Agenda],
+        changes: Mapping[str, Batch],
+        updates: bool,
+        limit: int,
+        check: Callable[[int], None],
+    ) -> int:
+        """Follow changes as long as they are small and no delayed relation changes past `limit`: how many were.
+
+        `updates` says that this is no computation from nothing. `check` is called with the iteration reached, and may
+        raise. Raises DomainOverflow when a computed value has no place.
+        """
+        waiting = [agendas[name] for name in self.names]
+        self._enter(waiting)
+        nothing: dict[str, tuple[Run, ...]] = dict.fromkeys(self.names, ())
+        self._attach(nothing, lambda arrangement: arrangement.runs)
+        progress, status = self._begun(), statuses.PAUSED
+        try:
+            while status in _GOES_ON:
+                status = self._follow(progress, updates, limit)
+                now = int(progress[statuses.P_NOW])
+                if status == statuses.OVERFLOW:
+                    check(now)
+                    raise self._overflow()
+                if status == statuses.ASKS:
+                    self._answer(progress)
+                else:
+                    self._report(progress, changes)
+                if status not in (statuses.PAUSED, statuses.ASKS):
+                    self._flush(nothing)
+                if status == statuses.LARGE:
+                    self._attach(nothing, lambda arrangement: arrangement.runs)
+                postponed.check()
+                check(now)
+        finally:
+            self._count(progress)
+        self.waiting.hand_back(waiting, self.relations[:, R_WIDTH].tolist())
+        return int(progress[statuses.P_DONE])
+
+    def _follow(self, progress: np.ndarray[tuple[int], np.dtype[np.int64]], updates: bool, limit: int) -> int:
+        found = kernel.follow_histories(self._arrays, self.waiting.heap, progress, self.thresholds, updates, limit)
+        status, keys, rows, weights, size = found
+        self.waiting.heap = Heap(keys, rows, weights, size)
+        return int(status)
+
+    def _flush(self, found: dict[str, tuple[Run, ...]]) -> None:
+        """Let what changed be part of the histories, and of the drifts, which have no iterations."""
+        drifts = (self.relations[:, R_FIRST] + self.relations[:, R_STORES]).tolist()
+        for name, a in zip(self.names, drifts, strict=True):
+            drift = self._drift(name)
+            for run in self.levels.take(a):
+                drift.runs = add_runs(drift.runs, Run(run.words, weights=run.weights))
+        super()._flush(found)
+
+
+def history_loop(
+    states: Mapping[str, State],
+    inner: Mapping[str, Sequence[Evaluation]],
+    examined: Mapping[str, Examination],
+    delays: Mapping[str, int],
+) -> HistoryLoop | None:
+    """The compiled loop of a component; None where an examination is not one that it knows."""
+    if not inner or not all(isinstance(examination, RowSets) for examination in examined.values()):
+        return None
+    return HistoryLoop(states, inner, examined, delays)
