@@ -11,12 +11,14 @@ from deltic.circuit.types import Type
 from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types
 
 SAME: Literal["same"] = "same"
-Operand = Types | Literal["same"]
+ORDERED: Literal["ordered"] = "ordered"
+Operand = Types | Literal["same", "ordered"]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The types of arguments and result. All places that are SAME have one type, one of `same`.
+    """The types of arguments and result. All places that are SAME have one type, one of `same`;
+    places that are ORDERED have any that Datalog can write, structures too.
 
     With `more`, the last argument may be repeated. `least` is the least number of arguments, when some
     may be left out at the front (the minus sign).
@@ -73,6 +75,7 @@ CALLS: Mapping[str, Profile] = {
     **{functor: Profile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},
     "cat": Profile((_SYMBOL, _SYMBOL), _SYMBOL, more=True),
     "strlen": Profile((_SYMBOL,), _NUMBER),
+    "ord": Profile((ORDERED,), _NUMBER),
     "substr": Profile((_SYMBOL, _NUMBER, _NUMBER), _SYMBOL),
     "to_number": Profile((ANY,), _NUMBER),
     "to_unsigned": Profile((ANY,), _UNSIGNED),

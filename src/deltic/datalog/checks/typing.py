@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.declarations import Signatures
-from deltic.datalog.checks.functors import AGGREGATES, CALLS, CONVERSIONS, FUNCTORS, SAME, TESTS, Profile
-from deltic.datalog.checks.kinds import ANY, NUMERIC, Base, Structure, Types, phrase, preferred, stored
+from deltic.datalog.checks.functors import AGGREGATES, CALLS, CONVERSIONS, FUNCTORS, ORDERED, SAME, TESTS, Profile
+from deltic.datalog.checks.kinds import ANY, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
 from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import (
@@ -207,7 +207,8 @@ class Typing:
             if place == SAME:
                 fits &= self._join(same, slot, argument, name, arguments[0])
             else:
-                self._expect(slot, argument, place, f"argument {index + 1} of `{name}`")
+                types = self._any.difference(OPAQUE.values()) if place == ORDERED else place
+                self._expect(slot, argument, types, f"argument {index + 1} of `{name}`")
         if profile.result == SAME:
             return same if fits else self._slots.new(self._any)
         return self._slots.new(profile.result)

@@ -109,12 +109,21 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
     """A functor applied to arguments, the first of which has the type `operand`."""
     if functor in _CONVERSIONS:
         return arguments[0] if operand is result else cast(arguments[0], result)
+    if functor == "ord":
+        return _ordinal(arguments[0], operand)
     if functor in MATHEMATICS:
         return call(MATHEMATICS[functor], *arguments)
     if functor in _SPECIAL:
         return _SPECIAL[functor](arguments, result)
     left, right = arguments
     return _BINARY[functor](this=left, expression=right)
+
+
+def _ordinal(value: Tree, type_: Type) -> Tree:
+    """A number that tells values of one type apart: a number's is itself, a text's or structure's is a fingerprint."""
+    if type_.is_integer:
+        return cast(value, Type.INT64)
+    return call("fingerprint", cast(value, Type.STRING))
 
 
 def _plus(arguments: Sequence[Tree], result: Type) -> Tree:

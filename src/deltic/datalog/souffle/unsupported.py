@@ -13,5 +13,4 @@ UNSUPPORTED = {
     "user_aggregate": ("user-defined aggregates (@@...) are not supported yet", ""),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
     "address": ("internet addresses as numbers are not supported yet", "write the number: `0x7f000001`"),
-    "ord": ("ord is not supported", "its value depends on the order in which strings appear; compare strings with `<`"),
 }
