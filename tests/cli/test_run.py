@@ -195,8 +195,8 @@ def test_skipping_malformed_rows(workshop, golden):
         ({"reach.dl": ".decl p(x: number)\np(x) :- q(x)."}, "reach.dl:2:9: there is no relation `q`"),
         ({"facts/age.csv": "ada,36,x\n"}, "facts/age.csv:1:8: expected 2 fields, found 3"),
         ({"changes/4.agee.csv": ""}, "changes/4.agee.csv: cannot tell which table"),
-        ({"reach.dl": '.decl p(x: number)\n.input p(IO="sqlite", dbname="x")'}, "IO=sqlite is not supported"),
-        ({"reach.dl": '.decl p(x: number)\n.input p(columns="1")'}, "the option columns is not supported"),
+        ({"reach.dl": '.decl p(x: number)\n.input p(IO="sqlite", dbname="x")'}, "table p: no file facts/x\n"),
+        ({"reach.dl": '.decl p(x: number)\n.input p(columns="1:2")'}, "it has 1 column: name one field"),
         (
             {"reach.dl": '.decl p(x: number)\n.input p(rfc4180="true", delimiter="::")'},
             "the delimiter is one character",

@@ -20,6 +20,7 @@ from deltic.cli.options import (
     ExplainFormat,
     LateChoice,
     LogFormat,
+    MissingFacts,
     OnError,
     OutputFormat,
     RefreshChoice,
@@ -145,6 +146,9 @@ def run(
         OutputFormat | None, typer.Option("--format", help="What to write.", show_default="csv, as .output says")
     ] = None,
     on_error: Annotated[OnError, typer.Option(help="Malformed rows: stop, or skip and list them.")] = OnError.stop,
+    missing: Annotated[
+        MissingFacts, typer.Option("--missing-facts", help="A file of .input that is not there: an error, or no rows.")
+    ] = MissingFacts.error,
     conflicts: Annotated[
         ConflictPolicy, typer.Option(help="Insertion of a present row, deletion of an absent one.")
     ] = ConflictPolicy.error,
@@ -202,7 +206,9 @@ def run(
     ] = None,
     state: _State = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and notes alone.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Errors, notes and relations with IO=stdout alone.")
+    ] = False,
     metrics: Annotated[
         int | None,
         typer.Option(
@@ -234,6 +240,7 @@ def run(
         driver_memory,
         output_format,
         on_error,
+        missing,
         conflicts,
         late,
         tuple(strategy or ()),

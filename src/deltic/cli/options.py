@@ -72,6 +72,13 @@ class OnError(StrEnum):
     skip = "skip"
 
 
+class MissingFacts(StrEnum):
+    """What to do where a table with `.input` has no file."""
+
+    error = "error"
+    empty = "empty"
+
+
 class ConflictPolicy(StrEnum):
     """What to do with changes that do not fit their table."""
 
@@ -108,6 +115,7 @@ class RunOptions:
     driver_memory: str | None
     format: OutputFormat | None
     on_error: OnError
+    missing: MissingFacts
     conflicts: ConflictPolicy
     late: LateChoice
     strategy: tuple[str, ...]

@@ -27,6 +27,12 @@ def print_error(error: DelticError) -> None:
         print(f"  hint: on the command line that is {option}", file=sys.stderr)
 
 
+def print_program(outcome: Outcome) -> None:
+    """What the program itself writes to standard output."""
+    for text in outcome.printed:
+        print(text)
+
+
 def print_outcome(outcome: Outcome) -> None:
     """The table of epochs, sizes and what was written on standard output."""
     console = Console(highlight=False, soft_wrap=False)
@@ -57,6 +63,7 @@ def print_json(options: RunOptions, outcome: Outcome | None, error: DelticError 
         "engine": options.engine.value,
         "epochs": [_epoch(epoch) for epoch in done.epochs],
         "views": {w.name: {"rows": w.rows, "path": str(w.path)} for w in done.written},
+        "printed": done.printed,
         "sizes": done.sizes,
         "notes": done.notes,
         "write_seconds": round(done.write_seconds, 6),

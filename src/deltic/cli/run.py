@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, get_args
 import typer
 
 from deltic.calculus.planning import ALL
-from deltic.cli.options import EngineChoice, LogFormat, OnError, RunOptions, macros_of
+from deltic.cli.options import EngineChoice, LogFormat, MissingFacts, OnError, RunOptions, macros_of
 from deltic.cli.progress import SilentProgress, progress_for
-from deltic.cli.report import print_error, print_json, print_notes, print_outcome
+from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
 from deltic.pipeline.engines import StrategyName
 from deltic.pipeline.io.target import Writer
@@ -106,8 +106,10 @@ def _strategy(given: Sequence[str]) -> StrategyName | dict[str, StrategyName]:
 def _report(options: RunOptions, outcome: Outcome | None, error: DelticError | None) -> None:
     if options.as_json:
         print_json(options, outcome, error)
-    elif outcome is not None and not options.quiet:
-        print_outcome(outcome)
+    elif outcome is not None:
+        print_program(outcome)
+        if not options.quiet:
+            print_outcome(outcome)
     if outcome is not None:
         print_notes(outcome)
     if error is not None:
@@ -153,6 +155,7 @@ def _settings(options: RunOptions) -> Settings:
         options.on_error is OnError.skip,
         options.conflicts.value,
         macros_of(options.macros),
+        options.missing is MissingFacts.empty,
     )
 
 

@@ -29,7 +29,10 @@ POSITION = "deltic run"
 
 @dataclass(frozen=True)
 class Settings:
-    """What to read and what to write. `skip_malformed` leaves malformed rows out instead of stopping."""
+    """What to read and what to write. `skip_malformed` leaves malformed rows out instead of stopping.
+
+    With `missing_is_empty` a table whose file of facts is not there has no rows at first.
+    """
 
     program: Path
     facts: Path
@@ -39,6 +42,7 @@ class Settings:
     skip_malformed: bool = False
     conflicts: Conflicts = "error"
     macros: Mapping[str, str] = field(default_factory=dict)
+    missing_is_empty: bool = False
 
 
 def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
@@ -50,7 +54,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     with watch.step(f"compiling {settings.program}"):
         evolution = load_program(settings.program, pipeline, settings.macros)
         files = _interface(settings.program, pipeline)
-    initial = Epoch(INITIAL, tuple(_facts(files, settings.facts)))
+    initial = Epoch(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
     rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs})
@@ -84,7 +88,7 @@ def load_program(program: Path, pipeline: Pipeline, macros: Mapping[str, str]) -
 
 def load_facts(program: Path, facts: Path, pipeline: Pipeline, reader: Reader) -> None:
     """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
-    tables = Loader(reader, None).load(_facts(_interface(program, pipeline), facts))
+    tables = Loader(reader, None).load(_facts(_interface(program, pipeline), facts, missing_is_empty=False))
     with pipeline.transaction("normalize") as change:
         for table, rows in tables.items():
             change.insert(table, rows)
@@ -100,11 +104,11 @@ def is_sql(program: Path) -> bool:
     return program.suffix.lower() == ".sql"
 
 
-def _facts(files: Interface, folder: Path) -> list[Files]:
-    """The files of the initial rows; raises DataError for tables with `.input` that have none."""
+def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Files]:
+    """The files of the initial rows; raises DataError for tables with `.input` that have none, unless they may."""
     found = {source: locate(source, folder) for source in files.inputs}
     absent = [source for source, located in found.items() if source.required and located is None]
-    if absent:
+    if absent and not missing_is_empty:
         raise DataError([finding for source in absent for finding in missing(source, folder).diagnostics])
     return [located for located in found.values() if located is not None]
 
@@ -113,6 +117,8 @@ def _refuse_overwriting(read: Sequence[Files], files: Interface, settings: Setti
     """Raises DelticError when an output would take the place of a file that is read."""
     inputs = {path.resolve() for found in read for path in [*found.paths, *(p.parent for p in found.paths)]}
     for output in files.outputs:
+        if output.device != "file":
+            continue
         path = view_target(output, settings.out, settings.format).path
         if path.resolve() in inputs:
             raise DelticError(f"{output.name} would be written over {path}, which is read; choose another --out")
@@ -178,6 +184,7 @@ class _Job:
         self.outcome.sizes = {name: len(self._pipeline[name]) for name in self._sizes}
         self.outcome.write_seconds = time.perf_counter() - started
         self.outcome.notes += self._publisher.notes
+        self.outcome.printed = self._publisher.printed
         if self._rejects.count:
             rows = f"{self._rejects.count:,} malformed row{'s' if self._rejects.count > 1 else ''}"
             self.outcome.notes.append(f"{rows} left out; they are listed in {self._rejects.folder}")

@@ -39,6 +39,8 @@ class Outcome:
     """The views that the program outputs or whose size it prints."""
     epochs: list[EpochDone] = field(default_factory=list)
     written: list[Written] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+    """What the program writes to standard output."""
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     write_seconds: float = 0.0

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from deltic.circuit.types import Schema
 from deltic.engine.lateness import LateRows
+from deltic.pipeline.io.devices import on_stdout, to_device
 from deltic.pipeline.io.directives import Output
 from deltic.pipeline.io.render import count_unreadable
 from deltic.pipeline.io.target import Format, Target, Writer, change_target, clear, view_target
@@ -27,6 +28,8 @@ class Publisher:
         self._writer, self._outputs = writer, outputs
         self._out, self._format = out, wanted
         self.notes: list[str] = []
+        self.printed: list[str] = []
+        """What goes to standard output."""
         self.late = 0
         """How many rows were late."""
         self.late_folder = out / "late"
@@ -50,6 +53,12 @@ class Publisher:
         """Each output, as it is now."""
         for output in self._outputs:
             rows = pipeline[output.name].to_arrow()
+            if output.device in ("stdout", "json"):
+                self.printed.append(on_stdout(rows, output))
+                continue
+            if output.device in ("sqlite", "jsonfile"):
+                yield Written(output.name, len(rows), to_device(rows, output, self._out))
+                continue
             target = view_target(output, self._out, self._format)
             self._writer.write(rows, target)
             self._check(rows, target)

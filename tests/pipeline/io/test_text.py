@@ -82,7 +82,7 @@ def test_what_is_not_a_float(text):
         row(text, Schema.of(x=Type.FLOAT64))
 
 
-@pytest.mark.parametrize("text", ["", "1.0", "0x10", "1_0", "٣", "--1", "1 2", "9223372036854775808", "9" * 5000])
+@pytest.mark.parametrize("text", ["", "1.0", "0x", "0b2", "1_0", "٣", "--1", "1 2", "9223372036854775808", "9" * 5000])
 def test_what_is_not_a_number(text):
     with pytest.raises(Malformed):
         row(text, Schema.of(x=Type.INT64))

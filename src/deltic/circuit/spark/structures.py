@@ -129,6 +129,11 @@ _SIGNS = ("[", "]", "(", ")", ",", "")
 
 def _canonical(family: str, text: str) -> str | None:
     """The text of the value that a text from outside says, None where it says none of the type."""
+    return rewritten(family, text, _written)
+
+
+def rewritten(family: str, text: str, written: Callable[[str, Any], str]) -> str | None:
+    """A text of a value of a type with each field, told by its letter, as `written` has it; None where it is none."""
     types, root = _family(family)
     found: list[str] = []
     pending = [root]  # what is expected: signs, behind an apostrophe, and values of types
@@ -144,7 +149,7 @@ def _canonical(family: str, text: str) -> str | None:
             value = None if token in _SIGNS else _read(_LETTERS[wanted], token)
             if value is None:
                 return None
-            found.append(_written(_LETTERS[wanted], value))
+            found.append(written(_LETTERS[wanted], value))
         else:
             fields = types[wanted].get(token)
             if fields is None:

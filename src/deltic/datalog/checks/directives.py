@@ -14,7 +14,11 @@ from deltic.datalog.syntax.program import DirectiveItem, Option
 from deltic.errors import did_you_mean
 
 _BOOLEAN = (r"true|false", "`true` or `false`")
-_DEVICE = (r"file|stdin|stdout|stdoutprintsize|sqlite|json", "one of file, stdin, stdout, sqlite and json")
+_DEVICE = (
+    r"file|stdin|stdout|stdoutprintsize|sqlite|json|jsonfile",
+    "one of file, stdin, stdout, stdoutprintsize, sqlite, json (standard input or output) and jsonfile",
+)
+_FORM = (r"list|object", "`list` or `object`")
 _COLUMNS = (r"\d+(:\d+)*", 'column numbers with colons, counted from 0: "0:2"')
 _ANYTHING = (r".*", "")
 
@@ -31,7 +35,7 @@ OPTIONS = {
     "name": _ANYTHING,
     "attributeNames": _ANYTHING,
     "operation": _ANYTHING,
-    "format": _ANYTHING,
+    "format": _FORM,
 }
 
 

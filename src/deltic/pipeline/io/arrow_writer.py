@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,7 +68,7 @@ def _write_arrow(rows: pa.Table, path: Path) -> None:
 
 
 def _write_lines(rows: pa.Table, target: Target, path: Path) -> None:
-    with path.open("wb") as file:
+    with gzip.open(path, "wb") if target.is_compressed else path.open("wb") as file:
         for line in target.header(WEIGHT in rows.column_names):
             file.write(line.encode() + b"\n")
         for part in slices(rows, _SLICE):

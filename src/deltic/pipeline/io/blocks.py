@@ -6,20 +6,24 @@ import sys
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 BLOCK = 32 << 20
+STDIN = Path("/dev/stdin")
 _BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
 
 
 def blocks(path: Path, start: int = 0, end: int | None = None, size: int = BLOCK) -> Iterator[bytes]:
     """The lines that begin in the bytes from `start` up to `end` of a file, each with its newline, the last one too.
 
-    A file is decompressed when its name says that it is compressed, and read whole then. A byte order mark is skipped.
+    A file is decompressed when its name or its first bytes say that it is compressed, and read whole then. A byte order
+    mark is skipped.
     """
     end = sys.maxsize if end is None else end
-    with BufferedReader(pa.input_stream(str(path))) as file:
+    with BufferedReader(_stream(path)) as file:
         here = _first_line(file, start)
         while here < end and (block := file.read(min(size, end - here))):
             if not block.endswith(b"\n"):
@@ -40,5 +44,14 @@ def _first_line(file: BufferedReader, start: int) -> int:
 
 def can_be_cut(path: Path) -> bool:
     """Whether a text can be read from its middle: it is not compressed."""
-    with pa.input_stream(str(path)) as file:
+    with _stream(path) as file:
         return bool(file.seekable())
+
+
+def _stream(path: Path) -> Any:
+    """The bytes of a file, decompressed."""
+    if path == STDIN:
+        return path.open("rb", buffering=0)
+    with path.open("rb") as file:
+        is_gzip = file.read(len(_GZIP)) == _GZIP
+    return pa.input_stream(str(path), compression="gzip" if is_gzip else "detect")

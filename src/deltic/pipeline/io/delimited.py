@@ -108,17 +108,30 @@ def _typed(found: Any, column: Column) -> Any:
 def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type]) -> list[Any] | None:
     """The fields of all lines as columns of these types, null where a field is empty; None when Arrow objects."""
     names = [str(index) for index in range(len(types))]
+    there = _names_of_fields(data, delimiter, names, layout) if layout.places else names
     quote = '"' if layout.rfc4180 else False
     keeps = layout.keeps_blank_lines
     parsing = pv.ParseOptions(delimiter=delimiter.decode(), quote_char=quote, ignore_empty_lines=not keeps)
     fields = {name: type_.arrow for name, type_ in zip(names, types, strict=True)}
-    converting = pv.ConvertOptions(column_types=fields, null_values=[""], strings_can_be_null=False)
-    reading = pv.ReadOptions(column_names=names)
+    converting = pv.ConvertOptions(
+        column_types=fields, null_values=[""], strings_can_be_null=False, include_columns=names
+    )
+    reading = pv.ReadOptions(column_names=there)
     try:
         found = pv.read_csv(pa.BufferReader(data), reading, parsing, converting)
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
     return list(found.columns)
+
+
+def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: Layout) -> list[str]:
+    """Names for all fields of the lines, as many as the first has: those of columns where these are."""
+    signs = len(names) - layout.width
+    fields = [f"other {index}" for index in range(data.partition(b"\n")[0].count(delimiter) + 1)]
+    for place, name in zip((*range(signs), *(signs + place for place in layout.places)), names, strict=True):
+        if place < len(fields):
+            fields[place] = name
+    return fields
 
 
 def _is_doubtful(data: bytes, types: list[Type], values: list[Any]) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from deltic.catalog import Catalog
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, Directive, Relation
 from deltic.errors import Diagnostic, ProgramError
-from deltic.pipeline.io.locate import Input
+from deltic.pipeline.io.locate import Device, Input
 from deltic.sql.statements.program import FRONT as SQL
 
 
@@ -23,6 +24,12 @@ class Output:
     delimiter: str = "\t"
     headers: bool = False
     rfc4180: bool = False
+    structures: Mapping[str, str] | None = None
+    """The families of columns that are structures, of a relation whose values are written as Soufflé prints them."""
+    device: Device = "file"
+    objects: bool = False
+    """Whether rows of JSON are objects, and not lists."""
+    compress: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,19 +50,26 @@ class Interface:
 def interface(program: CheckedProgram) -> Interface:
     """The files of a program; without .output and .printsize every view is written.
 
-    Raises ProgramError for a directive that Deltic does not follow.
+    Raises ProgramError for a directive that cannot be followed.
     """
-    findings = [finding for directive in program.directives for finding in _unsupported(directive)]
+    findings = [
+        finding
+        for directive in program.directives
+        if directive.relation in program.relations
+        for finding in _unfit(directive, program.relations[directive.relation].schema)
+    ]
+    findings += _shared_stdin(program.directives)
     if findings:
         raise ProgramError(findings)
     tables = (relation for relation in program.relations.values() if relation.is_table)
     inputs = tuple(dict.fromkeys(source for table in tables for source in _inputs(table, program.directives)))
     outputs = tuple(
-        _output(d.relation, program.relations[d.relation].schema, d) for d in program.directives if d.kind == "output"
+        _output(program.relations[d.relation], d) for d in program.directives if d.kind == "output" and not _is_size(d)
     )
-    sizes = tuple(d.relation for d in program.directives if d.kind == "printsize")
+    sizes = tuple(d.relation for d in program.directives if d.kind == "printsize" or _is_size(d))
     if not outputs and not sizes:
-        outputs = tuple(Output(r.name, r.schema) for r in program.relations.values() if r.is_derived)
+        derived = (relation for relation in program.relations.values() if relation.is_derived)
+        outputs = tuple(Output(r.name, r.schema, structures=r.structures) for r in derived)
     return Interface(inputs, outputs, sizes)
 
 
@@ -67,39 +81,87 @@ def sql_interface(catalog: Catalog) -> Interface:
     return Interface(inputs, outputs, ())
 
 
+def _shared_stdin(directives: Sequence[Directive]) -> Iterator[Diagnostic]:
+    """What is wrong where several relations come from standard input."""
+    readers = [d for d in directives if d.kind == "input" and d.options.get("IO") in ("stdin", "json")]
+    for directive in readers[1:]:
+        first = f"`{readers[0].relation}` at {readers[0].span.place}"
+        yield directive.span.error("standard input is read by one relation alone", f"it is read by {first}")
+
+
 def _inputs(table: Relation, directives: Sequence[Directive]) -> Iterator[Input]:
     found = [d.options for d in directives if d.kind == "input" and d.relation == table.name]
     for options in found or [{}]:
         yield Input(
             table.name,
             table.schema,
-            options.get("filename"),
+            options.get("filename", options.get("dbname")),
             options.get("delimiter"),
             options.get("headers") == "true",
             options.get("rfc4180") == "true",
             required=bool(found),
+            device=_device(options),
+            places=tuple(map(int, options["columns"].split(":"))) if "columns" in options else (),
         )
 
 
-def _output(name: str, schema: Schema, directive: Directive) -> Output:
+def _output(relation: Relation, directive: Directive) -> Output:
     options = directive.options
     rfc4180 = options.get("rfc4180") == "true"
-    delimiter = options.get("delimiter", "," if rfc4180 else "\t")
-    return Output(name, schema, options.get("filename"), delimiter, options.get("headers") == "true", rfc4180)
+    return Output(
+        relation.name,
+        relation.schema,
+        options.get("filename", options.get("dbname")),
+        options.get("delimiter", "," if rfc4180 else "\t"),
+        options.get("headers") == "true",
+        rfc4180,
+        relation.structures,
+        _device(options),
+        options.get("format") == "object",
+        options.get("compress") == "true",
+    )
 
 
-def _unsupported(directive: Directive) -> Iterator[Diagnostic]:
-    """What a directive asks for that would be done differently from what it says."""
+def _device(options: Mapping[str, str]) -> Device:
+    given = options.get("IO", "file")
+    return next(device for device in get_args(Device) if device == given)
+
+
+def _is_size(directive: Directive) -> bool:
+    """Whether the number of rows is printed, and not the rows."""
+    return directive.kind == "output" and directive.options.get("IO") == "stdoutprintsize"
+
+
+def _unfit(directive: Directive, schema: Schema) -> Iterator[Diagnostic]:
+    """What is wrong with the options of a directive together, or for its relation."""
     options = directive.options
-    if options.get("IO", "file") != "file":
-        yield directive.span.error(f"IO={options['IO']} is not supported", "the only device is IO=file")
-    if "columns" in options:
-        yield directive.span.error("the option columns is not supported", "let the file have the relation's columns")
-    if directive.kind == "output" and options.get("compress") == "true":
-        yield directive.span.error("the option compress is not supported", "--format parquet writes compressed files")
+    device = options.get("IO", "file")
+    if (directive.kind, device) in _OTHER_WAY:
+        yield directive.span.error(f"IO={device} is not for .{directive.kind}", _OTHER_WAY[directive.kind, device])
     if options.get("rfc4180") == "true" and len(options.get("delimiter", ",")) != 1:
         yield directive.span.error(
             "with rfc4180 the delimiter is one character", f"it is {options['delimiter']!r} here"
         )
     if options.get("rfc4180") == "true" and options.get("delimiter") == '"':
         yield directive.span.error("with rfc4180 the delimiter cannot be the quote")
+    if "columns" in options:
+        yield from _unfit_columns(directive, options["columns"], schema)
+
+
+_OTHER_WAY = {
+    ("input", "stdout"): "rows are read from IO=stdin",
+    ("input", "stdoutprintsize"): "rows are read from IO=stdin",
+    ("output", "stdin"): "rows are written to IO=stdout",
+}
+
+
+def _unfit_columns(directive: Directive, columns: str, schema: Schema) -> Iterator[Diagnostic]:
+    places = [int(place) for place in columns.split(":")]
+    if directive.kind != "input":
+        yield directive.span.error("the option columns is for .input alone", "write a relation of these columns")
+    elif len(places) != len(schema) or len(set(places)) != len(places):
+        wanted = f"{len(schema)} different fields" if len(schema) != 1 else "one field"
+        yield directive.span.error(
+            f"columns={columns} does not say where the columns of `{directive.relation}` are",
+            f"it has {len(schema)} column{'s' if len(schema) != 1 else ''}: name {wanted}, counted from 0",
+        )

@@ -15,6 +15,7 @@ class Kind(enum.Enum):
     JSON = "json"
     PARQUET = "parquet"
     ARROW = "arrow"
+    SQLITE = "sqlite"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Layout:
     rfc4180: bool = False
     key: tuple[str, ...] = ()
     """The columns by which changes may name the rows of the table; none where it has no key."""
+    places: tuple[int, ...] = ()
+    """Of delimited text, which field of a line each column is, from 0; none where a line has the columns alone."""
+    relation: str = ""
+    """Of a database, the table or view that has the rows."""
 
     @property
     def width(self) -> int:

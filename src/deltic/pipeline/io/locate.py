@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from deltic.circuit.types import Schema
 from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.blocks import STDIN, blocks
 from deltic.pipeline.io.layout import Kind, Layout
 
 # What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
@@ -25,6 +27,10 @@ _BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {
 }
 EXTENSIONS = tuple(_BY_EXTENSION)
 _COMPRESSED = ".gz"
+
+Device = Literal["file", "stdin", "stdout", "json", "jsonfile", "sqlite"]
+"""Where rows come from or go to; `json` is standard input or output."""
+_OF_DEVICES = {"json": Kind.JSON, "jsonfile": Kind.JSON, "sqlite": Kind.SQLITE, "stdin": Kind.TEXT}
 _WHOLE = (".parquet", ".arrow", ".feather")
 """What is compressed within, if at all."""
 
@@ -41,17 +47,33 @@ class Input:
     rfc4180: bool = False
     required: bool = True
     key: tuple[str, ...] = ()
+    device: Device = "file"
+    places: tuple[int, ...] = ()
+    """Which field of a line each column is, counted from 0; none where a line has the columns alone."""
 
     def layout(self, path: Path, signed: bool) -> Layout:
         """How a file or folder of this table is written, going by its name."""
         kind, delimiter = _BY_EXTENSION.get(extension(path), (Kind.TEXT, None))
+        if not signed:
+            kind = _OF_DEVICES.get(self.device, kind)
+        if delimiter == "," and self.filename is not None and not signed and self._has_tabs(path):
+            delimiter = "\t"
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
         has_headers = self.headers and kind is Kind.TEXT
-        return Layout(self.schema, kind, signed, chosen, has_headers, self.rfc4180, self.key)
+        places = () if signed else self.places
+        return Layout(self.schema, kind, signed, chosen, has_headers, self.rfc4180, self.key, places, self.name)
+
+    def _has_tabs(self, path: Path) -> bool:
+        """Whether tabs stand between the fields of a file that the program names, as in Soufflé, though it is .csv."""
+        if self.rfc4180 or not path.is_file():
+            return False
+        return len(self.schema) == 1 or b"\t" in next(blocks(path, size=1), b"")
 
     @property
     def candidates(self) -> list[str]:
         """The file names under which rows of this table are looked for, in the order of the documentation."""
+        if self.device in ("sqlite", "jsonfile"):
+            return [self.filename or f"{self.name}.{'sqlite' if self.device == 'sqlite' else 'json'}"]
         if self.filename is not None:
             return [self.filename, self.filename + _COMPRESSED]
         names = [self.name + ending for ending in EXTENSIONS]
@@ -76,6 +98,8 @@ def locate(source: Input, folder: Path, signed: bool = False) -> Files | None:
 
     Raises DataError when several are there and none has the name that the program gives or, without one, `.facts`.
     """
+    if source.device in ("stdin", "json"):
+        return files_at(source, STDIN, signed)
     found = [folder / name for name in source.candidates if (folder / name).exists()]
     if len(found) > 1 and found[0] != folder / source.candidates[0]:
         names = " and ".join(path.name for path in found)
@@ -99,7 +123,10 @@ def missing(source: Input, folder: Path) -> DataError:
     also = "" if source.filename else f" (or {', '.join(EXTENSIONS[1:])})"
     if not folder.exists():
         return _error(folder, f"table {source.name}: there is no such folder", "name the one that holds the facts")
-    hint = f"put the rows of {source.name} there (an empty file for none), or say where they are with --facts DIR"
+    hint = (
+        f"put the rows of {source.name} there, say where they are with --facts DIR, or let it be empty with "
+        "--missing-facts empty"
+    )
     return DataError([Diagnostic(f"table {source.name}: no file {looked}{also}", hint=hint)])
 
 

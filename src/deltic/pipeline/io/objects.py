@@ -42,10 +42,15 @@ def parse_json(line: str, layout: Layout) -> list[Signed]:
     if not isinstance(value, dict):
         raise Malformed("expected a JSON object, with the names of the columns as its keys", 1)
     try:
-        return [parse_object(_of_json(value, layout), layout)]
+        return [of_json_object(value, layout)]
     except Malformed as error:
         column, length = _key_place(line, error)
         raise Malformed(error.reason, column, length, error.hint) from None
+
+
+def of_json_object(row: Mapping[str, Any], layout: Layout) -> Signed:
+    """The row and weight that an object of JSON holds; raises Malformed."""
+    return parse_object(_of_json(row, layout), layout)
 
 
 def _of_json(row: Mapping[str, Any], layout: Layout) -> dict[str, Any]:

@@ -17,10 +17,13 @@ from deltic.errors import UnsupportedError
 from deltic.pipeline.io.signs import OP
 
 
-def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool) -> pa.ChunkedArray:
-    """Each row as a line of delimited text; with WEIGHT, if there, as a + or - of its own in front."""
+def text_lines(rows: pa.Table, delimiter: str, rfc4180: bool, quoted: Sequence[str] = ()) -> pa.ChunkedArray:
+    """Each row as a line of delimited text; with WEIGHT, if there, as a + or - of its own in front.
+
+    With `rfc4180` fields stand in quotes that need them, and all those of the columns `quoted`.
+    """
     names = [name for name in rows.column_names if name != WEIGHT]
-    columns = [_text(rows[name], delimiter, rfc4180) for name in names] or [_constant("()", len(rows))]
+    columns = [_text(rows[n], delimiter, rfc4180, n in quoted) for n in names] or [_constant("()", len(rows))]
     if WEIGHT in rows.column_names:
         columns.insert(0, _op(rows[WEIGHT]))
     return _joined(columns, delimiter)
@@ -37,6 +40,12 @@ def json_lines(rows: pa.Table) -> pa.ChunkedArray:
     for name in rows.column_names:
         parts += [("," if parts else "") + json.dumps(name, ensure_ascii=False) + ":", _json(rows[name])]
     return _joined(["{", *parts, "}"], "") if parts else _constant("{}", len(rows))
+
+
+def json_lists(rows: pa.Table) -> pa.ChunkedArray:
+    """Each row as a list."""
+    parts = [part for name in rows.column_names for part in (", ", _json(rows[name]))]
+    return _joined(["[", *parts[1:], "]"], "") if parts else _constant("[]", len(rows))
 
 
 def count_unreadable(rows: pa.Table, delimiter: str, rfc4180: bool) -> int:
@@ -67,7 +76,7 @@ def _op(weights: Any) -> Any:
     return pc.if_else(pc.greater(weights, 0), "+", "-")
 
 
-def _text(values: Any, delimiter: str, rfc4180: bool) -> Any:
+def _text(values: Any, delimiter: str, rfc4180: bool, always: bool) -> Any:
     if pa.types.is_nested(values.type):
         remedy = "--format json and --format parquet keep it"
         raise UnsupportedError(f"a column of type {values.type} is not written as delimited text; {remedy}")
@@ -75,10 +84,11 @@ def _text(values: Any, delimiter: str, rfc4180: bool) -> Any:
     if not (rfc4180 and pa.types.is_string(values.type)):
         return texts
     special = pc.or_(pc.match_substring(texts, '"'), pc.match_substring(texts, delimiter))
-    if not pc.any(special).as_py():
+    if not (always or pc.any(special).as_py()):
         return texts
     escaped = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(special, pc.binary_join_element_wise('"', escaped, '"', ""), texts)
+    in_quotes = pc.binary_join_element_wise('"', escaped, '"', "")
+    return in_quotes if always else pc.if_else(special, in_quotes, texts)
 
 
 def _json(values: Any) -> Any:
@@ -86,9 +96,9 @@ def _json(values: Any) -> Any:
         type_ = Type.of_arrow(values.type)
         return pa.array([json.dumps(_to_json(v, type_), ensure_ascii=False) for v in values.to_pylist()], pa.string())
     if pa.types.is_string(values.type):
-        return _map_distinct(values, lambda text: json.dumps(text, ensure_ascii=False))
+        return map_distinct(values, lambda text: json.dumps(text, ensure_ascii=False))
     if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values)).as_py():
-        return _map_distinct(values, json.dumps)
+        return map_distinct(values, json.dumps)
     return pc.fill_null(values.cast(pa.string()), "null")
 
 
@@ -119,8 +129,8 @@ def _to_json(value: Any, type_: Type) -> Any:
     return value
 
 
-def _map_distinct(values: Any, function: Any) -> Any:
-    """A function of Python for every value, called once for each distinct one."""
+def map_distinct(values: Any, function: Any) -> Any:
+    """The texts that a function of Python makes of values, called once for each distinct one; `null` of a null."""
     encoded = pa.chunked_array([values]) if isinstance(values, pa.Array) else values
     encoded = encoded.combine_chunks().dictionary_encode()
     words = pa.array([function(value) for value in encoded.dictionary.to_pylist()], pa.string())

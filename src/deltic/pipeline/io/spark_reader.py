@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deltic.engine.spark.described import described
 from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.blocks import STDIN
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.parsed import Batch
@@ -37,6 +38,9 @@ class SparkReader:
 
         Raises DataError when a file as a whole cannot hold rows of the table.
         """
+        if STDIN in files.paths:
+            reason, remedy = "the tasks of Spark do not see standard input", "leave out --master, or name a file"
+            raise DataError([Diagnostic(f"table {files.table}: {reason}", hint=remedy)])
         parts = list(splits(files, self._split))
         found = self._collect(parts, files.layout, limit) if parts else []
         return joined(found, files.layout, limit)

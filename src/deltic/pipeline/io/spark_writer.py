@@ -46,7 +46,10 @@ class SparkWriter:
         if header or len(rows) <= _SMALL:
             frame = frame.coalesce(1)
         writer = frame.write.mode("append")
-        writer.parquet(path) if is_parquet else writer.text(path)
+        if is_parquet:
+            writer.parquet(path)
+        else:
+            writer.text(path, compression="gzip" if target.is_compressed else None)
 
     def _lines(self, rows: pa.Table, target: Target, header: list[str]) -> DataFrame:
         """One column of lines; the header, if any, comes first in the one part file."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import blocks, can_be_cut
+from deltic.pipeline.io.json_array import is_array, read_array
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.parsed import Batch, arrow_schema, concatenated
@@ -52,6 +53,10 @@ def read(split: Split, layout: Layout) -> Iterator[Batch]:
             from deltic.pipeline.io.arrow_files import read_arrow
 
             yield from read_arrow(split.path, layout, split.name)
+        elif layout.kind is Kind.SQLITE:
+            from deltic.pipeline.io.sqlite import read_sqlite
+
+            yield from read_sqlite(split.path, layout, split.name)
         else:
             yield from _read_lines(split, layout)
     except OSError as error:
@@ -84,15 +89,28 @@ def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, 
 
         groups = row_groups(path, layout)
         yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
-    elif size and layout.kind is not Kind.ARROW and can_be_cut(path):
+    elif size and layout.kind in (Kind.TEXT, Kind.JSON) and can_be_cut(path) and not _is_array(path, layout):
         yield from ((start, start + size) for start in range(0, path.stat().st_size, size))
     else:
         yield 0, None
 
 
+def _is_array(path: Path, layout: Layout) -> bool:
+    """Whether a file is one array of JSON, which is read whole."""
+    return _may_be_array(layout) and is_array(next(blocks(path, size=1 << 10), b""))
+
+
+def _may_be_array(layout: Layout) -> bool:
+    return layout.kind is Kind.JSON and not layout.signed
+
+
 def _read_lines(split: Split, layout: Layout) -> Iterator[Batch]:
     first = 1
-    for block in blocks(split.path, split.start, split.end):
+    stretches = blocks(split.path, split.start, split.end)
+    for block in stretches:
+        if _may_be_array(layout) and first == 1 and not split.start and is_array(block):
+            yield read_array(b"".join([block, *stretches]), layout, split.name)
+            return
         lines = block
         if layout.headers and first == 1 and not split.start:
             lines, first = block[block.index(b"\n") + 1 :], 2

@@ -9,11 +9,14 @@ from typing import Literal, Protocol
 
 import pyarrow as pa
 
+from deltic.circuit.types import Type
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.printed import printed
 from deltic.pipeline.io.render import header_line, json_lines, text_lines, unit_weights
 
 Format = Literal["csv", "parquet", "json", "arrow"]
+GZIP = ".gz"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class Target:
     path: Path
     format: Format
     output: Output
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the lines are compressed."""
+        return self.format == "csv" and self.path.suffix == GZIP
 
     def header(self, signed: bool) -> list[str]:
         """The lines in front of the rows."""
@@ -35,7 +43,11 @@ class Target:
         if self.format == "json":
             return json_lines(rows)
         rows = unit_weights(rows) if WEIGHT in rows.column_names else rows
-        return text_lines(rows, self.output.delimiter, self.output.rfc4180)
+        output = self.output
+        if output.structures is None:
+            return text_lines(rows, output.delimiter, output.rfc4180)
+        symbols = [column.name for column in output.schema if column.type is Type.STRING]
+        return text_lines(printed(rows, output.structures), output.delimiter, output.rfc4180, symbols)
 
 
 class Writer(Protocol):
@@ -46,11 +58,14 @@ class Writer(Protocol):
 
 
 def view_target(output: Output, out: Path, wanted: Format | None) -> Target:
-    """Where a view goes: the directive's file, or <name>.<extension>."""
+    """Where a view goes: the directive's file, or <name>.<extension>; delimited text is compressed in files `.gz`."""
     chosen = wanted or "csv"
-    filename = output.filename or f"{output.name}.csv"
-    path = out / filename
-    return Target(path if chosen == "csv" else path.with_suffix(f".{chosen}"), chosen, output)
+    path = out / (output.filename or f"{output.name}.csv")
+    if chosen != "csv":
+        path = path.with_suffix(f".{chosen}")
+    elif output.compress and path.suffix != GZIP:
+        path = path.with_name(path.name + GZIP)
+    return Target(path, chosen, output)
 
 
 def change_target(output: Output, folder: Path, wanted: Format | None) -> Target:

@@ -20,6 +20,7 @@ from deltic.pipeline.io.values import problem
 # Patterns that mean the same to Python and RE2 (Arrow); blanks around a number are let pass.
 BLANKS = " \t"
 INTEGER = r"[ \t]*[+-]?[0-9]+[ \t]*"
+_OF_OTHER_BASE = r"[ \t]*[+-]?0(?:[xX][0-9A-Fa-f]{1,32}|[bB][01]{1,128})[ \t]*"
 UNSIGNED = r"[ \t]*[+]?[0-9]+[ \t]*"
 SPECIAL = r"[ \t]*[+-]?(?:[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])[ \t]*"
 DECIMAL = r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*"
@@ -63,9 +64,11 @@ def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
         fields = fields[1:]  # what a sign that stands apart has left
     if layout.width == 0:
         return _nullary(fields), weight
+    if layout.places:
+        fields = _chosen(line, fields, layout)
     if len(fields) != layout.width:
         raise _wrong_count(line, fields, layout)
-    return tuple(_convert(f, c) for f, c in zip(fields, layout.schema, strict=True)), weight
+    return tuple(convert(f, c) for f, c in zip(fields, layout.schema, strict=True)), weight
 
 
 def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
@@ -128,6 +131,14 @@ def _nullary(fields: list[Field]) -> tuple[()]:
     raise Malformed("expected () or nothing, the row of a relation without columns", fields[0].start + 1)
 
 
+def _chosen(line: str, fields: list[Field], layout: Layout) -> list[Field]:
+    """The fields that are the columns, in their order."""
+    if len(fields) <= max(layout.places):
+        wanted = f"expected at least {max(layout.places) + 1} fields, since columns={':'.join(map(str, layout.places))}"
+        raise Malformed(f"{wanted}, found {len(fields)}", len(line) + 1)
+    return [fields[place] for place in layout.places]
+
+
 def _wrong_count(line: str, fields: list[Field], layout: Layout) -> Malformed:
     expected = f"{layout.width} field{'s' if layout.width != 1 else ''}"
     reason = f"expected {expected}, found {len(fields)}"
@@ -143,13 +154,15 @@ _DELIMITER_HINT = 'fields are separated by {} here; .input has an option for ano
 _NAMES = {"\t": "a tab", ",": "a comma", " ": "a blank"}
 
 
-def _convert(field: Field, column: Column) -> Any:
-    """The value of a field; an empty one is NULL in a column that may be NULL."""
+def convert(field: Field, column: Column) -> Any:
+    """The value of a field; an empty one is NULL in a column that may be NULL. Raises Malformed."""
     type_ = column.type
     if column.nullable and not field.value:
         return None
     if type_ is Type.STRING:
         return field.value
+    if type_.is_integer and re.fullmatch(_OF_OTHER_BASE, field.value):
+        return _in_range(field, int(field.value.strip(BLANKS), 0), type_)
     if not re.fullmatch(pattern_of(type_) or "", field.value):
         found = f"'{_shortened(field.value)}'" if field.value else "an empty field"
         raise _malformed(field, f"expected {phrase(type_)}, found {found}", _hint(field, type_))
@@ -183,7 +196,10 @@ _READ: dict[Kind, Callable[[str], Any]] = {
 
 
 def _integer(field: Field, type_: Type) -> int:
-    value = int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64
+    return _in_range(field, int(field.value.strip(BLANKS)) if len(field.value) < 4000 else 2**64, type_)
+
+
+def _in_range(field: Field, value: int, type_: Type) -> int:
     least, greatest = type_.range
     if least <= value <= greatest:
         return value

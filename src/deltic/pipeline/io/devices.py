@@ -1,0 +1,42 @@
+"""Outputs that are no files of their own format: standard output, arrays of JSON, databases."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pyarrow as pa
+
+from deltic.pipeline.io.arrow_writer import naming
+from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.json_array import write_array
+from deltic.pipeline.io.target import Target
+
+
+def on_stdout(rows: pa.Table, output: Output) -> str:
+    """The rows as Soufflé prints them: an array of JSON, or lines below the relation's name."""
+    if output.device == "json":
+        stream = io.BytesIO()
+        write_array(rows, output.objects, stream)
+        return stream.getvalue().decode().rstrip("\n")
+    target = Target(Path(), "csv", output)
+    lines = target.lines(rows).to_pylist()
+    rule = "==============="
+    return "\n".join(["-" * len(rule), output.name, *target.header(signed=False), rule, *lines, rule])
+
+
+def to_device(rows: pa.Table, output: Output, out: Path) -> Path:
+    """Write the rows to a file of JSON or a database; where that is. Raises DelticError."""
+    extension = "sqlite" if output.device == "sqlite" else "json"
+    path = out / (output.filename or f"{output.name}.{extension}")
+    if output.device == "sqlite":
+        from deltic.pipeline.io.sqlite import write_sqlite
+
+        write_sqlite(rows, output.name, output.schema, path)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    with naming(path), unfinished.open("wb") as file:
+        write_array(rows, output.objects, file)
+    unfinished.replace(path)
+    return path

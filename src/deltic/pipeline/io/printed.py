@@ -1,0 +1,39 @@
+"""Values as Soufflé prints them in delimited text: floats with 17 digits, symbols in structures without quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.circuit.spark.structures import rewritten
+from deltic.pipeline.io.render import map_distinct
+
+
+def printed(rows: pa.Table, structures: Mapping[str, str]) -> pa.Table:
+    """The rows with texts in the place of floats, and of structures, which are columns of these families."""
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_floating(field.type):
+            rows = rows.set_column(place, field.name, map_distinct(rows[field.name], _float))
+        elif (family := structures.get(field.name)) and _may_differ(family):
+            texts = map_distinct(rows[field.name], lambda text, family=family: _structure(family, text))
+            rows = rows.set_column(place, field.name, texts)
+    return rows
+
+
+def _float(value: float) -> str:
+    return f"{value:.17g}"
+
+
+def _may_differ(family: str) -> bool:
+    """Whether the values of a family have symbols or floats in them."""
+    return "symbol" in family or "float" in family
+
+
+def _structure(family: str, text: str) -> str:
+    return rewritten(family, text, _field) or text
+
+
+def _field(letter: str, value: Any) -> str:
+    return _float(value) if letter == "f" else str(value)

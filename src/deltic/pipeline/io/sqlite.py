@@ -1,0 +1,97 @@
+"""Rows from and to a database of SQLite, in which a relation is the table or view of its name."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from deltic.circuit.types import Schema, Type
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.parsed import Batch, rows_to_table
+from deltic.pipeline.io.text import Field, convert
+
+_ROWS = 1 << 16
+_GREATEST = 2**63 - 1
+
+
+def read_sqlite(path: Path, layout: Layout, file: str) -> Iterator[Batch]:
+    """The rows of the relation, column by column whatever these are called; findings tell the number of the row.
+
+    A value is read as its text would be; NULL is the empty text. Raises DataError where the database has no such rows.
+    """
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            found = database.execute(f"SELECT * FROM {_quoted(layout.relation)}")
+            if len(found.description) != layout.width:
+                reason = f"{layout.relation} has {len(found.description)} columns there, and {layout.width} here"
+                raise DataError([Diagnostic(reason, file)])
+            first = 1
+            while rows := found.fetchmany(_ROWS):
+                yield _batch(rows, first, layout, file)
+                first += len(rows)
+    except sqlite3.Error as error:
+        raise DataError(
+            [Diagnostic(f"not a database of SQLite with {layout.relation} in it: {error}", file)]
+        ) from error
+
+
+def _batch(rows: list[Any], first: int, layout: Layout, file: str) -> Batch:
+    values, rejects = [], []
+    for number, row in enumerate(rows, first):
+        texts = ["" if value is None else str(value) for value in row]
+        try:
+            pairs = zip(texts, layout.schema, strict=True)
+            values.append((tuple(convert(Field(text, 0, len(text)), column) for text, column in pairs), 1))
+        except Malformed as error:
+            error.reason = f"row {number}, {error.reason}"
+            rejects.append(error.at(file, number, str(row)))
+    return Batch(rows_to_table(values, layout.schema, layout.signed), tuple(rejects))
+
+
+def write_sqlite(rows: pa.Table, name: str, schema: Schema, path: Path) -> None:
+    """The rows in the place of those that the database has of the relation; raises DelticError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = ", ".join(f"{_quoted(column.name)} {_affinity(column.type)}" for column in schema)
+    places = ", ".join("?" for _ in schema)
+    try:
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("BEGIN")
+            kind = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+            if kind is not None:
+                database.execute(f"DROP {kind[0]} {_quoted(name)}")
+            database.execute(f"CREATE TABLE {_quoted(name)} ({columns or 'holds'})")
+            insert = f"INSERT INTO {_quoted(name)} VALUES ({places or 'TRUE'})"
+            for batch in rows.to_batches(_ROWS):
+                database.executemany(insert, _rows(batch))
+            if not schema:
+                database.executemany(insert, [()] * len(rows))
+    except sqlite3.Error as error:
+        raise DelticError(f"{path}: {name} cannot be written: {error}") from error
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """Rows of values that SQLite holds; numbers above its greatest are texts."""
+    columns = [[_held(value) for value in column.to_pylist()] for column in batch.columns]
+    return zip(*columns, strict=True)
+
+
+def _held(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and value > _GREATEST else value
+
+
+def _affinity(type_: Type) -> str:
+    """What SQLite does with values that are put into a column; text that is in one of none stays text."""
+    if type_.is_integer:
+        return "INTEGER" if type_.signed else ""
+    return "REAL" if type_.is_float else "TEXT"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
