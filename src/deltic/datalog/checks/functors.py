@@ -25,7 +25,7 @@ class Profile:
     """
 
     arguments: tuple[Operand, ...]
-    result: Operand
+    result: Types | Literal["same"]
     same: Types = ANY
     more: bool = False
     least: int = 0
