@@ -1,0 +1,116 @@
+"""How DDlog's values stand in circuits: records as rows, and values in columns.
+
+Booleans, strings, numbers of floating point and integers of up to 64 bits are columns of those types, so that joins,
+comparisons and arithmetic work on them at full speed. All other values are texts, as dumps print them. A record of a
+type with one constructor is a row with a column for each field; other records are rows of one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deltic.circuit.types import Column, Schema, Type
+from deltic.datalog.ddlog import types as t
+from deltic.datalog.ddlog.checked import Checked
+from deltic.datalog.ddlog.records import Codecs
+from deltic.datalog.ddlog.values import Constructor, Struct
+
+RECORD = "record"
+"""The column of relations whose records have no fields."""
+
+
+def native_type(type_: t.Type) -> Type | None:
+    """The type of the columns that hold values of a type as they are; None where they are texts."""
+    match t.content(type_):
+        case t.Bool():
+            return Type.BOOLEAN
+        case t.String():
+            return Type.STRING
+        case t.Float() | t.Double():
+            return Type.FLOAT64
+        case t.Bit(width) if width < 64:
+            return Type.INT64
+        case t.Bit(64):
+            return Type.UINT64
+        case t.Signed(width) if width <= 64:
+            return Type.INT64
+    return None
+
+
+def same(value: Any) -> Any:
+    """A value as it is."""
+    return value
+
+
+class Columns:
+    """The columns of a program's values."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked, self.codecs = checked, Codecs(checked.types)
+
+    def type(self, type_: t.Type) -> Type:
+        """The type of a column of values."""
+        return native_type(type_) or Type.STRING
+
+    def reading(self, type_: t.Type) -> Callable[[Any], Any]:
+        """What makes a value of what a column has."""
+        return same if native_type(type_) else self.codecs.of(type_).of_text
+
+    def writing(self, type_: t.Type) -> Callable[[Any], Any]:
+        """What makes of a value what its column has."""
+        return same if native_type(type_) else self.codecs.of(type_).show
+
+    def binding(self, name: str, type_: t.Type) -> Binding:
+        """A value of the type in the column of that name."""
+        return Binding(type_, (Column(name, self.type(type_)),), self.reading(type_))
+
+    def form(self, record: t.Type) -> Form:
+        """The columns of records of a type."""
+        record = t.content(record)
+        if isinstance(record, t.Named) and len(made := self._checked.types[record.name].constructors) == 1:
+            constructor = made[0][0]
+            return Form(record, constructor, constructor.fields, self._checked.fields(record, constructor), self)
+        return Form(record, None, (RECORD,), (record,), self)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How records of a type stand in rows: by the fields of their one constructor, or whole in one column."""
+
+    record: t.Type
+    constructor: Constructor | None
+    names: tuple[str, ...]
+    types: tuple[t.Type, ...]
+    columns: Columns
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the rows."""
+        pairs = zip(self.names, self.types, strict=True)
+        return Schema(tuple(Column(name, self.columns.type(type_)) for name, type_ in pairs))
+
+    def row(self, record: Any) -> tuple[Any, ...]:
+        """The row of a record."""
+        values = (record,) if self.constructor is None else record.fields
+        return tuple(self.columns.writing(type_)(value) for type_, value in zip(self.types, values, strict=True))
+
+    def of_row(self, row: tuple[Any, ...]) -> Any:
+        """The record of a row."""
+        values = tuple(self.columns.reading(type_)(value) for type_, value in zip(self.types, row, strict=True))
+        return values[0] if self.constructor is None else Struct(self.constructor, values)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Where the value of a variable is: in these columns, of which `read` makes it; `is_one` where one has it."""
+
+    type: t.Type
+    columns: tuple[Column, ...]
+    read: Callable[..., Any]
+    is_one: bool = True
+
+
+Environment = Mapping[str, Binding]
+"""The variables that are known, by their names."""

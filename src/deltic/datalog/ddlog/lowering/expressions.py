@@ -1,0 +1,284 @@
+"""Expressions and patterns over columns: sqlglot trees for what columns can say, and functions of Python for the rest.
+
+Functions are made of the program's own, over the values that the columns hold. What an engine can compute on columns is
+not called for each row: comparisons, logic, and integer arithmetic modulo 2^n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.python import PythonFunction, digest
+from deltic.circuit.types import Type, ValueType
+from deltic.datalog.ddlog import core
+from deltic.datalog.ddlog import types as t
+from deltic.datalog.ddlog.checked import Checked
+from deltic.datalog.ddlog.lowering.columns import Binding, Columns, Environment, native_type, same
+from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
+
+Tree = exp.Expression
+
+_COMPARISONS: Mapping[str, type[Tree]] = {
+    "==": exp.EQ,
+    "!=": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+_ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+_BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
+_WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})
+REMEMBERED = 1 << 12
+"""How many matches of a pattern with values are remembered, for the variables that it binds."""
+
+
+class Expressions:
+    """The expressions of a program over columns."""
+
+    def __init__(self, checked: Checked, columns: Columns, program: str) -> None:
+        self._checked, self.columns, self._program = checked, columns, program
+
+    def value(self, expression: core.Expression, known: Environment) -> Tree:
+        """What the column of an expression's values has."""
+        expression = plain(expression, known)
+        if (tree := self._native(expression, known)) is not None:
+            return tree
+        function, names = self.function(expression, known)
+        write = self.columns.writing(expression.type)
+        body = function if write is same else lambda *given: write(function(*given))
+        return self._call(body, ("value", expression), names, known, self.columns.type(expression.type))
+
+    def constant(self, expression: core.Expression) -> Any:
+        """The value of an expression without variables."""
+        return self._checked.compile_expression(expression, ())()
+
+    def items(self, expression: core.Expression, known: Environment) -> tuple[Callable[..., Any], list[str], str]:
+        """A function from columns to a collection, the names of the columns, and what tells the function apart."""
+        expression = plain(expression, known)
+        function, names = self.function(expression, known)
+        columns = [each.name for name in names for each in known[name].columns]
+        return function, columns, self._told("items", expression)
+
+    def match(
+        self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
+    ) -> tuple[list[Tree], dict[str, tuple[t.Type, Tree]]]:
+        """The conditions under which a value has a pattern, and what the columns of its variables have then."""
+        match pattern:
+            case core.Anything():
+                return [], {}
+            case core.Bind(name=name):
+                return [], {name: (pattern.type, self._of(value, known))}
+            case core.As(name=name, pattern=part):
+                conditions, found = self.match(part, value, known)
+                return conditions, {name: (pattern.type, self._of(value, known)), **found}
+            case core.Equal(expression=expression):
+                return [exp.EQ(this=self._of(value, known), expression=self.value(expression, known))], {}
+            case core.Parts(constructor=None, parts=parts) if isinstance(value, core.MakeTuple):
+                return self._matches(zip(parts, value.items, strict=True), known)
+        return self._match_parts(pattern, value, known)
+
+    def _matches(self, pairs: Any, known: Environment) -> tuple[list[Tree], dict[str, tuple[t.Type, Tree]]]:
+        conditions: list[Tree] = []
+        found: dict[str, tuple[t.Type, Tree]] = {}
+        for pattern, value in pairs:
+            more, variables = self.match(pattern, value, known)
+            conditions += more
+            found |= variables
+        return conditions, found
+
+    def _of(self, value: core.Expression | Binding, known: Environment) -> Tree:
+        """What a column of the value has."""
+        if isinstance(value, core.Expression):
+            return self.value(value, known)
+        (only,) = value.columns
+        return column(only.name)
+
+    def _match_parts(
+        self, pattern: core.Pattern, value: core.Expression | Binding, known: Environment
+    ) -> tuple[list[Tree], dict[str, tuple[t.Type, Tree]]]:
+        """The match by functions of Python, which take the value apart once for all variables."""
+        pattern = plain(pattern, known)
+        names = [name for name in _mentioned(pattern) if name in known]
+        given = dict(known)
+        if isinstance(value, Binding):
+            subject: core.Expression = core.Variable(span=pattern.span, type=value.type, name="?")
+            given["?"] = value
+        else:
+            subject = plain(value, known)
+        evaluate, used = self.function(subject, given)
+        takes_apart = self._checked.compile_pattern(pattern, names)
+        context, _ = self.function(_tuple_of(names, known, pattern), known)
+        width = sum(len(given[name].columns) for name in used)
+
+        @lru_cache(maxsize=REMEMBERED)
+        def found(*values: Any) -> tuple[Any, ...] | None:
+            return takes_apart(evaluate(*values[:width]), *context(*values[width:]))
+
+        def test(*values: Any) -> bool:
+            return found(*values) is not None
+
+        places, told = [*used, *names], (pattern, subject)
+        conditions = [] if self._always(pattern) else [self._call(test, ("test", told), places, given, Type.BOOLEAN)]
+        bound = {}
+        for i, (name, type_) in enumerate(core.bound_by(pattern)):
+            take = _taking(found, i, self.columns.writing(type_))
+            bound[name] = (type_, self._call(take, ("part", i, told), places, given, self.columns.type(type_)))
+        return conditions, bound
+
+    def _always(self, pattern: core.Pattern) -> bool:
+        """Whether all values of the type have a pattern."""
+        match pattern:
+            case core.Anything() | core.Bind():
+                return True
+            case core.As(pattern=part):
+                return self._always(part)
+            case core.Parts(constructor=constructor, parts=parts):
+                if constructor is not None:
+                    type_ = t.content(pattern.type)
+                    assert isinstance(type_, t.Named)
+                    if len(self._checked.types[type_.name].constructors) > 1:
+                        return False
+                return all(map(self._always, parts))
+        return False
+
+    def function(self, expression: core.Expression, known: Environment) -> tuple[Callable[..., Any], list[str]]:
+        """A function from the columns of the variables that are named to the expression's value."""
+        names = [name for name in _mentioned(expression) if name in known]
+        function = self._checked.compile_expression(expression, names)
+        bindings = [known[name] for name in names]
+        if all(len(b.columns) == 1 and b.read is same for b in bindings):
+            return function, names
+        ends = []
+        start = 0
+        for binding in bindings:
+            ends.append((binding.read, start, start + len(binding.columns)))
+            start += len(binding.columns)
+        return lambda *given: function(*(read(*given[begin:end]) for read, begin, end in ends)), names
+
+    def _call(self, body: Callable[..., Any], told: Any, names: Sequence[str], known: Environment, type_: Type) -> Tree:
+        columns = [each for name in names for each in known[name].columns]
+        takes = tuple(each.type for each in columns)
+        function = PythonFunction("ddlog", body, takes, ValueType(type_, False), fingerprint=self._told(*told))
+        return function.applied([column(each.name) for each in columns])
+
+    def _told(self, *parts: Any) -> str:
+        return digest((self._program, *map(repr, parts)))
+
+    # What columns can say
+
+    def _native(self, expression: core.Expression, known: Environment) -> Tree | None:
+        """A tree of what engines compute themselves; None for what is to be a function of Python."""
+        match expression:
+            case core.Variable(name=name) if known[name].is_one:
+                return column(known[name].columns[0].name)
+            case core.Literal(type=type_, value=value):
+                return literal(self.columns.writing(type_)(value), self.columns.type(type_))
+            case core.ToText(of=of):
+                return self._text(of, known)
+            case core.Operation(operator=operator, operands=operands):
+                return self._operation(operator, operands, expression.type, known)
+        return None
+
+    def _text(self, of: core.Expression, known: Environment) -> Tree | None:
+        type_ = native_type(of.type)
+        if type_ not in (Type.STRING, Type.INT64, Type.UINT64):
+            return None
+        found = self.value(of, known)
+        return found if type_ is Type.STRING else cast(found, Type.STRING)
+
+    def _operation(
+        self, operator: str, operands: Sequence[core.Expression], type_: t.Type, known: Environment
+    ) -> Tree | None:
+        if operator in ("and", "or", "=>", "not"):
+            return self._logic(operator, operands, known)
+        if len(operands) != 2:
+            return None
+        operand, is_native = operands[0].type, native_type(operands[0].type) is not None
+        if operator in ("==", "!=") or (operator in _COMPARISONS and is_native):
+            if isinstance(t.content(operand), t.Function):
+                return None
+            return self._binary(_COMPARISONS[operator], operands, known)
+        if operator == "++" and isinstance(type_, t.String) and all(isinstance(o.type, t.String) for o in operands):
+            return self._binary(exp.DPipe, operands, known)
+        if not isinstance(type_, t.Bit | t.Signed) or not is_native:
+            return None
+        if operator in _BITWISE:
+            return self._binary(_BITWISE[operator], operands, known)
+        if operator in _ARITHMETIC:
+            return _wrapped(self._binary(_ARITHMETIC[operator], operands, known), type_)
+        return None
+
+    def _binary(self, kind: type[Tree], operands: Sequence[core.Expression], known: Environment) -> Tree:
+        left, right = (self.value(operand, known) for operand in operands)
+        return kind(this=left, expression=right)
+
+    def _logic(self, operator: str, operands: Sequence[core.Expression], known: Environment) -> Tree | None:
+        """Only where all of it is native: what need not be computed must not fail."""
+        trees = [self._native(operand, known) for operand in operands]
+        if any(tree is None or tree.find(exp.Anonymous) for tree in trees):
+            return None
+        if operator == "not":
+            return exp.Not(this=trees[0])
+        left, right = trees
+        if operator == "=>":
+            return exp.Or(this=exp.Not(this=left), expression=right)
+        return (exp.And if operator == "and" else exp.Or)(this=left, expression=right)
+
+
+def plain(node: NodeT, known: Environment) -> NodeT:
+    """The expression or pattern without what makes and follows references, and with fields of rows as variables."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, core.CallFunction) and node.function.name in _WRAPPERS and len(node.arguments) == 1:
+            return node.arguments[0]
+        if isinstance(node, core.FieldOf) and isinstance(node.of, core.Variable):
+            name = field_name(node.of.name, node.index)
+            if name in known:
+                return core.Variable(span=node.span, type=node.type, name=name)
+        return node
+
+    return transform(node, change)
+
+
+def field_name(variable: str, place: int) -> str:
+    """What the field of a record is called that a variable stands for."""
+    return f"{variable}.{place}"
+
+
+def _taking(
+    found: Callable[..., tuple[Any, ...] | None], place: int, write: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    def take(*values: Any) -> Any:
+        parts = found(*values)
+        assert parts is not None
+        return write(parts[place])
+
+    return take
+
+
+def _mentioned(node: core.Expression | core.Pattern) -> list[str]:
+    """The variables that are mentioned, in the order of first mention."""
+    return list(dict.fromkeys(part.name for part in nodes_in(node) if isinstance(part, core.Variable)))
+
+
+def _tuple_of(names: Sequence[str], known: Environment, at: core.Pattern) -> core.Expression:
+    variables = tuple(core.Variable(span=at.span, type=known[name].type, name=name) for name in names)
+    return core.MakeTuple(span=at.span, type=t.Tuple(tuple(v.type for v in variables)), items=variables)
+
+
+def _wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:
+    """The result of 64 bits modulo 2^width, as a number of the type."""
+    if type_.width == 64:
+        return tree
+    mask = literal((1 << type_.width) - 1, Type.INT64)
+    if isinstance(type_, t.Bit):
+        return exp.BitwiseAnd(this=tree, expression=mask)
+    half = literal(1 << type_.width - 1, Type.INT64)
+    shifted = exp.BitwiseAnd(this=exp.Add(this=tree, expression=half), expression=mask)
+    return exp.Sub(this=shifted, expression=half.copy())

@@ -1,0 +1,243 @@
+"""A checked program to definitions of the catalog: one for each set of mutually recursive relations."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from deltic.catalog import Definition, Part, Table, View
+from deltic.catalog.components import components
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column
+from deltic.circuit.python import digest
+from deltic.circuit.types import ZSetType
+from deltic.datalog.ddlog import core
+from deltic.datalog.ddlog.checked import (
+    Absent,
+    Checked,
+    GroupBy,
+    Head,
+    Index,
+    Inspect,
+    Match,
+    Relation,
+    Rule,
+)
+from deltic.datalog.ddlog.lowering.columns import Columns, Environment, Form
+from deltic.datalog.ddlog.lowering.expressions import Expressions
+from deltic.datalog.ddlog.lowering.names import INSPECTED, catalog_name, delayed_name, index_name
+from deltic.datalog.ddlog.lowering.rules import Body
+from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.scopes import Inside, Outside, Scope
+from deltic.errors import ProgramError
+
+FRONT = "DDlog"
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What an `Inspect` looks at: the view `name`, in whose columns the variables are, as `known` says."""
+
+    name: str
+    clause: Inspect
+    known: Environment
+
+
+class _Relations(Outside):
+    """The whole circuit of a definition, in which multisets and streams are as they are."""
+
+    def _seen(self, node: int) -> int:
+        return node
+
+
+class Lowered:
+    """A program as tables and views, and how its records stand in them."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.columns = Columns(checked)
+        self._expressions = Expressions(checked, self.columns, _fingerprint(checked))
+        self._rules: dict[str, list[tuple[Rule, Head]]] = defaultdict(list)
+        for rule in checked.rules:
+            for head in rule.heads:
+                self._rules[head.relation].append((rule, head))
+        self.inspected: list[Inspected] = []
+        """What there is to look at, once `part` is made."""
+        self._shown: dict[str, ZSetType] = {}
+
+    def form(self, relation: str) -> Form:
+        """How a relation's records stand in rows."""
+        return self.columns.form(self.checked.relations[relation].record)
+
+    @cached_property
+    def delays(self) -> dict[str, int]:
+        """How far back relations are read that are read as they were."""
+        found: dict[str, int] = {}
+        for rule in self.checked.rules:
+            for atom in rule.body:
+                if isinstance(atom, Match | Absent) and atom.delay:
+                    found[atom.relation] = max(found.get(atom.relation, 0), atom.delay)
+        return found
+
+    @cached_property
+    def part(self) -> Part:
+        """The tables of the program, and the definitions of its views. Raises ProgramError."""
+        definitions = tuple(self._definitions())
+        return Part(FRONT, tuple(self._tables()), definitions, tuple(v.name for d in definitions for v in d.views))
+
+    def _tables(self) -> Iterator[Table]:
+        for relation in self.checked.relations.values():
+            schema, is_bag = self.form(relation.name).schema, not self._is_set(relation)
+            if relation.role == "input":
+                yield Table(catalog_name(relation.name), schema, is_bag=is_bag, place=relation.span.place)
+            for delay in range(1, self.delays.get(relation.name, 0) + 1):
+                yield Table(delayed_name(relation.name, delay), schema, is_bag=is_bag, place=relation.span.place)
+
+    def _definitions(self) -> Iterator[Definition]:
+        for names in components(self._graph):
+            relations = [self.checked.relations[name] for name in names]
+            if len(names) > 1 or names[0] in self._graph[names[0]]:
+                self._check_recursion(names)
+                yield self._recursive(relations)
+            elif self._is_derived(relations[0]):
+                yield self._plain(relations[0])
+        for index in self.checked.indexes.values():
+            yield self._index(index)
+
+    def _is_set(self, relation: Relation) -> bool:
+        return relation.semantics == "relation"
+
+    def _is_derived(self, relation: Relation) -> bool:
+        return relation.role != "input" or relation.name in self._rules
+
+    @cached_property
+    def _graph(self) -> dict[str, list[str]]:
+        """For each relation what its rules read of this transaction."""
+        return {name: [each for each, _ in self._reads(name)] for name in self.checked.relations}
+
+    def _reads(self, relation: str) -> Iterator[tuple[str, bool]]:
+        """The relations that one is derived from, and whether it grows as they do."""
+        for rule, _ in self._rules.get(relation, ()):
+            grouped = False
+            for clause in reversed(rule.body):
+                grouped |= isinstance(clause, GroupBy)
+                if isinstance(clause, Match | Absent) and not clause.delay:
+                    yield clause.relation, isinstance(clause, Match) and not grouped
+
+    def _check_recursion(self, names: Sequence[str]) -> None:
+        """Raises ProgramError for a recursion through negation, groups, multisets, streams or Inspect."""
+        findings = []
+        for name in names:
+            relation = self.checked.relations[name]
+            if relation.semantics != "relation":
+                findings.append(relation.span.error(f"the {relation.semantics} {name} depends on itself"))
+            for rule, _ in self._rules.get(name, ()):
+                what = {clause.relation: clause for clause in rule.body if isinstance(clause, Absent | Match)}
+                falling = [r for r, grows in self._reads(name) if not grows and r in names and r in what]
+                hint = "a recursion may only add records: compute what it reads in a relation before it"
+                findings += [
+                    what[r].span.error(f"{name} depends on {r}, which it is computed with, by `not` or a group", hint)
+                    for r in dict.fromkeys(falling)
+                ]
+                looked = (clause for clause in rule.body if isinstance(clause, Inspect))
+                findings += [
+                    c.span.error("Inspect in a recursive rule", "look at the relation instead") for c in looked
+                ]
+        if findings:
+            raise ProgramError(list(dict.fromkeys(findings)))
+
+    # Definitions
+
+    def _scope(self) -> _Relations:
+        types: dict[str, ZSetType] = {}
+        for relation in self.checked.relations.values():
+            type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
+            types |= {delayed_name(relation.name, d): type_ for d in range(self.delays.get(relation.name, 0) + 1)}
+        return _Relations(types, {})
+
+    def _view(self, relation: Relation) -> View:
+        type_ = ZSetType(self.form(relation.name).schema, self._is_set(relation))
+        text = "\n".join(dict.fromkeys(rule.span.text for rule, _ in self._rules.get(relation.name, ())))
+        return View(catalog_name(relation.name), type_, text=text, place=relation.span.place)
+
+    def _plain(self, relation: Relation) -> Definition:
+        scope, before = self._scope(), len(self.inspected)
+        node = self._union(relation, scope)
+        scope.builder.add(ops.Sink(catalog_name(relation.name)), node)
+        looked = [
+            View(each.name, self._shown[each.name], place=relation.span.place) for each in self.inspected[before:]
+        ]
+        return Definition((self._view(relation), *looked), scope.builder.build())
+
+    def _recursive(self, relations: Sequence[Relation]) -> Definition:
+        scope = self._scope()
+        members = {catalog_name(r.name): self.form(r.name).schema for r in relations}
+        inside = Inside(scope, members)
+        for relation in relations:
+            inside.builder.add(ops.Sink(catalog_name(relation.name)), self._union(relation, inside))
+        fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
+        for name in members:
+            scope.builder.add(ops.Sink(name), scope.builder.add(ops.Component(name), fixpoint))
+        return Definition(tuple(map(self._view, relations)), scope.builder.build())
+
+    def _union(self, relation: Relation, scope: Scope) -> int:
+        """What a relation has: what comes from outside, facts, and what its rules derive."""
+        outside = scope.outside
+        schema = self.form(relation.name).schema
+        parts = []
+        if relation.role == "input":
+            parts.append(scope.bring(outside.source(catalog_name(relation.name)), outside))
+        if facts := self._facts(relation):
+            parts.append(scope.bring(outside.builder.add(ops.Constant(schema, facts)), outside))
+        for rule, head in self._rules.get(relation.name, ()):
+            if rule.body:
+                parts.append(self._derived(rule, head, scope))
+        if not parts:
+            parts.append(scope.bring(outside.builder.add(ops.Constant(schema, ())), outside))
+        node = parts[0] if len(parts) == 1 else scope.builder.add(ops.Plus(), *parts)
+        return make_set(scope.builder, node) if self._is_set(relation) else node
+
+    def _facts(self, relation: Relation) -> tuple[tuple[object, ...], ...]:
+        form = self.form(relation.name)
+        heads = (head for rule, head in self._rules.get(relation.name, ()) if not rule.body)
+        rows = (form.row(self._expressions.constant(head.record)) for head in heads)
+        return tuple(dict.fromkeys(rows) if self._is_set(relation) else rows)
+
+    def _derived(self, rule: Rule, head: Head, scope: Scope) -> int:
+        body = Body(scope, self._expressions, self.form)
+        for clause in rule.body:
+            if not isinstance(clause, Inspect):
+                body.add(clause)
+            elif head is rule.heads[0]:
+                self._look(clause, body, scope)
+        return body.head(head)
+
+    def _look(self, clause: Inspect, body: Body, scope: Scope) -> None:
+        """A view of what is known where an `Inspect` stands."""
+        name = f"{INSPECTED}.{len(self.inspected)}"
+        scope.builder.add(ops.Sink(name), body.node)
+        self._shown[name] = scope.builder.type_of(body.node)
+        self.inspected.append(Inspected(name, clause, dict(body.known)))
+
+    def _index(self, index: Index) -> Definition:
+        """The records of an index, each behind the values of its parameters."""
+        scope = self._scope()
+        body = Body(scope, self._expressions, self.form)
+        form, name, span = self.form(index.relation), "?record", index.span
+        whole = core.As(span=span, type=form.record, name=name, pattern=index.pattern)
+        body.add(Match(index.relation, whole, delay=0, differentiated=False, span=span))
+        keys = [(f"key?{i}", body.known[each].columns[0]) for i, (each, _) in enumerate(index.parameters)]
+        pairs = [*keys, *zip(form.names, body.known[name].columns, strict=True)]
+        columns = [replace(each, name=called) for called, each in pairs]
+        node = project(scope.builder, body.node, columns, [column(each.name) for _, each in pairs])
+        scope.builder.add(ops.Sink(index_name(index.name)), node)
+        view = View(index_name(index.name), scope.builder.type_of(node), place=span.place)
+        return Definition((view,), scope.builder.build())
+
+
+def _fingerprint(checked: Checked) -> str:
+    """What tells programs apart: all that their modules say."""
+    spans = [*(rule.span for rule in checked.rules), *(r.span for r in checked.relations.values())]
+    return digest(dict.fromkeys(span.source.text for span in spans))

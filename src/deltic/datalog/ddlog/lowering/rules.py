@@ -1,0 +1,305 @@
+"""Rules: the clauses of a body from left to right, each a step from the bindings before it to those behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.generators import GENERATORS, Generator
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Column, Schema
+from deltic.datalog.ddlog import core
+from deltic.datalog.ddlog import types as t
+from deltic.datalog.ddlog.checked import (
+    Absent,
+    Assignment,
+    Clause,
+    Condition,
+    FlatMap,
+    GroupBy,
+    Head,
+    Match,
+)
+from deltic.datalog.ddlog.lowering.columns import Binding, Form
+from deltic.datalog.ddlog.lowering.expressions import Expressions, field_name, plain
+from deltic.datalog.ddlog.lowering.names import place_of
+from deltic.datalog.ddlog.values import Group
+from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.syntax.expressions import nodes_in, transform
+
+Tree = exp.Expression
+Forms = Callable[[str], Form]
+"""The form of a relation's records."""
+Compared = Sequence[tuple[str, core.Expression]]
+"""New variables of a pattern, and the expressions whose values theirs equal."""
+Found = Mapping[str, tuple[Binding, list[Tree]]]
+"""The variables that rows say something of: where their values are to be, and what is to be there."""
+
+
+class Body:
+    """The bindings of a rule's variables, as its clauses are lowered into a scope one after the other.
+
+    `node` has a column for each variable that is known, or several, as `known` says.
+    """
+
+    def __init__(self, scope: Scope, expressions: Expressions, forms: Forms) -> None:
+        self._scope, self._builder, self._expressions, self._forms = scope, scope.builder, expressions, forms
+        self._atoms: list[int] = []
+        self.known: dict[str, Binding] = {}
+        self._count = 0
+
+    def add(self, clause: Clause) -> None:
+        """One more clause, but for `Inspect`, which binds nothing."""
+        match clause:
+            case Match():
+                self._match(clause)
+            case Absent():
+                self._absent(clause)
+            case Condition():
+                self._filter([self._expressions.value(clause.expression, self.known)])
+            case Assignment():
+                self._assign(clause.pattern, clause.expression)
+            case FlatMap():
+                self._flat_map(clause)
+            case GroupBy():
+                self._group(clause)
+
+    def head(self, head: Head) -> int:
+        """The rows that a head derives."""
+        form, record, node = self._forms(head.relation), plain(head.record, self.known), self.node
+        if form.constructor is None:
+            parts: Sequence[core.Expression] = (record,)
+        elif isinstance(record, core.MakeStruct):
+            parts = record.items
+        else:
+            parts = [_field(record, type_, i) for i, type_ in enumerate(form.types)]
+        values = [self._expressions.value(part, self.known) for part in parts]
+        return project(self._builder, node, form.schema.columns, values)
+
+    @property
+    def node(self) -> int:
+        """The node that carries the bindings."""
+        if not self._atoms:
+            nowhere = ops.Constant(Schema(()), ((),))
+            self._atoms = [self._scope.bring(self._scope.outside.builder.add(nowhere), self._scope.outside)]
+        if len(self._atoms) > 1:
+            self._atoms = [self._builder.add(ops.Join(), *self._atoms)]
+        return self._atoms[0]
+
+    # Atoms
+
+    def _match(self, match: Match) -> None:
+        form = self._forms(match.relation)
+        source = self._scope.relation(place_of(match))
+        pattern, compared = self._without_variables(match.pattern)
+        node, found = selected(self._builder, source, form, pattern, self._expressions)
+        self._join_on(compared, node, found)
+
+    def _join_on(self, compared: Compared, node: int, found: Found) -> None:
+        """Join the bindings with an atom's, some of whose columns equal expressions over what is known."""
+        places = self._counterparts(compared, found)
+        columns: list[Column] = []
+        values: list[Tree] = []
+        for name, (binding, trees) in found.items():
+            if name in places:
+                columns += [replace(c, name=n) for c, n in zip(binding.columns, places[name], strict=True)]
+            else:
+                columns += binding.columns
+                self._know(name, binding)
+            values += trees
+        self._atoms.append(self._projected(node, columns, values))
+
+    def _counterparts(self, compared: Compared, found: Found) -> dict[str, list[str]]:
+        """The columns of the bindings that the columns of an atom equal, by the atom's variables."""
+        places: dict[str, list[str]] = {}
+        for fresh, expression in compared:
+            binding = found[fresh][0]
+            if binding.is_one:
+                places[fresh] = [self._named(plain(expression, self.known), fresh)]
+            else:
+                form = self._expressions.columns.form(binding.type)
+                places[fresh] = [
+                    self._named(plain(_field(expression, type_, i), self.known), f"{fresh}.{i}")
+                    for i, type_ in enumerate(form.types)
+                ]
+        return places
+
+    def _projected(self, node: int, columns: Sequence[Column], values: Sequence[Tree]) -> int:
+        """A map to columns that stand once in it; where two have one name, their values must be equal."""
+        kept: dict[str, tuple[Column, Tree]] = {}
+        equal: list[Tree] = []
+        for each, value in zip(columns, values, strict=True):
+            if each.name in kept:
+                equal.append(exp.EQ(this=kept[each.name][1], expression=value))
+            else:
+                kept[each.name] = (each, value)
+        node = self._builder.add(ops.Filter(_all(equal)), node) if equal else node
+        return project(self._builder, node, [c for c, _ in kept.values()], [v for _, v in kept.values()])
+
+    def _named(self, expression: core.Expression, fresh: str) -> str:
+        """The column of the bindings that has the value of an expression, a new one if there is none."""
+        if isinstance(expression, core.Variable) and self.known[expression.name].is_one:
+            return self.known[expression.name].columns[0].name
+        value = self._expressions.value(expression, self.known)
+        self._extend([(Column(fresh, self._expressions.columns.type(expression.type)), value)])
+        return fresh
+
+    def _absent(self, absent: Absent) -> None:
+        """The records that have the pattern are found where they do not depend on a recursion, if they do not."""
+        form, name = self._forms(absent.relation), place_of(absent)
+        pattern, compared = self._without_variables(absent.pattern)
+        place = self._scope if self._scope.is_recursive(name) else self._scope.outside
+        source, found = selected(place.builder, place.relation(name), form, pattern, self._expressions)
+        columns = [each for binding, _ in found.values() for each in binding.columns]
+        values = [tree for _, trees in found.values() for tree in trees]
+        there = self._scope.bring(make_set(place.builder, project(place.builder, source, columns, values)), place)
+        places = self._counterparts(compared, found)
+        renamed = [replace(c, name=n) for v, (b, _) in found.items() for c, n in zip(b.columns, places[v], strict=True)]
+        there = self._projected(there, renamed, [column(each.name) for each in columns])
+        self._atoms = [self._builder.add(ops.Antijoin(), self.node, make_set(self._builder, there))]
+
+    def _without_variables(self, pattern: core.Pattern) -> tuple[core.Pattern, Compared]:
+        """The pattern with new variables in the place of expressions over known ones, and these expressions."""
+        compared: list[tuple[str, core.Expression]] = []
+
+        def change(node: Any) -> Any:
+            if not isinstance(node, core.Equal) or not _has_variables(node.expression):
+                return node
+            compared.append((self._new("?equal"), node.expression))
+            return core.Bind(span=node.span, type=node.type, name=compared[-1][0])
+
+        return transform(pattern, change), compared
+
+    def _know(self, name: str, binding: Binding) -> None:
+        self.known[name] = binding
+        if not binding.is_one:
+            form = self._expressions.columns.form(binding.type)
+            if form.constructor is not None:
+                for i, (type_, each) in enumerate(zip(form.types, binding.columns, strict=True)):
+                    self.known[field_name(name, i)] = Binding(type_, (each,), form.columns.reading(type_))
+
+    def _new(self, name: str) -> str:
+        """The name of a new column."""
+        self._count += 1
+        return f"{name}.{self._count}"
+
+    # Other clauses
+
+    def _filter(self, conditions: Sequence[Tree]) -> None:
+        if conditions:
+            self._atoms = [self._builder.add(ops.Filter(_all(conditions)), self.node)]
+
+    def _extend(self, new: Sequence[tuple[Column, Tree]]) -> None:
+        """Add columns to the bindings."""
+        node = self.node
+        columns = self._builder.type_of(node).schema.columns
+        values: list[Tree] = [column(each.name) for each in columns]
+        added = [*columns, *(each for each, _ in new)], [*values, *(value for _, value in new)]
+        self._atoms = [project(self._builder, node, *added)]
+
+    def _assign(self, pattern: core.Pattern, value: core.Expression | Binding) -> None:
+        conditions, found = self._expressions.match(pattern, value, self.known)
+        self._filter(conditions)
+        new = []
+        for name, (type_, tree) in found.items():
+            binding = self._expressions.columns.binding(name, type_)
+            new.append((binding.columns[0], tree))
+            self.known[name] = binding
+        if new:
+            self._extend(new)
+
+    def _flat_map(self, clause: FlatMap) -> None:
+        columns = self._expressions.columns
+        function, names, told = self._expressions.items(clause.items, self.known)
+        node = self.node
+        types = self._builder.type_of(node).schema.types
+        type_ = columns.type(clause.pattern.type)
+        generator = f"ddlog__{told}"
+        write = columns.writing(clause.pattern.type)
+        takes = tuple(types[name] for name in names)
+        GENERATORS[generator] = Generator((takes,), type_, False, lambda *row: map(write, _items(function(*row))))
+        name = self._new("?each")
+        expanded = ops.FlatMap(name, generator, tuple(column(each) for each in names))
+        self._atoms = [self._builder.add(expanded, node)]
+        self._assign(clause.pattern, columns.binding(name, clause.pattern.type))
+
+    def _group(self, clause: GroupBy) -> None:
+        """Lists of the values, each as often as it is derived; what is visible behind it is what tells groups apart."""
+        group, values = self._new("?group"), self._new("?value")
+        columns = self._expressions.columns
+        value = self._expressions.value(clause.values, self.known)
+        self._extend([(Column(values, columns.type(clause.values.type)), value)])
+        keys = tuple(dict.fromkeys(c.name for name in clause.visible for c in self.known[name].columns))
+        node = self._builder.add(ops.Aggregate(keys, (ops.AggregateCall("collect_list", values, group),)), self.node)
+        self._atoms = [node]
+        known = {n: b for n, b in self.known.items() if n in clause.visible or n.rpartition(".")[0] in clause.visible}
+        key, used = self._expressions.function(clause.key, known)
+        listed = self._builder.type_of(node).schema.columns[-1]
+        read = columns.reading(clause.values.type)
+
+        def of_columns(found: Iterable[Any], *of_key: Any) -> Group:
+            return Group.of(key(*of_key), [(read(each), count) for each, count in Counter(found).items()])
+
+        of_key = [each for name in used for each in known[name].columns]
+        self.known = {**known, clause.name: Binding(clause.type, (listed, *of_key), of_columns, is_one=False)}
+
+
+def selected(
+    builder: CircuitBuilder, source: int, form: Form, pattern: core.Pattern, expressions: Expressions
+) -> tuple[int, Found]:
+    """The rows of records that have a pattern, and what they say of its variables."""
+    columns = builder.type_of(source).schema.columns
+    conditions: list[Tree] = []
+    found: dict[str, tuple[Binding, list[Tree]]] = {}
+    while isinstance(pattern, core.As):
+        found[pattern.name] = _whole(pattern.name, pattern.type, form, columns)
+        pattern = pattern.pattern
+    if isinstance(pattern, core.Bind):
+        found[pattern.name] = _whole(pattern.name, pattern.type, form, columns)
+    elif isinstance(pattern, core.Equal):
+        row = form.row(expressions.constant(pattern.expression))
+        pairs = zip(columns, row, strict=True)
+        conditions = [exp.EQ(this=column(c.name), expression=literal(value, c.type)) for c, value in pairs]
+    elif not isinstance(pattern, core.Anything):
+        assert isinstance(pattern, core.Parts)
+        parts = (pattern,) if form.constructor is None else pattern.parts
+        for part, type_, each in zip(parts, form.types, columns, strict=True):
+            more, variables = expressions.match(part, form.columns.binding(each.name, type_), {})
+            conditions += more
+            for name, (of, tree) in variables.items():
+                found[name] = (form.columns.binding(name, of), [tree])
+    return builder.add(ops.Filter(_all(conditions)), source) if conditions else source, found
+
+
+def _whole(name: str, type_: t.Type, form: Form, columns: Sequence[Column]) -> tuple[Binding, list[Tree]]:
+    """A variable for whole records."""
+    trees: list[Tree] = [column(each.name) for each in columns]
+    if form.constructor is None:
+        return form.columns.binding(name, type_), trees
+    own = tuple(replace(each, name=f"{name}.{each.name}") for each in columns)
+    return Binding(type_, own, lambda *row: form.of_row(row), is_one=False), trees
+
+
+def _field(expression: core.Expression, type_: t.Type, place: int) -> core.Expression:
+    return core.FieldOf(span=expression.span, type=type_, of=expression, index=place)
+
+
+def _items(found: Any) -> Iterable[Any]:
+    """What a loop goes through in a collection."""
+    return found.values if isinstance(found, Group) else found
+
+
+def _all(conditions: Sequence[Tree]) -> Tree:
+    return reduce(lambda left, right: exp.And(this=left, expression=right), conditions)
+
+
+def _has_variables(expression: core.Expression) -> bool:
+    return any(isinstance(node, core.Variable) for node in nodes_in(expression))

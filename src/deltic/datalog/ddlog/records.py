@@ -1,0 +1,423 @@
+"""Records: values as DDlog's commands write them and as its dumps print them, read and printed by their types.
+
+`Person{.name = "Ada", .tags = [1, 2]}`: fields of commands may also stand by place, sets and vectors are lists, and
+maps lists of pairs. What is printed can be read, and equal values are printed equal: values that a circuit has no
+column for are these texts in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from deltic.datalog.ddlog import types as t
+from deltic.datalog.ddlog.checked import TypeDefinition
+from deltic.datalog.ddlog.values import NONE, Group, Map, Set, Struct, Vec, some
+
+LISTS: Mapping[str, Callable[[Any], Any]] = {
+    "ddlog_std::Vec": Vec,
+    "ddlog_std::Set": Set.of,
+    "hashset::HashSet": Set.of,
+    "tinyset::Set64": Set.of,
+}
+"""What is written as a list of elements."""
+
+
+REMEMBERED = 1 << 14
+"""How many texts of one type are remembered with their values."""
+
+
+class RecordError(ValueError):
+    """A text is no record, or none of the type; `offset` is where in the text it stops being one."""
+
+    def __init__(self, message: str, offset: int = -1) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class Made:
+    """`Name{…}`: arguments with the names of fields, or without; `is_whole` with brackets around one value, `R[v]`."""
+
+    name: str
+    arguments: tuple[tuple[str | None, Any], ...] = ()
+    is_whole: bool = False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """`[a, b]` or `[k -> v]`, whose elements are pairs."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Serialized:
+    """`@json"…"`."""
+
+    text: str
+
+
+Record = bool | int | float | str | tuple[Any, ...] | Made | Listed | Serialized
+"""A record before its type is known."""
+
+_TOKEN = re.compile(
+    r"""(?:\s|\#[^\n]*)*(?:
+      (?P<string>"(?:\\.|[^"\\])*")
+    | (?P<number>-?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?))
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:(?:::|\.)[A-Za-z_][A-Za-z0-9_]*)*)
+    | (?P<sign><-|->|[-{}()\[\],;.=%@])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
+_FLOATS = {"NaN": math.nan, "inf": math.inf}
+
+
+class Reader:
+    """Reads records off a text, from an offset on. `folder` is where files of texts are sought."""
+
+    def __init__(self, text: str, folder: Path | None = None, offset: int = 0) -> None:
+        self.text, self.folder, self.offset = text, folder, offset
+
+    def peek(self) -> tuple[str, str]:
+        """The kind and the text of the next token; two empty ones at the end."""
+        found = self._match()
+        return ("", "") if found is None else (str(found.lastgroup), found[str(found.lastgroup)])
+
+    def take(self, *wanted: str) -> str:
+        """The next token, which is one of these signs or words, or any if none are told. Raises RecordError."""
+        found = self._match()
+        text = "" if found is None else found[str(found.lastgroup)]
+        if found is None or (wanted and text not in wanted):
+            expected = " or ".join(f"`{each}`" for each in wanted) or "a value"
+            raise RecordError(f"{expected} is missing here", self._next())
+        self.offset = found.end()
+        return text
+
+    def takes(self, sign: str) -> bool:
+        """Whether the next token is this one, which is taken then."""
+        if self.peek()[1] != sign or self.peek()[0] == "string":
+            return False
+        self.take()
+        return True
+
+    def record(self) -> Record:
+        """The record that begins here. Raises RecordError."""
+        kind, text = self.peek()
+        if kind == "string":
+            self.take()
+            return _unquoted(text)
+        if kind == "number":
+            self.take()
+            return _number(text)
+        if kind == "word":
+            return self._made(self.take())
+        if text == "(":
+            items = self._items("(", ")", self.record)
+            return items[0] if len(items) == 1 else items
+        if text == "[":
+            return Listed(self._items("[", "]", self._element))
+        if text == "%":
+            return self._file()
+        if text == "@":
+            self.take()
+            self.take("json")
+            return Serialized(str(self.record()))
+        if text == "-":
+            self.take()
+            return -_FLOATS[self.take("inf")]
+        raise RecordError("a value is missing here", self._next())
+
+    def _made(self, name: str) -> Record:
+        if name in ("true", "false"):
+            return name == "true"
+        if name in _FLOATS:
+            return _FLOATS[name]
+        sign = self.peek()[1] if self.peek()[0] == "sign" else ""
+        if sign in ("{", "("):
+            return Made(name, self._items(sign, "}" if sign == "{" else ")", self._argument))
+        if sign == "[":
+            return Made(name, tuple((None, item) for item in self._items("[", "]", self.record)), is_whole=True)
+        return Made(name)
+
+    def _items(self, begin: str, end: str, item: Callable[[], Any]) -> tuple[Any, ...]:
+        self.take(begin)
+        items: list[Any] = []
+        while not self.takes(end):
+            if items:
+                self.take(",", end)
+                if self.text[self.offset - 1] == end:
+                    break
+            items.append(item())
+        return tuple(items)
+
+    def _argument(self) -> tuple[str | None, Record]:
+        if not self.takes("."):
+            return None, self.record()
+        name = self.take()
+        self.take("=")
+        return name, self.record()
+
+    def _element(self) -> Record:
+        found = self.record()
+        return (found, self.record()) if self.takes("->") else found
+
+    def _file(self) -> str:
+        self.take("%")
+        name = _unquoted(self.take())
+        try:
+            return ((self.folder or Path()) / name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
+
+    def _match(self) -> re.Match[str] | None:
+        return _TOKEN.match(self.text, self.offset)
+
+    def _next(self) -> int:
+        """Where the next thing begins that is no blank."""
+        found = re.compile(r"(?:\s|#[^\n]*)*").match(self.text, self.offset)
+        return found.end() if found else self.offset
+
+
+def _unquoted(text: str) -> str:
+    if "\\" not in text:
+        return text[1:-1]
+
+    def plain(found: re.Match[str]) -> str:
+        code = found[1] or found[2] or found[3]
+        return chr(int(code, 16)) if code else _ESCAPED.get(found[4], found[4])
+
+    return _ESCAPE.sub(plain, text[1:-1])
+
+
+def _number(text: str) -> int | float:
+    return int(text, 0) if re.fullmatch(r"-?0[xXbBoO].*", text) else int(text) if _is_whole(text) else float(text)
+
+
+def _is_whole(text: str) -> bool:
+    return text.lstrip("-").isdigit()
+
+
+class Codec:
+    """The values of one type: `read` makes one of a record, `show` prints one, `of_text` reads what is printed.
+
+    Both readers raise RecordError.
+    """
+
+    def __init__(self, type_: t.Type, read: Callable[[Record], Any], show: Callable[[Any], str]) -> None:
+        self.type, self.read, self.show = type_, read, show
+        self.of_text: Callable[[str], Any] = lru_cache(maxsize=REMEMBERED)(self._of_text)
+
+    def _of_text(self, text: str) -> Any:
+        reader = Reader(text)
+        found = self.read(reader.record())
+        if reader.peek() != ("", ""):
+            raise RecordError(f"it is no value of the type {self.type}", reader.offset)
+        return found
+
+
+class Codecs:
+    """The codecs of all types of a program."""
+
+    def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
+        self._types = types
+        self._made: dict[t.Type, Codec] = {}
+
+    def of(self, type_: t.Type) -> Codec:
+        """The codec of a type. Raises RecordError for one whose values are no records."""
+        type_ = t.content(type_)
+        if type_ not in self._made:
+            self._made[type_] = self._make(type_)
+        return self._made[type_]
+
+    def _make(self, type_: t.Type) -> Codec:
+        if (simple := _simple(type_)) is not None:
+            return simple
+        match type_:
+            case t.Tuple(items):
+                return self._tuple(type_, items)
+            case t.Named(name, arguments) if name in LISTS:
+                return self._list(type_, arguments[0], LISTS[name])
+            case t.Named("ddlog_std::Map", arguments):
+                return self._map(type_, *arguments)
+            case t.Named("ddlog_std::Group", arguments):
+                return self._group(type_, *arguments)
+            case t.Named("ddlog_std::Option", arguments):
+                return self._option(type_, arguments[0])
+            case t.Named(name) if self._types[name].constructors:
+                return self._struct(type_)
+        raise RecordError(f"values of the type {type_} are no records")
+
+    def _tuple(self, type_: t.Type, items: tuple[t.Type, ...]) -> Codec:
+        parts = [self.of(item) for item in items]
+
+        def read(record: Record) -> Any:
+            if not isinstance(record, tuple) or len(record) != len(parts):
+                raise _unfit(record, type_)
+            return tuple(part.read(each) for part, each in zip(parts, record, strict=True))
+
+        def show(value: Any) -> str:
+            return f"({', '.join(part.show(each) for part, each in zip(parts, value, strict=True))})"
+
+        return Codec(type_, read, show)
+
+    def _list(self, type_: t.Type, element: t.Type, make: Callable[[Any], Any]) -> Codec:
+        part = self.of(element)
+
+        def read(record: Record) -> Any:
+            if not isinstance(record, Listed):
+                raise _unfit(record, type_)
+            return make(map(part.read, record.items))
+
+        return Codec(type_, read, lambda value: f"[{', '.join(map(part.show, value))}]")
+
+    def _map(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
+        pairs = self._list(type_, t.Tuple((key, value)), Map.of)
+        return Codec(type_, pairs.read, pairs.show)
+
+    def _group(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
+        parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))
+        return Codec(type_, lambda r: Group.of(*parts.read(r)), lambda g: parts.show((g.key, g.values)))
+
+    def _option(self, type_: t.Type, content: t.Type) -> Codec:
+        """An option may also be written as a list of one element or none."""
+        struct, part = self._struct(type_), self.of(content)
+
+        def read(record: Record) -> Any:
+            if isinstance(record, Listed) and len(record.items) <= 1:
+                return some(part.read(record.items[0])) if record.items else NONE
+            return struct.read(record)
+
+        return Codec(type_, read, struct.show)
+
+    def _struct(self, type_: t.Type) -> Codec:
+        """Types may contain themselves, so that codecs of fields are made when they are first needed."""
+        assert isinstance(type_, t.Named)
+        definition = self._types[type_.name]
+        given = dict(zip(definition.parameters, type_.arguments, strict=True))
+        found: dict[str, list[Codec]] = {}
+
+        def parts(name: str) -> list[Codec]:
+            if name not in found:
+                fields = next(fields for made, fields in definition.constructors if made.name == name)
+                found[name] = [self.of(t.substitute(field, given)) for field in fields]
+            return found[name]
+
+        by_name = {made.name: made for made, _ in definition.constructors}
+
+        def read(record: Record) -> Any:
+            constructor = by_name.get(record.name.replace(".", "::")) if isinstance(record, Made) else None
+            if not isinstance(record, Made) or constructor is None:
+                raise _unfit(record, type_, f"its constructors are {', '.join(by_name)}")
+            fields = by_field(record, constructor.fields)
+            codecs = parts(constructor.name)
+            return Struct(
+                constructor, (part.read(fields[f]) for part, f in zip(codecs, constructor.fields, strict=True))
+            )
+
+        def show(value: Any) -> str:
+            codecs, constructor = parts(value.constructor.name), value.constructor
+            shown = zip(constructor.fields, codecs, value.fields, strict=True)
+            return f"{constructor.name}{{{', '.join(f'.{name} = {part.show(each)}' for name, part, each in shown)}}}"
+
+        return Codec(type_, read, show)
+
+
+def by_field(record: Made, fields: tuple[str, ...], *, partly: bool = False) -> dict[str, Record]:
+    """What a record says of each field, by place or by name; of all of them, unless `partly`. Raises RecordError."""
+    names = [name for name, _ in record.arguments]
+    if any(names) or (partly and not names):
+        found = {str(name): value for name, value in record.arguments}
+    else:
+        found = dict(zip(fields, (value for _, value in record.arguments), strict=False))
+    wrong = [name for name in found if name not in fields]
+    missing = [name for name in fields if name not in found]
+    if wrong or (missing and not partly) or len(found) != len(record.arguments):
+        raise RecordError(f"{record.name} has the fields ({', '.join(fields)})")
+    return found
+
+
+def _simple(type_: t.Type) -> Codec | None:
+    """The codec of a type that is built in."""
+    match type_:
+        case t.Bool():
+            return Codec(type_, _of(bool, type_), lambda value: "true" if value else "false")
+        case t.String():
+            return Codec(type_, _of(str, type_), show_string)
+        case t.BigInt():
+            return Codec(type_, _integer(type_, None, None), str)
+        case t.Bit(width):
+            return Codec(type_, _integer(type_, 0, (1 << width) - 1), str)
+        case t.Signed(width):
+            return Codec(type_, _integer(type_, -(1 << width - 1), (1 << width - 1) - 1), str)
+        case t.Float() | t.Double():
+            single = isinstance(type_, t.Float)
+            return Codec(type_, lambda r: _float(r, type_, single), lambda value: show_float(value, single))
+    return None
+
+
+def _unfit(record: Record, type_: t.Type, hint: str = "") -> RecordError:
+    told = {bool: "a Boolean", int: "a number", float: "a number", str: "a string", tuple: "a tuple", Listed: "a list"}
+    what = record.name if isinstance(record, Made) else told.get(type(record), "this")
+    return RecordError(f"{what} is no value of the type {type_}" + (f"; {hint}" if hint else ""))
+
+
+def _of(kind: type, type_: t.Type) -> Callable[[Record], Any]:
+    def read(record: Record) -> Any:
+        if not isinstance(record, kind):
+            raise _unfit(record, type_)
+        return record
+
+    return read
+
+
+def _integer(type_: t.Type, low: int | None, high: int | None) -> Callable[[Record], int]:
+    def read(record: Record) -> int:
+        if not isinstance(record, int) or isinstance(record, bool):
+            raise _unfit(record, type_)
+        if (low is not None and record < low) or (high is not None and record > high):
+            raise RecordError(f"{record} does not fit into {type_}")
+        return record
+
+    return read
+
+
+def _float(record: Record, type_: t.Type, single: bool) -> float:
+    if not isinstance(record, int | float) or isinstance(record, bool):
+        raise _unfit(record, type_)
+    return to_single(record) if single else float(record)
+
+
+def to_single(value: float) -> float:
+    """The number of 32 bits that is next to a number."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
+def show_string(text: str) -> str:
+    """A string in quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def show_float(value: float, single: bool = False) -> str:
+    """A number with all its digits and without an exponent: `0.1`, `100.0`, `NaN`, `inf`."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if single:
+        import numpy as np
+
+        text = format(Decimal(str(np.float32(value))), "f")
+    else:
+        text = format(Decimal(repr(value)), "f")
+    return text if "." in text else f"{text}.0"

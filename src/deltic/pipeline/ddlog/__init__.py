@@ -1,0 +1,1 @@
+"""DDlog's command line over a pipeline: its inputs, its commands, and what it prints."""

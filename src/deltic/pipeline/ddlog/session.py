@@ -1,0 +1,284 @@
+"""A DDlog program under its command language: what `PROGRAM_cli < FILE.dat` does and prints."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from deltic.datalog.ddlog.checked import Relation
+from deltic.datalog.ddlog.commands import Command, Plain, QueryIndex, Update, Updates, commands
+from deltic.datalog.ddlog.lowering.columns import Form
+from deltic.datalog.ddlog.lowering.names import catalog_name, delayed_name, index_name
+from deltic.datalog.ddlog.lowering.program import Inspected, Lowered
+from deltic.datalog.ddlog.records import RecordError
+from deltic.datalog.syntax.source import Span
+from deltic.errors import ChangeError, DataError
+from deltic.pipeline.ddlog.inputs import Input, Row
+from deltic.pipeline.session import Pipeline
+from deltic.pipeline.transaction import Transaction
+
+
+class Session:
+    """Runs commands over a pipeline with a DDlog program, and gives what they print to `write`, line by line.
+
+    `initial` says whether what follows from facts alone is printed at the beginning, as DDlog does.
+    """
+
+    def __init__(self, pipeline: Pipeline, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
+        self._pipeline, self._lowered, self._write = pipeline, lowered, write
+        relations = lowered.checked.relations.values()
+        self._inputs = {r.name: Input(r, lowered) for r in relations if r.role == "input"}
+        self._outputs = sorted((r for r in relations if r.role == "output"), key=lambda r: r.name)
+        self._past = {name: [Counter[Row]() for _ in range(depth)] for name, depth in lowered.delays.items()}
+        self._streams: dict[str, Counter[Row]] = {}
+        self._shown: set[str] = set()
+        self._is_open = False
+        self._began = time.monotonic_ns()
+
+    def begin(self, initial: bool = True) -> None:
+        """Compute what follows from facts alone, and print it."""
+        changes = {r.name: Counter(self._rows(catalog_name(r.name))) for r in self._outputs}
+        self._note(changes)
+        if initial:
+            self._dump_changes(changes)
+
+    def run(self, text: str, file: str = "<commands>", folder: Path | None = None) -> None:
+        """Run commands up to the end or an `exit`. Raises DataError, with the place of the command that failed."""
+        for command in commands(text, file, folder):
+            if isinstance(command, Plain) and command.word == "exit":
+                return
+            self._run(command)
+
+    def _run(self, command: Command) -> None:
+        match command:
+            case Updates():
+                for update in command.updates:
+                    self._update(update)
+            case QueryIndex():
+                self._query(command)
+            case Plain():
+                try:
+                    self._plain(command)
+                except ChangeError as error:
+                    raise _at(command.span, error) from error
+
+    def _plain(self, command: Plain) -> None:
+        if command.word in ("commit", "rollback", "clear"):
+            self._require_open()
+        match command.word:
+            case "start":
+                self._start()
+            case "commit":
+                changes = self._commit()
+                if command.argument:
+                    self._dump_changes(changes)
+            case "rollback":
+                self._rollback()
+            case "clear":
+                self._input(command.argument, command.span).clear()
+            case "dump":
+                self._dump(command)
+            case "dump_index":
+                self._print_records(self._indexed(command.argument, command.span, None))
+            case "mssleep" | "sleep":
+                time.sleep(int(command.argument) / 1000)
+            case _:
+                self._tell(command)
+
+    def _tell(self, command: Plain) -> None:
+        match command.word:
+            case "echo":
+                self._write(command.argument)
+            case "timestamp":
+                self._write(f"Timestamp: {time.monotonic_ns() - self._began}")
+            case "profile":
+                self._write(repr(self._pipeline))
+
+    def _start(self) -> None:
+        if self._is_open:
+            raise ChangeError("a transaction has begun already: commit it first")
+        self._is_open = True
+
+    def _rollback(self) -> None:
+        for each in self._inputs.values():
+            each.rollback()
+        self._is_open = False
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise ChangeError("there is no transaction in progress: begin one with `start;`")
+
+    # Changes
+
+    def _update(self, update: Update) -> None:
+        try:
+            self._require_open()
+            self._input(update.relation, update.span).apply(update)
+        except (RecordError, ChangeError) as error:
+            raise _at(update.span, error) from error
+
+    def _input(self, name: str, span: Span) -> Input:
+        found = self._inputs.get(name.replace(".", "::"))
+        if found is None:
+            raise DataError([span.error(f"there is no input relation {name}", _listed(self._inputs))])
+        return found
+
+    def _commit(self) -> dict[str, Counter[Row]]:
+        """One epoch: the changes of inputs, and what delayed relations had before; gives the changes of outputs."""
+        with self._pipeline.transaction(conflicts="trust") as change:
+            for name, each in self._inputs.items():
+                _apply(change, catalog_name(name), each.change())
+            for name, past in self._past.items():
+                for delay, rows in enumerate(past, 1):
+                    _apply(change, delayed_name(name, delay), rows)
+        for each in self._inputs.values():
+            each.commit()
+        self._is_open = False
+        self._advance(change)
+        self._inspect(change)
+        changes = {r.name: self._change(change, r) for r in self._outputs}
+        self._note(changes)
+        return changes
+
+    def _advance(self, change: Transaction) -> None:
+        """What relations have changed is what they change one transaction later, as they were."""
+        for name, past in self._past.items():
+            past.insert(0, _weights(change, catalog_name(name)))
+            past.pop()
+
+    def _change(self, change: Transaction, relation: Relation) -> Counter[Row]:
+        """How an output has changed; of a stream all that it has now."""
+        found = _weights(change, catalog_name(relation.name))
+        if relation.semantics != "stream":
+            return found
+        now = self._streams.get(relation.name, Counter())
+        for row, weight in found.items():
+            now[row] += weight
+        self._streams[relation.name] = Counter({row: weight for row, weight in now.items() if weight})
+        return self._streams[relation.name]
+
+    def _inspect(self, change: Transaction) -> None:
+        """Compute what `Inspect` says, for each change of what it looks at."""
+        for inspected in self._lowered.inspected:
+            self._look(inspected, _weights(change, inspected.name).items())
+
+    def _look(self, inspected: Inspected, weights: Iterable[tuple[Row, int]]) -> None:
+        names = list(inspected.known)
+        function = self._lowered.checked.compile_expression(
+            inspected.clause.expression, [*names, "ddlog_weight", "ddlog_timestamp"]
+        )
+        schema = self._pipeline.views[inspected.name].names
+        for row, weight in weights:
+            values = dict(zip(schema, row, strict=True))
+            known = [b.read(*(values[c.name] for c in b.columns)) for b in inspected.known.values()]
+            function(*known, weight, self._pipeline.epoch)
+
+    # Dumps
+
+    def _note(self, changes: dict[str, Counter[Row]]) -> None:
+        self._shown |= {name for name, rows in changes.items() if rows}
+
+    def _dump_changes(self, changes: dict[str, Counter[Row]]) -> None:
+        for name, rows in changes.items():
+            if rows:
+                self._write(f"{name}:")
+                for record, weight in self._sorted(self._lowered.form(name), rows.items()):
+                    self._write(f"{record}: {weight:+}")
+
+    def _dump(self, command: Plain) -> None:
+        if not command.argument:
+            for relation in self._outputs:
+                if relation.name in self._shown:
+                    self._write(f"{relation.name}:")
+                    self._print_relation(relation)
+                    self._write("")
+            return
+        name = command.argument.replace(".", "::")
+        found = next((r for r in self._outputs if r.name == name), None)
+        if found is None:
+            told = f"there is no output relation {command.argument}"
+            raise DataError([command.span.error(told, _listed([r.name for r in self._outputs]))])
+        self._print_relation(found)
+
+    def _print_relation(self, relation: Relation) -> None:
+        if relation.semantics == "stream":
+            return
+        rows = Counter(self._rows(catalog_name(relation.name)))
+        for record, weight in self._sorted(self._lowered.form(relation.name), rows.items()):
+            self._write(record if weight == 1 else f"{record} {weight:+}")
+
+    def _sorted(self, form: Form, rows: Iterable[tuple[Row, int]]) -> Iterator[tuple[str, int]]:
+        """The records as text in the order of their values."""
+        show = self._lowered.columns.codecs.of(form.record).show
+        records = sorted(((form.of_row(row), weight) for row, weight in rows), key=lambda pair: pair[0])
+        return ((show(record), weight) for record, weight in records)
+
+    def _rows(self, view: str) -> Iterator[Row]:
+        return iter(self._pipeline[view])
+
+    # Indexes
+
+    def _query(self, command: QueryIndex) -> None:
+        index = self._lowered.checked.indexes.get(command.index.replace(".", "::"))
+        if index is None:
+            raise DataError([command.span.error(f"there is no index {command.index}", self._index_names())])
+        types = [type_ for _, type_ in index.parameters]
+        try:
+            if len(command.arguments.arguments) != len(types):
+                raise RecordError(f"{index.name} takes {len(types)} values")
+            values = [value for _, value in command.arguments.arguments]
+            columns = self._lowered.columns
+            key = [
+                columns.writing(type_)(columns.codecs.of(type_).read(value))
+                for type_, value in zip(types, values, strict=True)
+            ]
+        except RecordError as error:
+            raise _at(command.span, error) from error
+        self._print_records(self._indexed(command.index, command.span, key))
+
+    def _indexed(self, name: str, span: Span, key: list[Any] | None) -> Iterator[str]:
+        index = self._lowered.checked.indexes.get(name.replace(".", "::"))
+        if index is None:
+            raise DataError([span.error(f"there is no index {name}", self._index_names())])
+        view, width = self._pipeline[index_name(index.name)], len(index.parameters)
+        wanted = {} if key is None else {f"key?{i}": value for i, value in enumerate(key)}
+        rows = view.lookup(**wanted) if wanted else view
+        found = dict.fromkeys(tuple(row[width:]) for row in rows)
+        return (record for record, _ in self._sorted(self._lowered.form(index.relation), [(r, 1) for r in found]))
+
+    def _index_names(self) -> str:
+        return _listed(self._lowered.checked.indexes)
+
+    def _print_records(self, records: Iterable[str]) -> None:
+        for record in records:
+            self._write(record)
+
+
+def _apply(change: Transaction, table: str, weights: Counter[Row]) -> None:
+    """Insert and delete rows as their weights say."""
+    inserted = [row for row, weight in weights.items() for _ in range(weight)]
+    deleted = [row for row, weight in weights.items() for _ in range(-weight)]
+    if inserted:
+        change.insert(table, inserted)
+    if deleted:
+        change.delete(table, deleted)
+
+
+def _weights(change: Transaction, name: str) -> Counter[Row]:
+    """How a table or view has changed."""
+    found = Counter[Row]()
+    for row, weight in change.of(name):
+        found[row] += weight
+    return found
+
+
+def _at(span: Span, error: Exception) -> DataError:
+    return DataError([span.error(str(error))])
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = ", ".join(sorted(names))
+    return f"there are {found}" if found else "there is none"
