@@ -64,6 +64,118 @@ def test_random_epochs(seed):
             assert rows_of(pipeline[name]) == expected, (name, rows)
 
 
+RECURSIVE = """
+.decl e(x: number, y: number, w: number)
+.input e
+.decl tree(x: number, y: number) choice-domain y
+.decl chain(x: number, y: number) choice-domain x, y
+.decl odd, even(x: number, y: number) choice-domain y
+.decl nearest(x: number, d: number)
+.decl far, near(x: number, d: number)
+tree(0, 0).
+tree(x, y) :- tree(_, x), e(x, y, _).
+chain(0, 0).
+chain(x, y) :- chain(_, x), e(x, y, _) ; chain(y, _), e(_, x, y).
+even(0, 0).
+odd(x, y) :- even(_, x), e(x, y, _).
+even(x, y) :- odd(_, x), e(x, y, _).
+nearest(0, 0).
+nearest(y, d + w) :- nearest(x, d), e(x, y, w).
+nearest(x, d) <= nearest(x, c) :- c <= d.
+far(0, 0).
+near(y, d + w) :- far(x, d), e(x, y, w).
+far(y, d + w) :- near(x, d), e(x, y, w).
+near(x, d) <= near(x, c) :- c <= d.
+far(x, d) <= far(x, c) :- c <= d, !e(_, x, 3).
+far(x, d) <= far(y, c) :- c < d, d > 8.
+"""
+
+
+def fixpoint(step, *names):
+    found = {name: set() for name in names}
+    while (following := step(**found)) != found:
+        found = following
+    return found
+
+
+def chosen(before, derived, *keys):
+    """The rows of the iteration before, and new ones, of which there is one for each value of each key."""
+    for key in keys:
+        derived = {row for row in derived if not any(all(row[i] == old[i] for i in key) for old in before)}
+    for key in keys:
+        derived = least(derived, *key)
+    return before | derived
+
+
+def undominated(rows, dominates):
+    return {row for row in rows if not any(row != other and dominates(row, other) for other in rows)}
+
+
+def along(e, rows):
+    return {(x, y) for _, x in rows for a, y, _ in e if a == x}
+
+
+def further(e, rows):
+    return {(y, d + w) for x, d in rows for a, y, w in e if a == x}
+
+
+def wanted_of_recursions(e):
+    zero, threes = {(0, 0)}, {y for _, y, w in e if w == 3}
+
+    def farther(row, other):
+        by_node = row[0] == other[0] and other[1] <= row[1] and row[0] not in threes
+        return by_node or (other[1] < row[1] and row[1] > 8)
+
+    def backwards(chain):
+        return {(x, y) for y, _ in chain for _, x, w in e if w == y}
+
+    def steps(far, near):
+        return {
+            "far": undominated(far | zero | further(e, near), farther),
+            "near": undominated(near | further(e, far), lambda row, other: row[0] == other[0] and other[1] <= row[1]),
+        }
+
+    return {
+        **fixpoint(lambda tree: {"tree": chosen(tree, zero | along(e, tree), [1])}, "tree"),
+        **fixpoint(
+            lambda chain: {"chain": chosen(chain, zero | along(e, chain) | backwards(chain), [0], [1])}, "chain"
+        ),
+        **fixpoint(
+            lambda odd, even: {
+                "odd": chosen(odd, along(e, even), [1]),
+                "even": chosen(even, zero | along(e, odd), [1]),
+            },
+            "odd",
+            "even",
+        ),
+        **fixpoint(
+            lambda nearest: {
+                "nearest": undominated(
+                    nearest | zero | further(e, nearest), lambda row, other: row[0] == other[0] and other[1] <= row[1]
+                )
+            },
+            "nearest",
+        ),
+        **fixpoint(steps, "far", "near"),
+    }
+
+
+@pytest.mark.parametrize("seed", seeds(10, 80))
+def test_random_epochs_of_recursions(seed):
+    rng, rows = random.Random(seed), set()
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(RECURSIVE)
+    for _ in range(4):
+        come = {(rng.randint(0, 4), rng.randint(0, 4), rng.randint(1, 3)) for _ in range(rng.randint(0, 6))} - rows
+        gone = {row for row in sorted(rows) if rng.random() < 0.4}
+        with pipeline.transaction() as change:
+            change.delete("e", sorted(gone))
+            change.insert("e", sorted(come))
+        rows = rows - gone | come
+        for name, expected in wanted_of_recursions(rows).items():
+            assert rows_of(pipeline[name]) == expected, (name, rows)
+
+
 def test_the_order_of_changes_does_not_matter():
     rows = [(1, y, z) for y in range(3) for z in "ab"]
     found = []

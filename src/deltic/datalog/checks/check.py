@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,8 @@ def check(
     findings: Findings = []
     written = [item for program in programs for item in program.items]
     check_choices(written, findings)
-    items = subsume(written, findings)
+    subsumed = subsume(written, findings)
+    items = subsumed.items
     declarations = [item for item in items if isinstance(item, Declaration)]
     types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], findings)
     others = others or {}
@@ -68,8 +69,9 @@ def check(
     rules = checker.rules(clauses)
     check_heads(rules, others.keys() - declared.keys(), findings)
     computed = {name: signature for name, signature in declared.items() if name not in hints.inlined}
-    strata = check_stratification(rules, computed, hints.hidden.keys(), findings)
-    relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints)
+    strata = check_stratification(rules, computed, hints.hidden.keys(), subsumed.helpers, findings)
+    whole = subsumed.helpers.keys() | {d.name for d in declarations if d.choices}
+    relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints, whole)
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
@@ -104,8 +106,12 @@ def _relations(
     directives: Sequence[Directive],
     heads: set[str],
     hints: Hints,
+    whole: Collection[str],
 ) -> dict[str, Relation]:
-    """The relations that are computed, each with what it is; those with an unknown type are left out."""
+    """The relations that are computed, each with what it is; those with an unknown type are left out.
+
+    Of those in `whole` all rows are derived, since which of them stay depends on the others.
+    """
     inputs = {d.relation for d in directives if d.kind == "input"}
     first = {declaration.name: declaration for declaration in reversed(declarations)}
     return {
@@ -116,7 +122,7 @@ def _relations(
             is_derived=name in heads,
             span=first[name].span,
             is_hidden=name in hints.hidden or name in hints.magic,
-            demand=True if name in hints.magic else False if name in hints.no_magic else None,
+            demand=False if name in hints.no_magic or name in whole else True if name in hints.magic else None,
             structures=signature.structures(),
             choices=first[name].choices,
         )

@@ -8,8 +8,8 @@ a *helper*: it shrinks while the others grow, and is computed from them in each 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from deltic.catalog.components import components
 from deltic.datalog.checks.checked import Rule
@@ -49,10 +49,20 @@ class Strata:
 
 
 def check_stratification(
-    rules: Sequence[Rule], signatures: Signatures, hidden: Collection[str], findings: Findings
+    rules: Sequence[Rule],
+    signatures: Signatures,
+    hidden: Collection[str],
+    subsumed: Mapping[str, tuple[str, str]],
+    findings: Findings,
 ) -> Strata:
-    """The strata; every cycle through an odd number of negations is reported, and helpers that cannot be told."""
+    """The strata; every cycle through an odd number of negations is reported, and helpers that cannot be told.
+
+    `subsumed` has, for each relation with subsumption, that of all its rows and that of the dominated ones. These are
+    helpers where it is recursive, and that it is without the dominated ones is no negation to object to.
+    """
+    gone = {name: dominated for name, (_, dominated) in subsumed.items()}
     uses = [use for rule in rules for use in uses_of(rule) if use.user in signatures]
+    uses = [replace(use, sign=0) if gone.get(use.user) == use.used else use for use in uses]
     strata = _components(list(signatures), uses)
     stratum = {name: number for number, names in enumerate(strata) for name in names}
     inner = [use for use in uses if stratum[use.user] == stratum.get(use.used)]
@@ -66,6 +76,7 @@ def check_stratification(
     signed = [use for use in inner if use.sign]
     halves = [_helpers(names, inner, hidden, findings) for names in _components(list(signatures), signed)]
     helpers = {name for half in halves for name in half}
+    helpers |= {h for name, both in subsumed.items() for h in both if stratum.get(h) == stratum.get(name)}
     between = [use for use in inner if {use.user, use.used} <= helpers]
     order = tuple(name for names in _components(list(signatures), between) for name in names if name in helpers)
     return Strata(tuple(strata), order)

@@ -1,15 +1,15 @@
 """Subsumption: `best(x, c) <= best(x, d) :- d <= c.` takes a row away where another row of the relation dominates it.
 
 The relation becomes three: all rows that are derived, those among them that another one dominates, and the others. So
-it is maintained as any negation is; where rows dominate each other, both go. A relation that depends on itself would
-have rows that depend on the absence of rows: it is refused.
+it is maintained as any negation is; where rows dominate each other, both go. Where the relation depends on itself, each
+iteration has the rows that the last one left and those that the rules derive from them, and leaves what none dominates.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from deltic.datalog.checks.type_names import Findings
@@ -19,7 +19,16 @@ from deltic.datalog.syntax.program import Clause, Declaration, DirectiveItem, It
 from deltic.errors import did_you_mean
 
 
-def subsume(items: Sequence[Item], findings: Findings) -> list[Item]:
+@dataclass(frozen=True)
+class Subsumed:
+    """The statements of a program with rules in the place of subsumptions, and what these made of relations."""
+
+    items: list[Item]
+    helpers: Mapping[str, tuple[str, str]]
+    """Of each relation with subsumption, those of all its rows and of the dominated ones."""
+
+
+def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
     """The statements with rules in the place of subsumptions; those that have no maintained meaning are reported."""
     declarations = {item.name: item for item in items if isinstance(item, Declaration)}
     graph = _graph(items)
@@ -28,11 +37,16 @@ def subsume(items: Sequence[Item], findings: Findings) -> list[Item]:
         if isinstance(item, Subsumption) and _may_be(item, declarations, items, graph, findings):
             dominations[item.lesser.relation].append(item)
     plain = [_raw(item, dominations.keys()) for item in items if not isinstance(item, Subsumption)]
-    return plain + [item for name, of in dominations.items() for item in _dominated(declarations[name], of)]
+    rules = [
+        rule
+        for name, of in dominations.items()
+        for rule in _dominated(declarations[name], of, name in _reached(name, graph))
+    ]
+    return Subsumed(plain + rules, {name: (_every(name), _gone(name)) for name in dominations})
 
 
 def check_choices(items: Sequence[Item], findings: Findings) -> None:
-    """Report the choice domains of relations that recur, or are no views, and those of no attributes."""
+    """Report the choice domains of relations that are no views, and those of no attributes."""
     graph = _graph(items)
     for declaration in (item for item in items if isinstance(item, Declaration) and item.choices):
         _may_be_chosen(declaration, "choice-domain", declaration, items, graph, findings)
@@ -74,12 +88,12 @@ def _may_be_chosen(
     graph: Mapping[str, set[str]],
     findings: Findings,
 ) -> bool:
-    """Whether rows of a relation may be left out of it: it is a view that does not depend on itself."""
+    """Whether rows of a relation may be left out of it: it is a view."""
     name = declaration.name
     is_table = any(isinstance(i, DirectiveItem) and i.kind == "input" and i.relation == name for i in items)
-    if name in _reached(name, graph) or "eqrel" in declaration.qualifiers:
-        message = f"{what} of a recursive relation is not supported: `{name}` depends on itself"
-        hint = "which rows stay would depend on the order of evaluation; derive all, and choose in another relation"
+    if "eqrel" in declaration.qualifiers:
+        message = f"{what} of an equivalence is not supported: it would be none without some of its rows"
+        hint = "derive another relation from it, and say so of that"
     elif is_table or name not in graph:
         message = f"{what} of a table is not supported: rows of `{name}` come from outside"
         hint = "derive another relation from it, and say so of that"
@@ -91,10 +105,10 @@ def _may_be_chosen(
     return False
 
 
-def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption]) -> Iterator[Item]:
+def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption], is_recursive: bool) -> Iterator[Item]:
     """The relations of all rows and of those that are dominated, and the rule for the others."""
     name, span = declaration.name, declaration.span
-    every, gone = _every(name), f"{name}.dominated"
+    every, gone = _every(name), _gone(name)
     for helper in (every, gone):
         yield replace(declaration, name=helper, qualifiers=(), choices=())
         yield DirectiveItem("hidden", helper, (), span=span)
@@ -105,13 +119,32 @@ def _dominated(declaration: Declaration, subsumptions: Sequence[Subsumption]) ->
         same = [Comparison("=", a, b, span=item.span) for a, b in zip(lesser, greater, strict=True)]
         differ = Negation(_all(same, item), span=item.span)
         head = Atom(gone, lesser, span=item.lesser.span)
-        yield Clause((head,), _all([*first, *second, differ, item.body], item), span=item.span)
+        body = _among_all(item.body, name)
+        yield Clause((head,), _all([*first, *second, differ, body], item), span=item.span)
     row = tuple(Variable(f"row.{place}", span=span) for place in range(count))
-    body = Conjunction(
-        (Atom(every, row, span=span), Negation(Atom(gone, row, span=span), span=span)),
-        span=span,
-    )
-    yield Clause((Atom(name, row, span=span),), body, span=span)
+    left = Conjunction((Atom(every, row, span=span), Negation(Atom(gone, row, span=span), span=span)), span=span)
+    yield Clause((Atom(name, row, span=span),), left, span=span)
+    if is_recursive:
+        yield Clause((Atom(every, row, span=span),), Atom(name, row, span=span), span=span)
+
+
+def _among_all(body: Formula, name: str) -> Formula:
+    """The condition of a subsumption, which is about all rows of the relation where it mentions that."""
+    changed = _renamed(body, name, _every(name))
+    assert isinstance(changed, Formula)
+    return changed
+
+
+def _renamed(node: Any, name: str, other: str) -> Any:
+    """A tree with the atoms of one relation as those of another."""
+    if isinstance(node, tuple):
+        return tuple(_renamed(part, name, other) for part in node)
+    if not isinstance(node, Node):
+        return node
+    parts = {f.name: _renamed(getattr(node, f.name), name, other) for f in fields(node) if f.name != "span"}
+    if isinstance(node, Atom) and node.relation == name:
+        parts["relation"] = other
+    return replace(node, **parts)
 
 
 def _named(atom: Atom, prefix: str, relation: str) -> tuple[tuple[Variable, ...], list[Formula]]:
@@ -142,6 +175,10 @@ def _every(name: str) -> str:
     return f"{name}.all"
 
 
+def _gone(name: str) -> str:
+    return f"{name}.dominated"
+
+
 def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
     """For each relation that rules or facts derive, those that they read."""
     graph: dict[str, set[str]] = defaultdict(set)
@@ -151,7 +188,8 @@ def _graph(items: Sequence[Item]) -> dict[str, set[str]]:
             for head in item.heads:
                 graph[head.relation] |= in_heads | {atom.relation for atom in _atoms(item.body)}
         elif isinstance(item, Subsumption):
-            graph[item.lesser.relation] |= {atom.relation for atom in _atoms(item.body)}
+            named = {atom.relation for atom in _atoms(item.body)}
+            graph[item.lesser.relation] |= named - {item.lesser.relation}
     return graph
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column as named
 from deltic.circuit.graph import Circuit
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
-from deltic.datalog.lowering.atoms import make_set
+from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, Outside, Scope
@@ -96,10 +97,7 @@ class _Lowering:
             parts.append(scope.bring(nothing, scope.outside))
         different = dict.fromkeys(parts)
         total = parts[0] if len(different) == 1 else scope.builder.add(ops.Plus(), *different)
-        node = make_set(scope.builder, total)
-        for key in relation.choices:
-            node = scope.builder.add(ops.Top(key, (), 1), node)
-        return node
+        return _chosen(relation, make_set(scope.builder, total), scope)
 
     def _given(self, relation: Relation, outside: Outside) -> list[int]:
         """The nodes of the whole circuit that a relation starts from."""
@@ -108,6 +106,20 @@ class _Lowering:
         if rows:
             given.append(outside.builder.add(ops.Constant(relation.schema, rows)))
         return given
+
+
+def _chosen(relation: Relation, node: int, scope: Scope) -> int:
+    """One row for the values of each choice domain; in a recursion those of the iteration before, and new ones."""
+    builder, is_recursive = scope.builder, bool(relation.choices) and scope.is_recursive(relation.name)
+    before = scope.relation(relation.name) if is_recursive else None
+    if before is not None:
+        for key in relation.choices:
+            columns = [column for column in relation.schema if column.name in key]
+            taken = project(builder, before, columns, [named(column.name) for column in columns])
+            node = builder.add(ops.Antijoin(), node, make_set(builder, taken))
+    for key in relation.choices:
+        node = builder.add(ops.Top(key, (), 1), node)
+    return node if before is None else make_set(builder, builder.add(ops.Plus(), before, node))
 
 
 def _row(fact: Rule) -> tuple[object, ...]:
