@@ -7,13 +7,9 @@ with memory of 512 MiB, as tests/standalone.py starts them. What Spark did is re
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
-import time
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import spark as revenue
 from harness import report
+from pages import Work, measured
 from tests.standalone import Standalone, session
 
 import deltic
@@ -34,50 +31,10 @@ sent, MiB sent: letters between the driver and the stages and from stage to stag
 time of all tasks together, of which the longest is `slowest`. visited/row: rows and index entries looked at for
 each changed row. Workers have one core each, of one machine with two. All views are equal, which is checked."""
 GALEN = """\
-Every epoch is one job of two shards on two workers. The views have the sizes that are known of Galen, the deletion
+Every epoch is one job of two shards on two workers, whose executors have a heap of 1 GiB; the recursion is on one
+shard. MiB sent: through Spark. MiB read, written: from and to files, by the tasks and the driver; of files that are
+mapped the pages that came. The views have the sizes that are known of Galen, the deletion
 changes them as it does in the local engine, which is checked row by row, and so does putting the rows back."""
-
-
-@dataclass
-class Work:
-    """What Spark did for one epoch."""
-
-    wall: float
-    jobs: int
-    stages: int
-    tasks: int
-    rows: int
-    read: int
-    busy: float
-    slowest: float
-
-
-def measured(spark: Any, run: Any) -> Work:
-    """Run something, and read from Spark's pages what it took."""
-    before = {job["jobId"] for job in _pages(spark, "jobs")}
-    started = time.perf_counter()
-    run()
-    wall = time.perf_counter() - started
-    time.sleep(0.3)  # the pages are a little behind
-    jobs = [job for job in _pages(spark, "jobs") if job["jobId"] not in before]
-    wanted = {stage for job in jobs for stage in job["stageIds"]}
-    stages = [s for s in _pages(spark, "stages") if s["stageId"] in wanted and s["status"] == "COMPLETE"]
-    sums = [
-        sum(stage[what] for stage in stages) for what in ("numCompleteTasks", "shuffleReadRecords", "shuffleReadBytes")
-    ]
-    longest = [_longest(spark, stage) for stage in stages]
-    return Work(wall, len(jobs), len(stages), *sums, sum(s["executorRunTime"] for s in stages) / 1000, max(longest))
-
-
-def _longest(spark: Any, stage: Any) -> float:
-    tasks = _pages(spark, f"stages/{stage['stageId']}/{stage['attemptId']}/taskList?length=1000")
-    return max((task.get("duration", 0) for task in tasks), default=0) / 1000
-
-
-def _pages(spark: Any, what: str) -> Any:
-    context = spark.sparkContext
-    with urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{what}") as answer:
-        return json.load(answer)
 
 
 def growth(count: int) -> None:
@@ -90,7 +47,7 @@ def growth(count: int) -> None:
                 pipeline = deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(shards, folder, "job"))
                 for change, work, visited in _epochs(spark, pipeline, count):
                     told = [f"{work.wall:.2f}", work.jobs, work.stages, work.tasks, f"{work.rows:,}"]
-                    told += [f"{work.read / 2**20:.2f}", f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{visited:.1f}"]
+                    told += [f"{work.sent / 2**20:.2f}", f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{visited:.1f}"]
                     rows.append([workers, shards, change, *told])
                 views.append(sorted(pipeline["revenue"]))
     assert all(view == views[0] for view in views), "the views differ"
@@ -170,16 +127,16 @@ def galen_by_jobs() -> None:
             for view in galen.EXPECTED:
                 views[view] = changes[0].of(view)
             told_rows = " ".join(f"{v} +{c.inserted} -{c.deleted}" for v, c in views.items())
-            rows.append(
-                [told, f"{work.wall:.1f}", work.jobs, work.stages, work.tasks, f"{work.read / 2**20:.1f}", told_rows]
-            )
+            report = changes[0].report
+            sizes = (f"{size / 2**20:.1f}" for size in (work.sent, report.bytes_read, report.bytes_written))
+            rows.append([told, f"{work.wall:.1f}", work.jobs, work.stages, work.tasks, *sizes, told_rows])
             return changes[0]
 
         epoch("first load", {}, tables)
-        assert {name: pipeline[name].count() for name in galen.EXPECTED} == galen.EXPECTED
+        assert {name: len(pipeline[name]) for name in galen.EXPECTED} == galen.EXPECTED
         deleted = epoch("ten rows of p deleted", {"p": ten}, {})
         back = epoch("put back", {}, {"p": ten})
-        assert {name: pipeline[name].count() for name in galen.EXPECTED} == galen.EXPECTED
+        assert {name: len(pipeline[name]) for name in galen.EXPECTED} == galen.EXPECTED
         local = galen.bootstrap(tables)
         for wanted, change in ((deleted, {"delete": ten}), (back, {"insert": ten})):
             with local.transaction() as done:
@@ -190,7 +147,7 @@ def galen_by_jobs() -> None:
         report(
             "cluster-galen",
             "Galen on a cluster",
-            ["epoch", "wall s", "jobs", "stages", "tasks", "MiB sent", "changes"],
+            ["epoch", "wall s", "jobs", "stages", "tasks", "MiB sent", "MiB read", "MiB written", "changes"],
             rows,
             GALEN,
         )

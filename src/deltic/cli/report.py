@@ -87,6 +87,8 @@ def _epoch(done: EpochDone) -> dict[str, Any]:
         "changed": changed,
         "seconds": round(done.report.seconds, 6),
         "rows_visited": done.report.rows_visited,
+        "bytes_read": done.report.bytes_read,
+        "bytes_written": done.report.bytes_written,
         "read_seconds": round(done.read_seconds, 6),
         "write_seconds": round(done.write_seconds, 6),
         "rejected_rows": done.rejected,

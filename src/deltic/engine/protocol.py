@@ -105,6 +105,10 @@ class EpochResult:
     """The seconds of each phase, in their order; from an engine those within `seconds`, where it measures them.
 
     Those of an epoch that is being committed are added to it."""
+    bytes_read: int = 0
+    """Bytes of files that a job has read: of mapped ones the pages that came, as far as the system tells."""
+    bytes_written: int = 0
+    """Bytes that a job has put into files: what is new of the state, and large batches of rows on their way."""
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,8 @@ class Metrics:
             self._sums["deltic_epochs_total"][()] += 1
             self._sums["deltic_rows_in_total"][()] += report.rows_in
             self._sums["deltic_rows_visited_total"][()] += report.rows_visited
+            self._sums["deltic_bytes_read_total"][()] += report.bytes_read
+            self._sums["deltic_bytes_written_total"][()] += report.bytes_written
             self._sums["deltic_seconds_total"][()] += report.seconds
             for phase, seconds in report.phases.items():
                 self._sums["deltic_phase_seconds_total"][(("phase", phase),)] += seconds
@@ -129,6 +131,8 @@ _FAMILIES = {
     "deltic_epochs_total": ("counter", "Epochs since the metrics are served."),
     "deltic_rows_in_total": ("counter", "Rows of tables that changed."),
     "deltic_rows_visited_total": ("counter", "Rows and index entries that epochs looked at."),
+    "deltic_bytes_read_total": ("counter", "Bytes of files that Spark jobs of epochs have read."),
+    "deltic_bytes_written_total": ("counter", "Bytes that Spark jobs of epochs have put into files."),
     "deltic_seconds_total": ("counter", "Seconds that epochs took."),
     "deltic_phase_seconds_total": ("counter", "Seconds that epochs took, by what they were spent on."),
     "deltic_view_rows": ("gauge", "Rows of a view."),

@@ -47,6 +47,11 @@ class EpochReport:
     """The seconds of each phase, in their order: lateness, moving (of the state, where it moves), encoding, evaluation,
     version, keys, application (what the caller did before it committed), log and publication. `seconds` is encoding,
     evaluation and version together."""
+    bytes_read: int = 0
+    """Bytes of files that a Spark job has read, where the epoch was one: of those that are mapped the pages that came,
+    64 KiB to 2 MiB at a time, as far as the system tells."""
+    bytes_written: int = 0
+    """Bytes that a Spark job has put into files: what is new of the state, and large batches of rows on their way."""
 
     @property
     def rows_late(self) -> int:
@@ -61,6 +66,8 @@ class EpochReport:
             "rows_in": self.rows_in,
             "rows_late": self.rows_late,
             "rows_visited": self.rows_visited,
+            "bytes_read": self.bytes_read,
+            "bytes_written": self.bytes_written,
             "rows_out": sum(c.inserted + c.deleted for c in self.changed.values()),
             "seconds": round(self.seconds, 6),
         }
@@ -74,9 +81,10 @@ class EpochReport:
         views = "; ".join(f"{name} {changed}" for name, changed in self.changed.items()) or "no view changed"
         numbers = f"{self.rows_in:,} rows in, {self.rows_visited:,} visited, {self.seconds:.3f} s"
         extension = f"; {self.extension}" if self.extension else ""
+        files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
         late = "".join(f"; left out: {each}" for each in self.late)
         placement = f"; ran {self.placement.told}" if self.placement else ""
-        return f"{views} ({numbers}){late}{extension}{placement}"
+        return f"{views} ({numbers}{files}){late}{extension}{placement}"
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:
@@ -84,5 +92,13 @@ def report_of(result: EpochResult, epoch: int) -> EpochReport:
     changed = {name: Changed(*counts) for name, counts in result.changes.counts().items()}
     numbers = result.rows_in, changed, result.seconds, result.rows_visited
     return EpochReport(
-        *numbers, result.components, result.extension, epoch, result.late, result.placement, result.phases
+        *numbers,
+        result.components,
+        result.extension,
+        epoch,
+        result.late,
+        result.placement,
+        result.phases,
+        result.bytes_read,
+        result.bytes_written,
     )

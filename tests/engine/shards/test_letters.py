@@ -10,6 +10,7 @@ import gc
 import random
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,7 +19,7 @@ from deltic.engine.files.files import LocalFiles
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
-from deltic.engine.shards.files import LETTERS
+from deltic.engine.shards.files import LETTERS, RUNS
 from deltic.engine.shards.letters import DIRECT, DRIVER, Mailbox, letters_of, sent, together_few
 from deltic.engine.shards.shard import Parcel
 from deltic.engine.spark.engine import SparkEngine
@@ -87,6 +88,10 @@ def _signed(rows, there, columns):
     rows = sorted(rows)
     values = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
     return pa.table({**values, WEIGHT: pa.array([-1 if row in there else 1 for row in rows], pa.int64())})
+
+
+def _table(**columns):
+    return pa.table({**columns, WEIGHT: pa.array([1] * len(columns["x"]), pa.int64())})
 
 
 def applied(rows, change):
@@ -190,3 +195,19 @@ def test_letters_are_read_as_they_were_written(tmp_path):
     kept = together_few(files, [*direct, *letters_of("many", 0, 1, rows)], 1 << 10)
     assert {letter.file for letter in kept} == {kept[0].file} != {""}
     assert mailbox.reader(kept)().num_rows == count + 3
+
+
+def test_a_job_tells_what_it_has_read_and_written(files):
+    n = 60_000
+    engine = engine_at(files, DIRECT)
+    whole = _table(x=np.arange(n), y=np.random.default_rng(2).permutation(n))
+    first = engine.apply({"edge": whole})
+    there = sum(engine.files.size(name) for folder in (RUNS, LETTERS) for name in engine.files.names(folder))
+    assert first.bytes_written >= there
+    assert first.bytes_read > whole.nbytes / 2
+    small = engine.apply({"edge": _table(x=[n], y=[n])})
+    assert 0 < small.bytes_written < first.bytes_written / 20
+    if isinstance(files, LocalFiles):  # a store is asked for what this process has not read lately
+        assert 0 < small.bytes_read < first.bytes_read / 2
+    engine.executor = "process"
+    assert engine.apply({"edge": _table(x=[n + 1], y=[n])}).bytes_written == 0

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from deltic.engine.files.traffic import Bytes, Traffic
 from deltic.errors import StateError
 
-Bytes = npt.NDArray[np.uint8]
 Buffer = Any
 """What the buffer protocol gives: bytes, memoryviews, contiguous arrays."""
 
@@ -65,6 +64,8 @@ class Files(Protocol):
     """Whether a file can grow."""
     keeps_removed: bool
     """Whether a file that is open can be read when it was removed."""
+    traffic: Traffic
+    """What went to the files and came from them, through this object."""
 
     def names(self, folder: str = "") -> list[str]:
         """The names of the files in a folder, in order; none where it is not there."""
@@ -157,7 +158,7 @@ class LocalFiles:
     keeps_removed = True
 
     def __init__(self, root: Path, system: System | None = None) -> None:
-        self.root, self.place, self.system = root, str(root), system or System()
+        self.root, self.place, self.system, self.traffic = root, str(root), system or System(), Traffic()
         if root.exists() and not root.is_dir():
             raise StateError(f"state {root}: it is a file, and a state is a directory; name another place")
         self._lock: int | None = None
@@ -170,13 +171,16 @@ class LocalFiles:
         return (self.root / name).stat().st_size
 
     def read(self, name: str) -> bytes:
-        return (self.root / name).read_bytes()
+        data = (self.root / name).read_bytes()
+        self.traffic.fetched += len(data)
+        return data
 
     def open(self, name: str) -> Opened:
         with (self.root / name).open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 return InMemory(np.empty(0, np.uint8))
-            return InMemory(np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8))
+            data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+            return InMemory(self.traffic.watched(data))
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
         path = self.root / name
@@ -195,6 +199,7 @@ class LocalFiles:
             self.system.unlink(part)
             self.system.unlink(path)
             raise
+        self.traffic.written += size
         return size
 
     def create(self, name: str, parts: Iterable[Buffer]) -> None:

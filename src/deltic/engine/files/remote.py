@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from deltic.engine.files.files import Appender, Buffer, Bytes, Files, Opened, holder, myself
+from deltic.engine.files.files import Appender, Buffer, Files, Opened, holder, myself
+from deltic.engine.files.traffic import Bytes, Traffic
 from deltic.errors import DelticError, StateError
 
 BLOCK = 1 << 18
@@ -40,6 +41,7 @@ class RemoteFiles:
 
     def __init__(self, system: Any, root: str, place: str = "") -> None:
         self.system, self.root, self.place = system, root.rstrip("/"), (place or root).rstrip("/")
+        self.traffic = Traffic()
         self._is_locked = False
 
     @classmethod
@@ -69,16 +71,19 @@ class RemoteFiles:
 
     def read(self, name: str) -> bytes:
         with os_errors(self._path(name)):
-            return bytes(self.system.cat_file(self._path(name)))
+            data = bytes(self.system.cat_file(self._path(name)))
+        self.traffic.fetched += len(data)
+        return data
 
     def open(self, name: str) -> Opened:
-        return Blocks(self.system, self._path(name))
+        return Blocks(self.system, self._path(name), self.traffic)
 
     def write(self, name: str, parts: Iterable[Buffer]) -> int:
         data = b"".join(parts)
         with os_errors(self._path(name)):
             self._make_folder(name)
             self.system.pipe_file(self._path(name), data)
+        self.traffic.written += len(data)
         return len(data)
 
     def create(self, name: str, parts: Iterable[Buffer]) -> None:
@@ -173,15 +178,18 @@ def os_errors(path: str) -> Iterator[None]:
 class Blocks:
     """A file of which those blocks are read that are asked for, each once; asked at first use for its size."""
 
-    def __init__(self, system: Any, path: str) -> None:
-        self._system, self._path = system, path
+    def __init__(self, system: Any, path: str, traffic: Traffic) -> None:
+        self._system, self._path, self._traffic = system, path, traffic
 
     @property
     def size(self) -> int:
         return self._cached.size
 
     def part(self, start: int, end: int) -> Bytes:
-        return self._cached.part(start, end)
+        before = self._cached.fetched
+        data = self._cached.part(start, end)
+        self._traffic.fetched += self._cached.fetched - before
+        return data
 
     @cached_property
     def _cached(self) -> _Cached:
@@ -195,7 +203,7 @@ class _Cached:
     """The blocks of a file that were read, in a sparse file without a name."""
 
     def __init__(self, system: Any, path: str, size: int) -> None:
-        self._system, self._path, self.size = system, path, size
+        self._system, self._path, self.size, self.fetched = system, path, size, 0
         self._there = np.zeros(math.ceil(size / BLOCK), np.bool_)
         self._lock = threading.Lock()
         # fsspec opens a file of pyarrow, as of Hadoop, as a stream where it begins at 0, and then asks where it is.
@@ -222,6 +230,7 @@ class _Cached:
                 found = self._system.cat_file(self._path, start=low, end=high, **self._options)
             if len(found) != high - low:
                 raise OSError(errno.EIO, f"it has {len(found):,} of {high - low:,} bytes from {low:,} on", self._path)
+            self.fetched += len(found)
             self._data[low:high] = np.frombuffer(found, np.uint8)
             self._there[blocks] = True
 

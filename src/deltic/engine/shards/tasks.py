@@ -40,6 +40,9 @@ class Outcome:
     """What a shard, or all of them, did in an epoch."""
 
     visited: int = 0
+    read: int = 0
+    """The bytes of files that were read, of those that are mapped as far as somebody has looked at them."""
+    written: int = 0
     rows_in: dict[str, int] = field(default_factory=dict)
     """The changed rows of tables, by relation."""
     counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
@@ -93,6 +96,7 @@ class Task:
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if self._is_last:
                 yield from self._finish(shard, files, outcome)
+            outcome.read, outcome.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             outcome = Outcome(errors=[error])
         yield Letter(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
@@ -168,6 +172,8 @@ def total(letters: Iterable[Letter]) -> Outcome:
             continue
         one: Outcome = pickle.loads(letter.content)
         found.visited += one.visited
+        found.read += one.read
+        found.written += one.written
         found.reports += one.reports
         found.faults += one.faults
         found.states |= one.states

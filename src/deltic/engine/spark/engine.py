@@ -136,6 +136,7 @@ class SparkEngine(ShardedEngine):
 
     def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
         """Run the epoch as a job."""
+        fetched, written = self.files.traffic.fetched, self.files.traffic.written
         self._write()
         plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
         count_, stages = self.options.shards, range(len(plan.stages))
@@ -151,6 +152,8 @@ class SparkEngine(ShardedEngine):
         stores = self._written_stores(outcome.states)
         versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
         version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
+        outcome.read += self.files.traffic.fetched - fetched
+        outcome.written += self.files.traffic.written - written
 
         def commit() -> None:
             self._states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
@@ -183,7 +186,13 @@ class SparkEngine(ShardedEngine):
         mailbox, found = Mailbox(self.files), {v: n for v, n in self.program.sinks.items() if n in outcome.changes}
         changes = {v: ViewChange(*outcome.counts[n], mailbox.reader(outcome.changes[n])) for v, n in found.items()}
         reports = tuple(summed(outcome.reports))
-        return EpochResult(Changes(changes), rows_visited=outcome.visited, components=reports)
+        return EpochResult(
+            Changes(changes),
+            rows_visited=outcome.visited,
+            components=reports,
+            bytes_read=outcome.read,
+            bytes_written=outcome.written,
+        )
 
     def _collect_garbage(self) -> None:
         """Remove the files that neither the state nor the version before it needs."""

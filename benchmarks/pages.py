@@ -1,0 +1,59 @@
+"""What Spark did for a piece of work, as its own pages tell it: jobs, stages, tasks, and what went between stages."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Work:
+    """What Spark did."""
+
+    wall: float
+    jobs: int
+    stages: int
+    tasks: int
+    rows: int
+    """Sent from stage to stage."""
+    sent: int
+    """Bytes of these."""
+    read: int
+    """Bytes of files that Spark itself has read."""
+    written: int
+    busy: float
+    """Seconds of all tasks together."""
+    slowest: float
+
+
+_SUMS = ("numCompleteTasks", "shuffleReadRecords", "shuffleReadBytes", "inputBytes", "outputBytes")
+
+
+def measured(spark: Any, run: Callable[[], object]) -> Work:
+    """Run something, and read from Spark's pages what it took."""
+    before = {job["jobId"] for job in _pages(spark, "jobs")}
+    started = time.perf_counter()
+    run()
+    wall = time.perf_counter() - started
+    time.sleep(0.3)  # the pages are a little behind
+    jobs = [job for job in _pages(spark, "jobs") if job["jobId"] not in before]
+    wanted = {stage for job in jobs for stage in job["stageIds"]}
+    stages = [s for s in _pages(spark, "stages") if s["stageId"] in wanted and s["status"] == "COMPLETE"]
+    sums = [sum(stage[what] for stage in stages) for what in _SUMS]
+    longest = max((_longest(spark, stage) for stage in stages), default=0.0)
+    return Work(wall, len(jobs), len(stages), *sums, sum(s["executorRunTime"] for s in stages) / 1000, longest)
+
+
+def _longest(spark: Any, stage: Any) -> float:
+    tasks = _pages(spark, f"stages/{stage['stageId']}/{stage['attemptId']}/taskList?length=1000")
+    return max((task.get("duration", 0) for task in tasks), default=0) / 1000
+
+
+def _pages(spark: Any, what: str) -> Any:
+    context = spark.sparkContext
+    with urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{what}") as answer:
+        return json.load(answer)
