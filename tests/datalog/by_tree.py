@@ -76,7 +76,7 @@ def _iterate(members, rules, rows, tables, universe, limit):
         following = {name: set(tables.get(name, ())) for name in members}
         for head, body in rules:
             if head.relation in members:
-                following[head.relation] |= _derived(head, body, now, universe)
+                following[head.relation] |= derived(head, body, now, universe)
         following = {name: frozenset(found) for name, found in following.items()}
         if following == current:
             rows.update(current)
@@ -88,7 +88,8 @@ def _iterate(members, rules, rows, tables, universe, limit):
     raise NoFixpointError
 
 
-def _derived(head, body, rows, universe):
+def derived(head, body, rows, universe):
+    """The rows that a rule derives at once."""
     free = sorted(_free(head, body))
     bindings = _bindings(body, free, {}, rows, universe) if body else [{}]
     return {tuple(_value(a, env, rows, universe) for a in head.arguments) for env in bindings}

@@ -14,6 +14,7 @@ from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State
 from deltic.program.program import Program
+from deltic.program.recursions import Recursion
 
 _KEEPS_RECURSIVE = {
     Strategy.NESTED: "by the number of derivations of each row at each iteration",
@@ -21,6 +22,10 @@ _KEEPS_RECURSIVE = {
     Strategy.FULL: "computed anew when anything below it changes",
 }
 _LINES, _FEW = 80, 24
+_FORMULAS = (
+    "formulas of the recursion, and what comes (Δ) and goes (∇) by each change, in the order of the search "
+    "(r': r after the change; + adds derivations up, and what comes and goes cancels)"
+)
 _QUERIES = (
     "kept relations, the column orders in which they are sorted, and their delta queries "
     "(Δr: the change of r, r': r after it)"
@@ -41,6 +46,7 @@ def summary(
         f"{view}: {circuit.type_of(number)}; its operators, how their work grows and what they keep": list(
             cost_lines(optimize(inline(circuit)))
         ),
+        _FORMULAS: bounded(list(_formulas(program.sinks[view], program, evaluations, signed=True)), _FEW),
         _QUERIES: bounded(list(relations), _FEW),
     }
     return f"{_text(sections)}\n\nwith circuits, derivatives and plans: --full on the command line, full=True in Python"
@@ -53,12 +59,12 @@ def explain(
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
 ) -> str:
-    """How the one view of `circuit` is computed and kept, in five or six sections.
+    """How the one view of `circuit` is computed and kept, in five to seven sections.
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
-    it costs; for a recursive view the chain from naive evaluation to what is kept fresh; the incremental circuit; and
-    what the engine keeps and searches: for each relation its delta queries. Long circuits are cut, and other views are
-    only named.
+    it costs; for a recursive view the chain from naive evaluation to what is kept fresh, and the formulas of its rules
+    with what comes and goes; the incremental circuit; and what the engine keeps and searches: for each relation its
+    delta queries. Long circuits are cut, and other views are only named.
     """
     (view,) = circuit.sinks
     optimized = optimize(inline(circuit))
@@ -69,10 +75,20 @@ def explain(
             operator_lines(optimized)
         ),
         "recursion, from naive evaluation to what is kept fresh": list(recursion_lines(optimized)),
+        _FORMULAS: list(_formulas(program.sinks[view], program, evaluations, signed=False)),
         "incremental circuit": bounded(str(incrementalize(circuit)).splitlines(), _LINES),
         _QUERIES: list(_relations(program.sinks[view], program, states, evaluations, strategies, plans=True)),
     }
     return _text(sections)
+
+
+def _formulas(name: str, program: Program, evaluations: Sequence[Evaluation], signed: bool) -> Iterator[str]:
+    """The recursions by which a relation is computed, as rules and queries say; where `signed`, of histories alone."""
+    plans = {(e.query.rule, e.query.delta): e.plan for e in evaluations}
+    needed = program.below(name)
+    for stratum in program.strata:
+        if stratum.recursive and stratum.signed >= signed and not needed.isdisjoint(stratum.relations):
+            yield from Recursion(program, stratum, lambda query: plans[query.rule, query.delta].met()).lines()
 
 
 def _text(sections: Mapping[str, Sequence[str]]) -> str:

@@ -138,6 +138,19 @@ class Plan:
     segments: tuple[Segment, ...]
     head: tuple[Term, ...]
 
+    def met(self) -> list[int]:
+        """The atoms of the query's body in the order in which the search meets them."""
+        waiting = list(range(len(self.query.body.atoms)))
+        found: list[int] = []
+        for segment in self.segments:
+            for number in dict.fromkeys(atom for step in segment.steps for atom in _atoms(step)):
+                access, atoms = segment.accesses[number], self.query.body.atoms
+                same = (i for i in waiting if (atoms[i].relation, atoms[i].when) == (access.relation, access.when))
+                if (place := next(same, None)) is not None:
+                    waiting.remove(place)
+                    found.append(place)
+        return found
+
     def describe(self) -> str:
         """The plan as text, for `explain`."""
         lines = [self.query.text()]
@@ -147,6 +160,13 @@ class Plan:
                 lines += [f"    compute {show_term(v)} = {show(e)}" for v, e in segment.compute.values]
                 lines += [f"    keep where {show(c)}" for c in segment.compute.conditions]
         return with_names("\n".join(lines), self.query.body.names)
+
+
+def _atoms(step: Step) -> tuple[int, ...]:
+    """The atoms that a step looks at."""
+    if isinstance(step, Meet):
+        return tuple(atom for atom, _ in step.parts)
+    return (step.atom,) if isinstance(step, Open | Seek | Each) else ()
 
 
 def _describe(step: Step, segment: Segment) -> str:

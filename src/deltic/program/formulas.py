@@ -1,0 +1,284 @@
+"""Formulas over the relations of a program: what a reader is shown of rules and of delta queries.
+
+A relation is read as it is, as it is after the change (r'), or by what a change adds (Δr) or takes away (∇r) [FIX §4].
+Variables are the numbers that rules have for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from deltic.circuit.expressions import show
+from deltic.program.histories import BY_ITERATION
+from deltic.program.queries import Term, replace_columns, show_term, variable_name, variables_of
+
+_VARIABLE = '"?‹(\\d+)›"?'
+_LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What holds or does not hold of values for its variables."""
+
+
+@dataclass(frozen=True)
+class Holds(Formula):
+    """The relation has this row; `mark` is "", "'", "Δ" or "∇"."""
+
+    relation: str
+    terms: tuple[Term, ...]
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Where(Formula):
+    """A condition on values."""
+
+    condition: exp.Expression
+
+
+@dataclass(frozen=True)
+class All(Formula):
+    """∧."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Any(Formula):
+    """∨."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Not(Formula):
+    """¬."""
+
+    part: Formula
+
+
+@dataclass(frozen=True)
+class Exists(Formula):
+    """∃: the part holds for some values of the variables."""
+
+    variables: tuple[int, ...]
+    part: Formula
+
+
+@dataclass(frozen=True)
+class Case:
+    """Terms for which a formula holds, for some values of the variables `local`."""
+
+    terms: tuple[Term, ...]
+    part: Formula
+    local: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Aggregated(Formula):
+    """The term `result` is a function of the first term of all cases that hold."""
+
+    result: Term
+    function: str
+    cases: tuple[Case, ...]
+
+
+def all_of(parts: Sequence[Formula]) -> Formula:
+    """The conjunction of parts, without one where there is one part."""
+    flat = tuple(p for part in parts for p in (part.parts if isinstance(part, All) else (part,)))
+    return flat[0] if len(flat) == 1 else All(flat)
+
+
+def any_of(parts: Sequence[Formula]) -> Formula:
+    """The disjunction of parts, without one where there is one part."""
+    return parts[0] if len(parts) == 1 else Any(tuple(parts))
+
+
+def negated(formula: Formula) -> Formula:
+    """The negation; twice is none."""
+    return formula.part if isinstance(formula, Not) else Not(formula)
+
+
+def some(variables: Sequence[int], part: Formula) -> Formula:
+    """The part for some values of the variables that it has."""
+    local = tuple(dict.fromkeys(v for v in mentioned(part) if v in variables))
+    return Exists(local, part) if local else part
+
+
+def parts_of(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas that a formula is made of."""
+    if isinstance(formula, All | Any):
+        return formula.parts
+    if isinstance(formula, Aggregated):
+        return tuple(case.part for case in formula.cases)
+    return (formula.part,) if isinstance(formula, Not | Exists) else ()
+
+
+def mentioned(formula: Formula) -> list[int]:
+    """The variables of a formula, as often and in the order as they are mentioned by its atoms and conditions."""
+    terms: tuple[Term, ...] = ()
+    if isinstance(formula, Holds):
+        terms = formula.terms
+    if isinstance(formula, Where):
+        terms = (formula.condition,)
+    if isinstance(formula, Aggregated):
+        terms = (formula.result, *(case.terms[0] for case in formula.cases if case.terms))
+    own = [v for term in terms for v in variables_of(term)]
+    return [*own, *(v for part in parts_of(formula) for v in mentioned(part))]
+
+
+def substituted(formula: Formula, terms: Mapping[int, Term]) -> Formula:
+    """The formula with variables replaced by terms, also where they are quantified."""
+
+    def of(part: Formula) -> Formula:
+        return substituted(part, terms)
+
+    if isinstance(formula, Holds):
+        return replace(formula, terms=tuple(_replaced(t, terms) for t in formula.terms))
+    if isinstance(formula, Where):
+        condition = _replaced(formula.condition, terms)
+        assert not isinstance(condition, int)
+        return Where(condition)
+    if isinstance(formula, All | Any):
+        return replace(formula, parts=tuple(map(of, formula.parts)))
+    if isinstance(formula, Exists):
+        return Exists(tuple(_variable(v, terms) for v in formula.variables), of(formula.part))
+    if isinstance(formula, Aggregated):
+        cases = tuple(
+            Case(
+                tuple(_replaced(t, terms) for t in case.terms),
+                of(case.part),
+                tuple(_variable(v, terms) for v in case.local),
+            )
+            for case in formula.cases
+        )
+        return replace(formula, result=_replaced(formula.result, terms), cases=cases)
+    assert isinstance(formula, Not)
+    return Not(of(formula.part))
+
+
+def _variable(variable: int, terms: Mapping[int, Term]) -> int:
+    found = terms.get(variable, variable)
+    assert isinstance(found, int)
+    return found
+
+
+def _replaced(term: Term, terms: Mapping[int, Term]) -> Term:
+    if isinstance(term, int):
+        return terms.get(term, term)
+    return replace_columns(term, {variable_name(v): t for v, t in terms.items()})
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """An atom of a formula, with the number of negations and the aggregates around it."""
+
+    atom: Holds
+    negations: int
+    aggregates: tuple[str, ...]
+
+
+def occurrences(formula: Formula, negations: int = 0, aggregates: tuple[str, ...] = ()) -> Iterator[Occurrence]:
+    """The atoms of a formula, from left to right."""
+    if isinstance(formula, Holds):
+        yield Occurrence(formula, negations, aggregates)
+    inside = (*aggregates, formula.function) if isinstance(formula, Aggregated) else aggregates
+    for part in parts_of(formula):
+        yield from occurrences(part, negations + isinstance(formula, Not), inside)
+
+
+def named(lines: Sequence[str], names: Mapping[int, str]) -> list[str]:
+    """Lines with their variables by names: the same for the same variable, and another one for each other."""
+    given: dict[str, int] = {}
+    found: dict[int, str] = {}
+    for match in re.finditer(_VARIABLE, "\n".join(lines)):
+        if (variable := int(match[1])) not in found:
+            base = re.sub(r"_\d+$", "", names.get(variable, "")) or "v"
+            given[base] = given.get(base, 0) + 1
+            found[variable] = base + (str(given[base]).translate(_LOW) if given[base] > 1 else "")
+    return [re.sub(_VARIABLE, lambda match: found[int(match[1])], line) for line in lines]
+
+
+def text(formula: Formula) -> str:
+    """The formula in the papers' notation, ¬∃(… ∧ ¬…) as ∀(… → …), its variables by number."""
+    counts = Counter(mentioned(formula))
+    return _text(formula, {v for v in quantified(formula) if counts[v] == 1})
+
+
+def quantified(formula: Formula) -> Iterator[int]:
+    """The variables that a formula quantifies."""
+    if isinstance(formula, Exists):
+        yield from formula.variables
+    if isinstance(formula, Aggregated):
+        yield from (v for case in formula.cases for v in case.local)
+    for part in parts_of(formula):
+        yield from quantified(part)
+
+
+def _text(formula: Formula, alone: set[int]) -> str:
+    """The text; the variables `alone`, which are mentioned once, are `_`."""
+    if isinstance(formula, Holds):
+        return _atom(formula, alone)
+    if isinstance(formula, Where):
+        return show(formula.condition)
+    if isinstance(formula, All | Any):
+        sign, other = (" ∧ ", Any) if isinstance(formula, All) else (" ∨ ", All)
+        shown = (
+            f"({_text(p, alone)})" if isinstance(_bare(p, alone), other) else _text(p, alone) for p in formula.parts
+        )
+        return sign.join(shown) or ("⊤" if isinstance(formula, All) else "⊥")
+    if isinstance(formula, Exists):
+        sign = _quantified("∃", formula.variables, alone)
+        return sign + _grouped(formula.part, alone) if sign else _text(formula.part, alone)
+    if isinstance(formula, Aggregated):
+        cases = "; ".join(f"{_terms(case.terms)}: {_text(case.part, alone)}".lstrip(": ") for case in formula.cases)
+        return f"{show_term(formula.result)} = {formula.function} {{{cases}}}"
+    assert isinstance(formula, Not)
+    return _universal(formula.part, alone) or f"¬{_grouped(formula.part, alone)}"
+
+
+def _bare(formula: Formula, alone: set[int]) -> Formula:
+    """The formula without quantifiers that are not shown."""
+    hidden = isinstance(formula, Exists) and alone.issuperset(formula.variables)
+    return _bare(formula.part, alone) if isinstance(formula, Exists) and hidden else formula
+
+
+def _atom(atom: Holds, alone: set[int]) -> str:
+    shown = ", ".join("_" if isinstance(t, int) and t in alone else show_term(t) for t in atom.terms)
+    name = atom.relation.removesuffix(BY_ITERATION)
+    return f"{name}'({shown})" if atom.mark == "'" else f"{atom.mark}{name}({shown})"
+
+
+def _terms(terms: Sequence[Term]) -> str:
+    return ", ".join(map(show_term, terms))
+
+
+def _universal(part: Formula, alone: set[int]) -> str:
+    """The text of ¬part where that is ∀(… → …); else none."""
+    inner = part.part if isinstance(part, Exists) else part
+    if not isinstance(part, Exists) or not isinstance(inner, All):
+        return ""
+    premises = [p for p in inner.parts if not isinstance(p, Not)]
+    conclusions = [p.part for p in inner.parts if isinstance(p, Not)]
+    if not premises or not conclusions:
+        return ""
+    arrow = f"{_grouped(all_of(premises), alone, Any)} → {_grouped(any_of(conclusions), alone, Any, All)}"
+    return f"{_quantified('∀', part.variables, alone)}({arrow})"
+
+
+def _quantified(sign: str, variables: Sequence[int], alone: set[int]) -> str:
+    shown = [show_term(v) for v in variables if v not in alone]
+    return f"{sign}{', '.join(shown)}." if shown else ""
+
+
+def _grouped(formula: Formula, alone: set[int], *kinds: type[Formula]) -> str:
+    """The text, in parentheses if it is of these kinds; of no kinds: unless it is an atom or begins with a sign."""
+    bare = _bare(formula, alone)
+    tight = not isinstance(bare, kinds) if kinds else isinstance(bare, Holds | Not | Exists)
+    return _text(formula, alone) if tight else f"({_text(formula, alone)})"

@@ -1,0 +1,329 @@
+"""What recursions say, read off the compiled program: the formula of each rule, and what comes and goes by its queries.
+
+A helper, which is of the same iteration as what reads it, stands in the formulas for what it is made of; what changes
+it is told of itself, by its name. Nothing is derived a second time: the formulas are those of the rules, the changes
+those of their delta queries.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from deltic.calculus.derivatives.table import FALLBACK
+from deltic.program import factoring
+from deltic.program.definitions import Definition
+from deltic.program.factoring import Factored, factored_rules
+from deltic.program.formulas import (
+    Aggregated,
+    All,
+    Case,
+    Formula,
+    Holds,
+    Not,
+    Occurrence,
+    Where,
+    all_of,
+    any_of,
+    mentioned,
+    named,
+    negated,
+    occurrences,
+    quantified,
+    some,
+    substituted,
+    text,
+)
+from deltic.program.histories import BY_ITERATION, Examined, Historical
+from deltic.program.operators.aggregate import Grouped
+from deltic.program.operators.custom import Recomputed
+from deltic.program.program import Program, Stratum
+from deltic.program.queries import Atom, Query, Term, as_expression, variables_of
+
+# In which order a query meets the atoms of its body, by their places.
+Order = Callable[[Query], Sequence[int]]
+_LONGEST = 400
+
+
+def in_order(query: Query) -> Sequence[int]:
+    """The change first, then the others as the body has them."""
+    first = query.body.atoms.index(query.delta)
+    return [first, *(i for i in range(len(query.body.atoms)) if i != first)]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an atom's change makes of a rule's relation; `sign` −1 where the relation loses what the atom gains."""
+
+    sign: int
+    formula: Formula
+
+    def of(self, gain: bool) -> Formula:
+        """What comes by it, or what goes."""
+        return self.formula if gain is (self.sign > 0) else _lost(self.formula)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows that a formula gives a relation, or takes from what others give it; and the changes of its atoms."""
+
+    terms: tuple[Term, ...]
+    sign: int
+    formula: Formula
+    changes: tuple[Change, ...]
+
+
+class Recursion:
+    """A stratum of a program as its formulas."""
+
+    def __init__(self, program: Program, stratum: Stratum, order: Order = in_order) -> None:
+        self.program, self.stratum, self.order = program, stratum, order
+        self.members = frozenset(stratum.relations)
+        numbers = (v for rule in program.rules for v in rule.body.types)
+        self._fresh = itertools.count(max(numbers, default=0) + 1)
+        self.names: dict[int, str] = {}
+        self.parts = {name: self._parts(name) for name in stratum.relations}
+
+    @property
+    def shown(self) -> list[str]:
+        """The relations with lines of their own: not the rows of which one of them is the set, or the aggregates."""
+        followed = {d.source for name in self.stratum.relations if isinstance(d := self._definition(name), Examined)}
+        return [name for name in self.stratum.relations if name not in followed]
+
+    @property
+    def heads(self) -> list[str]:
+        """The relations that are there an iteration after they are derived, or all of a recursion of no histories."""
+        return [name for name in self.shown if not self._is_helper(name)]
+
+    def _definition(self, name: str) -> Definition:
+        return self.program.relations[name].definition
+
+    def _is_helper(self, name: str) -> bool:
+        definition = self._definition(name)
+        return isinstance(definition, Historical) and definition.delay == 0
+
+    def _parts(self, name: str) -> list[Part]:
+        found = []
+        for together in factored_rules(self.program.rules_of(name)):
+            first = together.rules[0]
+            for rule in (*together.rules, *together.originals):
+                self.names = {**rule.body.names, **self.names}
+            found.append(Part(first.terms, first.body.sign, together.formula, tuple(self._changes(together))))
+        return found
+
+    def _changes(self, together: Factored) -> Iterator[Change]:
+        """For each atom the sum of the queries that follow its change, of all rules that have it."""
+        following: dict[Atom, list[tuple[Query, Query]]] = defaultdict(list)
+        for rule, original in zip(together.rules, together.originals, strict=True):
+            for query, compiled in zip(rule.queries(), original.queries(), strict=True):
+                following[query.delta].append((query, compiled))
+        for queries in following.values():
+            first, compiled = queries[0]
+            order = self.order(compiled)
+            formula = factoring.factored([query.body for query, _ in queries], order)
+            if formula is not None:
+                yield Change(first.body.sign, formula)
+            else:
+                yield from (Change(q.body.sign, factoring.conjunction(q.body, in_order(q))) for q, _ in queries)
+
+    # Formulas
+
+    def formula(self, name: str, terms: Sequence[Term], whole: bool = True) -> Formula:
+        """When the relation has a row: with `whole`, helpers in it stand for what they are made of."""
+        definition = self._definition(name)
+        if isinstance(definition, Examined):
+            if isinstance(definition.function, Grouped):
+                return self._aggregated(definition.source, definition.function, terms, whole)
+            if definition.function is not None:
+                return Holds(name, tuple(terms))
+            name = definition.source
+        if any(part.sign < 0 for part in self.parts[name]):
+            return Holds(name, tuple(terms))
+        return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
+
+    def _instance(self, part: Part, terms: Sequence[Term], whole: bool) -> Formula:
+        """The formula of a rule for terms in the place of its head's."""
+        case = self._case(part, whole)
+        known: dict[int, Term] = {}
+        equal: list[Formula] = []
+        for own, term in zip(case.terms, terms, strict=True):
+            if isinstance(own, int) and own not in known:
+                known[own] = term
+            elif own != term:
+                equal.append(Where(exp.EQ(this=as_expression(own).copy(), expression=as_expression(term).copy())))
+        formula = substituted(all_of([case.part, *equal]), known)
+        return some([v for v in case.local if v not in known], formula)
+
+    def _case(self, part: Part, whole: bool) -> Case:
+        """A rule with variables that nothing else has."""
+        own = dict.fromkeys((*mentioned(part.formula), *(v for t in part.terms for v in variables_of(t))))
+        fresh: dict[int, Term] = {v: next(self._fresh) for v in own}
+        for old, new in fresh.items():
+            assert isinstance(new, int)
+            if old in self.names:
+                self.names[new] = self.names[old]
+        formula = substituted(part.formula, fresh)
+        if whole:
+            formula = self._unfolded(formula)
+        terms = tuple(_with(t, fresh) for t in part.terms)
+        heads = {v for t in terms for v in variables_of(t)}
+        return Case(terms, formula, tuple(v for v in fresh.values() if isinstance(v, int) and v not in heads))
+
+    def _unfolded(self, formula: Formula) -> Formula:
+        if isinstance(formula, Holds) and formula.relation in self.members and self._is_helper(formula.relation):
+            return self.formula(formula.relation, formula.terms)
+        if isinstance(formula, All):
+            return all_of([self._unfolded(part) for part in formula.parts])
+        if isinstance(formula, Not):
+            return negated(self._unfolded(formula.part))
+        return formula
+
+    def _aggregated(self, rows: str, function: Grouped, terms: Sequence[Term], whole: bool) -> Formula:
+        keys, values = terms[: function.keys], terms[function.keys :]
+        found = []
+        for call, value in zip(function.calls, values, strict=True):
+            cases = []
+            for part in self.parts[rows]:
+                case = self._case(part, whole)
+                known = dict(zip(case.terms[: function.keys], keys, strict=True))
+                targets = tuple(case.terms[c] for c in call.columns)
+                plain = {own: term for own, term in known.items() if isinstance(own, int)}
+                equal = [Where(_equal(own, t)) for own, t in known.items() if not isinstance(own, int) and own != t]
+                inside = substituted(all_of([case.part, *equal]), plain)
+                local = tuple(
+                    v for v in dict.fromkeys(mentioned(inside)) if v not in plain.values() and v not in _of(keys)
+                )
+                cases.append(Case(tuple(_with(t, plain) for t in targets), inside, local))
+            found.append(Aggregated(value, call.function, tuple(cases)))
+        return all_of(found)
+
+    # Text
+
+    def lines(self) -> Iterator[str]:
+        """All of the recursion for a reader."""
+        yield f"{', '.join(map(_shown, self.heads))}: {self.strategy()}"
+        for name in self.shown:
+            yield from (f"  {line}" for line in self._lines(name))
+
+    def strategy(self) -> str:
+        """Which of the two ways of recursion it goes, and why."""
+        if not self.stratum.signed:
+            return "positive recursion: no rule takes a row away, so that of each row the first iteration is kept"
+        return f"signed histories: {self._reason()}, so that rows may come at one iteration and go at a later one"
+
+    def _reason(self) -> str:
+        for name in self.heads:
+            for found in occurrences(self.formula(name, self.variables(name))):
+                around = [*found.aggregates, *["¬"] * bool(found.negations)]
+                if found.atom.relation in self.heads and around:
+                    return f"{_shown(found.atom.relation)} stands behind {' and '.join(around)}"
+        made = [
+            str(d.function)
+            for n in self.stratum.relations
+            if isinstance(d := self._definition(n), Examined) and d.function
+        ]
+        return f"they are made by {made[0]}" if made else "rows count as often as they are derived"
+
+    def variables(self, name: str) -> tuple[int, ...]:
+        """Variables for the columns of a relation."""
+        made = []
+        for column in self.program.relations[name].schema.names:
+            made.append(next(self._fresh))
+            self.names[made[-1]] = column
+        return tuple(made)
+
+    def _lines(self, name: str) -> Iterator[str]:
+        definition, rows = self._definition(name), name
+        if isinstance(definition, Examined):
+            if definition.function is not None:
+                yield from named(list(self._examined(name, definition, definition.function)), self.names)
+                return
+            rows = definition.source
+        for part in self.parts[rows]:
+            yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
+
+    def _rule(self, name: str, part: Part, is_set: bool) -> Iterator[str]:
+        """A rule, how the recursive atoms stand in it, and what comes and goes by it."""
+        whole = not self._is_helper(name)
+        unfolded = self._unfolded(part.formula) if whole else part.formula
+        shown = text(_closed(part.terms, unfolded))
+        if len(shown) > _LONGEST:
+            shown = text(_closed(part.terms, part.formula))
+        yield f"{text(Holds(name, part.terms))} ←{' −' * (part.sign < 0)} {shown}"
+        if whole:
+            yield from self._parities(unfolded)
+        for mark, gain, kept in (("Δ", True, "where it was not there"), ("∇", False, "where nothing else derives it")):
+            sums = " + ".join(text(_closed(part.terms, change.of(gain))) for change in part.changes)
+            if sums:
+                yield f"  {mark}: {sums}" + (f", {kept}" if is_set else "")
+
+    def _parities(self, formula: Formula) -> Iterator[str]:
+        """How each recursive atom of a rule stands in it."""
+        found = ((text(o.atom), _parity(o)) for o in occurrences(formula) if o.atom.relation in self.heads)
+        yield from (f"  {atom} stands {parity}" for atom, parity in dict.fromkeys(found))
+
+    def _examined(self, name: str, definition: Examined, function: Definition) -> Iterator[str]:
+        """What a function makes of each group."""
+        variables = self.variables(name)
+        whole = self.formula(name, variables, whole=not self._is_helper(name))
+        grouped = isinstance(function, Grouped)
+        yield f"{text(Holds(name, variables))} ← {text(whole) if grouped else function}"
+        if not self._is_helper(name):
+            yield from self._parities(whole)
+        changes = ((part, change) for part in self.parts[definition.source] for change in part.changes)
+        touched = " + ".join(text(_closed(self._keys(definition, part), change.formula)) for part, change in changes)
+        groups = "each group" if definition.keys else "all rows, which are one group"
+        yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
+        if isinstance(function, Recomputed):
+            cost = "all rows of a are read at each iteration at which one changes"
+            yield f"  {function.called} has no derivative in a recursion, but {FALLBACK.formula}: {cost}"
+
+    def _keys(self, definition: Examined, part: Part) -> tuple[Term, ...]:
+        return tuple(part.terms[k] for k in definition.keys)
+
+
+def _parity(found: Occurrence) -> str:
+    """How an atom stands in a formula."""
+    behind = (
+        f"behind {found.negations} negation{'s' * (found.negations != 1)}" if found.negations else "behind no negation"
+    )
+    if found.aggregates:
+        return f"in {', '.join(found.aggregates)}, {behind}: each change of its group is examined"
+    return f"{behind}, {'odd: what it gains is lost' if found.negations % 2 else 'even: what it gains can only add'}"
+
+
+def _closed(terms: Sequence[Term], formula: Formula) -> Formula:
+    """The formula with all variables quantified that are not those of a head."""
+    known = {*_of(terms), *quantified(formula)}
+    return some([v for v in mentioned(formula) if v not in known], formula)
+
+
+def _shown(name: str) -> str:
+    return name.removesuffix(BY_ITERATION)
+
+
+def _lost(formula: Formula) -> Formula:
+    """The formula with what goes in the place of what comes."""
+    if isinstance(formula, Holds):
+        return replace(formula, mark="∇") if formula.mark == "Δ" else formula
+    if isinstance(formula, All):
+        return All(tuple(map(_lost, formula.parts)))
+    return formula
+
+
+def _with(term: Term, terms: Mapping[int, Term]) -> Term:
+    found = substituted(Holds("", (term,)), terms)
+    assert isinstance(found, Holds)
+    return found.terms[0]
+
+
+def _equal(left: Term, right: Term) -> exp.Expression:
+    return exp.EQ(this=as_expression(left).copy(), expression=as_expression(right).copy())
+
+
+def _of(terms: Sequence[Term]) -> set[int]:
+    return {v for term in terms for v in variables_of(term)}
