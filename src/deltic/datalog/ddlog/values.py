@@ -19,12 +19,11 @@ UNIT: tuple[()] = ()
 
 
 @total_ordering
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Constructor:
     """A constructor of a type: its qualified name (`ddlog_std::Some`), the names of its fields, and its place.
 
-    The places count from 0 in the order of declaration, which is the order of values. There is one object for each
-    constructor of a program, and constructors of one type are compared.
+    The places count from 0 in the order of declaration, which is the order of values of one type.
     """
 
     name: str
@@ -33,6 +32,9 @@ class Constructor:
 
     def __lt__(self, other: Constructor) -> bool:
         return self.place < other.place
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __call__(self, *fields: Any) -> Struct:
         """The structure of these fields."""

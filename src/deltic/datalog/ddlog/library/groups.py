@@ -1,0 +1,88 @@
+"""Functions of groups. Each value counts once, however often it was derived; they come in their order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from deltic.datalog.ddlog.library.collections import shared
+from deltic.datalog.ddlog.values import Group, Map, Set, Struct, Vec
+
+
+def members(group: Group) -> list[Any]:
+    """The values of a group."""
+    return [value for value, _ in group.values]
+
+
+@shared("key", "group_key")
+def key(group: Group) -> Any:
+    """What the group has in common."""
+    return group.key
+
+
+@shared("count_distinct", "group_count_distinct")
+def count_distinct(group: Group) -> int:
+    """How many values there are."""
+    return len(group.values)
+
+
+@shared("first", "group_first", "group_min")
+def first(group: Group) -> Any:
+    """The first value, which is the least."""
+    return group.values[0][0]
+
+
+@shared("group_max")
+def greatest(group: Group) -> Any:
+    """The greatest value."""
+    return group.values[-1][0]
+
+
+@shared("min")
+def least_of(*given: Any) -> Any:
+    """The lesser of two values, or the least of a group."""
+    return min(given) if len(given) > 1 else first(given[0])
+
+
+@shared("max")
+def greatest_of(*given: Any) -> Any:
+    """The greater of two values, or the greatest of a group."""
+    return max(given) if len(given) > 1 else greatest(given[0])
+
+
+def _elements(given: Any) -> Any:
+    """The elements of a group, an option, or a collection."""
+    return members(given) if isinstance(given, Group) else given.fields if isinstance(given, Struct) else given
+
+
+@shared("to_set", "vec_to_set", "group_to_set")
+def to_set(given: Any) -> Set:
+    """The elements of a group, option or vector as a set."""
+    return Set.of(_elements(given))
+
+
+@shared("to_vec", "set_to_vec", "group_to_vec")
+def to_vec(given: Any) -> Vec:
+    """The elements of a group, option or set as a vector."""
+    return Vec(_elements(given))
+
+
+@shared("to_map", "group_to_map")
+def to_map(given: Any) -> Map:
+    """The pairs of a group or vector as a map."""
+    return Map.of(_elements(given))
+
+
+@shared("to_setmap", "group_to_setmap")
+def to_setmap(group: Group) -> Map:
+    """For each first part of the pairs the set of the second ones."""
+    found = defaultdict[Any, list[Any]](list)
+    for first_part, second in members(group):
+        found[first_part].append(second)
+    return Map.of((each, Set.of(values)) for each, values in found.items())
+
+
+@shared("group_unzip")
+def group_unzip(group: Group) -> Any:
+    """The first and the second parts of pairs."""
+    return Vec(pair[0] for pair in members(group)), Vec(pair[1] for pair in members(group))
