@@ -1,0 +1,25 @@
+"""The functions of `print`, which write to the standard error output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from deltic.datalog.ddlog.natives import Instance, native
+from deltic.datalog.ddlog.records import Codecs
+from deltic.datalog.ddlog.values import UNIT
+
+
+@native("print::print")
+def told(text: str) -> Any:
+    """Write a text."""
+    sys.stderr.write(f"{text}\n")
+    return UNIT
+
+
+@native("print::debug", typed=True)
+def debug(instance: Instance) -> Callable[[Any], Any]:
+    """Write a value as dumps print it."""
+    show = Codecs(instance.types).of(instance.parameters[0]).show
+    return lambda value: told(show(value))
