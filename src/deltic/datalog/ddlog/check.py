@@ -1,0 +1,95 @@
+"""From the text of a program to a checked one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deltic.datalog.ddlog import checked as c
+from deltic.datalog.ddlog import infer_control, infer_terms
+from deltic.datalog.ddlog import syntax as s
+from deltic.datalog.ddlog.compile import Compiler
+from deltic.datalog.ddlog.declarations import Declarations, RelationEntry
+from deltic.datalog.ddlog.definitions import constructor_definitions, type_definitions
+from deltic.datalog.ddlog.functions import check_function
+from deltic.datalog.ddlog.inference import Inference
+from deltic.datalog.ddlog.modules import Module, load
+from deltic.datalog.ddlog.rules import check_index, check_rule
+from deltic.datalog.syntax.source import in_order
+from deltic.errors import Diagnostic, ProgramError, did_you_mean
+
+FORMS = (infer_control, infer_terms)
+
+
+def check(
+    text: str,
+    file: str = "<ddlog>",
+    directories: Sequence[Path] = (),
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> c.Checked:
+    """A program of DDlog with its modules, checked.
+
+    Modules are sought in `directories`, in that order, and then in the library. `functions` are those of Python behind
+    the program's own extern functions, by their names.
+
+    Raises ProgramError with a finding for each declaration and rule that is wrong.
+    """
+    modules = load(text, file, directories)
+    declarations = Declarations(modules)
+    findings = declarations.findings
+    compiler = Compiler(declarations, functions or {})
+    _check_functions(declarations, compiler, findings)
+    relations = {
+        name: _relation(declarations, entry, findings) for name, entry in declarations.relations.entries.items()
+    }
+    rules, indexes = list[c.Rule](), dict[str, c.Index]()
+    for module in modules:
+        for item in module.syntax.items:
+            if isinstance(item, s.Rule) and (rule := check_rule(declarations, module, item, findings)):
+                rules.append(rule)
+            elif isinstance(item, s.IndexDeclaration):
+                if found := check_index(declarations, module, item, findings):
+                    indexes[found.name] = found
+            elif isinstance(item, s.Apply):
+                _refuse(declarations, module, item)
+    if findings:
+        raise ProgramError(in_order(findings))
+    return c.Checked(
+        type_definitions(declarations), relations, rules, indexes, constructor_definitions(declarations), compiler
+    )
+
+
+def _check_functions(declarations: Declarations, compiler: Compiler, findings: list[Diagnostic]) -> None:
+    """The program's functions; those of libraries are checked when they are called."""
+    for signatures in declarations.functions.entries.values():
+        for signature in signatures:
+            if signature.declaration.body is not None and not signature.module.is_library:
+                body = check_function(declarations, signature, findings)
+                if body:
+                    compiler.bodies[signature.name, signature.number] = body
+
+
+def _relation(declarations: Declarations, entry: RelationEntry, findings: list[Diagnostic]) -> c.Relation:
+    item = entry.declaration
+    key = None
+    if item.key:
+        inference = Inference(declarations, entry.module)
+        name = inference.declare(item.key.variable, entry.record, mutable=False).name
+        typed = inference.infer(item.key.expression)
+        inference.solve()
+        if not inference.findings:
+            key = c.PrimaryKey(name, typed.build())
+        findings += inference.findings
+    original = next((a.value.value for a in item.attributes if isinstance(a.value, s.StringLiteral)), None)
+    return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
+
+
+def _refuse(declarations: Declarations, module: Module, item: s.Apply) -> None:
+    names = declarations.transformers
+    if names.find(module, item.transformer):
+        told = f"the transformer `{item.transformer}` is written in Rust, and cannot be applied"
+        declarations.report(item.span, told, "write its rules: recursive ones may use negation and groups of others")
+    else:
+        hint = did_you_mean(item.transformer, names.visible(module))
+        declarations.report(item.span, f"there is no transformer `{item.transformer}`", hint)

@@ -1,0 +1,144 @@
+"""Typed expressions to functions of Python.
+
+Each function of DDlog becomes one of Python for each choice of types that it is called at; expressions become
+expressions, with statements before them where Python has no expression for it. A `mut` parameter is given back: such a
+function gives a tuple of its result and the new values. Assigning to a part of a variable makes a new value of the
+whole, for values do not change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from deltic.datalog.ddlog import core, runtime
+from deltic.datalog.ddlog.declarations import Declarations, Signature
+from deltic.datalog.ddlog.definitions import type_definitions
+from deltic.datalog.ddlog.emit import Emitter, name_of
+from deltic.datalog.ddlog.functions import Body, check_function, types_given
+from deltic.datalog.ddlog.natives import NATIVES, Instance
+from deltic.datalog.ddlog.values import Constructor, Map, Struct, Vec
+from deltic.datalog.syntax.source import Span
+from deltic.errors import Diagnostic, ProgramError
+
+_RUNTIME = {
+    name: getattr(runtime, name)
+    for name in (
+        "quotient",
+        "remainder",
+        "divided",
+        "single",
+        "truncated",
+        "integer",
+        "text_of_float",
+        "with_item",
+        "with_path",
+        "no_case",
+    )
+}
+
+
+class Compiler:
+    """The functions of a program, compiled when they are called for the first time."""
+
+    def __init__(self, declarations: Declarations, given: Mapping[str, Callable[..., Any]]) -> None:
+        self.declarations = declarations
+        self._types = type_definitions(declarations)
+        self.given = given
+        self.bodies: dict[tuple[str, int], Body] = {}
+        self.sources: dict[str, str] = {}
+        self._names: dict[core.FunctionInstance, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": Map, **_RUNTIME}
+
+    # --- what lowering asks for
+
+    def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
+        """A function of the values of `names` that gives the expression's value."""
+        emitter = Emitter(self, {})
+        value = emitter.value(expression)
+        emitter.line(f"return {value}")
+        return self._defined("expression", [name_of(name) for name in names], emitter)
+
+    def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
+        """A function of a value, and the values of `names`, that gives what the pattern binds, or None."""
+        emitter = Emitter(self, {})
+        conditions, bindings = emitter.tests(pattern, "value")
+        if conditions:
+            emitter.line(f"if not ({' and '.join(conditions)}):")
+            emitter.line("    return None")
+        bound = "".join(f"{path}, " for _, path in bindings)
+        emitter.line(f"return ({bound})")
+        return self._defined("pattern", ["value", *map(name_of, names)], emitter)
+
+    def _defined(self, name: str, parameters: Sequence[str], emitter: Emitter) -> Callable[..., Any]:
+        """The function of these parameters and statements."""
+        source = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in emitter.lines)
+        scope: dict[str, Any] = {}
+        exec(compile(source, f"<ddlog {name}>", "exec"), self._namespace, scope)
+        self.sources[name] = source
+        found: Callable[..., Any] = scope[name]
+        return found
+
+    # --- what emitted code names
+
+    def constructor(self, constructor: Constructor, *, empty: bool = False) -> str:
+        """The name of a constructor, or of the structure that it makes of nothing."""
+        number = self._numbers.setdefault(constructor.name, len(self._numbers))
+        name = f"{'E' if empty else 'C'}{number}_{_plain(constructor.name)}"
+        self._namespace[name] = Struct(constructor, ()) if empty else constructor
+        return name
+
+    def is_only(self, constructor: Constructor) -> bool:
+        """Whether values of its type have no other constructor."""
+        entry = self.declarations.constructors.entries[constructor.name]
+        return len(self.declarations.types.entries[entry.type].constructors) == 1
+
+    def function(self, instance: core.FunctionInstance, span: Span) -> str:
+        """The name of a function at ground types, which is compiled if it was not."""
+        if instance not in self._names:
+            name = f"{_plain(instance.name)}_{len(self._names)}"
+            self._names[instance] = name
+            self._namespace[name] = self._compiled(instance, name, span)
+        return self._names[instance]
+
+    def _compiled(self, instance: core.FunctionInstance, name: str, span: Span) -> Callable[..., Any]:
+        signature = self.declarations.functions.entries[instance.name][instance.number]
+        if signature.declaration.body is None:
+            return self._extern(signature, instance, span)
+        body = self._body(signature)
+        emitter = Emitter(self, types_given(signature, instance))
+        parameters = [name_of(parameter) for parameter in body.parameters]
+        emitter.given_back = [p for p, mutable in zip(parameters, instance.mutable, strict=True) if mutable]
+        value = emitter.value(body.expression)
+        emitter.give(value)
+        return self._defined(name, parameters, emitter)
+
+    def _body(self, signature: Signature) -> Body:
+        key = signature.name, signature.number
+        if key not in self.bodies:
+            findings: list[Diagnostic] = []
+            body = check_function(self.declarations, signature, findings)
+            if body is None:
+                raise ProgramError(findings)
+            self.bodies[key] = body
+        return self.bodies[key]
+
+    def _extern(self, signature: Signature, instance: core.FunctionInstance, span: Span) -> Callable[..., Any]:
+        """The function of Python behind an extern one."""
+        given = self.given.get(instance.name) or self.given.get(instance.name.rpartition("::")[2])
+        if native := NATIVES.get(instance.name):
+            if not native.typed:
+                return native.function
+            found: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self._types))
+            return found
+        if given:
+            return given
+        told = f"the function `{signature}` is not written in DDlog, and there is none of Python for it"
+        raise ProgramError([span.error(told, "give one: `--functors module.py` that defines it")])
+
+
+def _plain(name: str) -> str:
+    """A name of Python's for one of DDlog's."""
+    return re.sub(r"\W+", "_", name)

@@ -1,0 +1,58 @@
+"""Functions checked, and their bodies for the types that they are called at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from deltic.datalog.ddlog import core
+from deltic.datalog.ddlog.declarations import Declarations, Signature
+from deltic.datalog.ddlog.inference import Inference, variables_of
+from deltic.datalog.ddlog.types import Function, Named, Tuple, Type, TypeVariable
+from deltic.errors import Diagnostic
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function's parameters, by names that nothing else in it has, and what it gives; over its type variables."""
+
+    parameters: tuple[str, ...]
+    expression: core.Expression
+
+
+def check_function(declarations: Declarations, signature: Signature, findings: list[Diagnostic]) -> Body | None:
+    """The body of a function, with types; None, and findings, where something is wrong."""
+    node = signature.declaration.body
+    assert node is not None
+    inference = Inference(declarations, signature.module, signature.result)
+    types = [*(p.type for p in signature.parameters), signature.result]
+    inference.type_variables = frozenset(name for type_ in types for name in variables_of(type_))
+    taken = zip(signature.names, signature.parameters, strict=True)
+    names = tuple(inference.declare(name, p.type, mutable=p.mutable).name for name, p in taken)
+    body = inference.expect(node, signature.result)
+    inference.solve()
+    built = None if inference.findings else body.build()
+    findings += inference.findings
+    return Body(names, built) if built and not inference.findings else None
+
+
+def types_given(signature: Signature, instance: core.FunctionInstance) -> Mapping[str, Type]:
+    """What a function's type variables stand for in an instance."""
+    given: dict[str, Type] = {}
+    for declared, ground in zip(signature.parameters, instance.parameters, strict=True):
+        _match(declared.type, ground, given)
+    _match(signature.result, instance.result, given)
+    return given
+
+
+def _match(declared: Type, ground: Type, given: dict[str, Type]) -> None:
+    match declared, ground:
+        case (TypeVariable(name), _):
+            given.setdefault(name, ground)
+        case (Tuple(ours), Tuple(theirs)) | (Named(_, ours), Named(_, theirs)):
+            for a, b in zip(ours, theirs, strict=True):
+                _match(a, b, given)
+        case (Function(), Function()):
+            for p, q in zip(declared.parameters, ground.parameters, strict=True):
+                _match(p.type, q.type, given)
+            _match(declared.result, ground.result, given)

@@ -1,0 +1,86 @@
+"""What compiled functions call: arithmetic of DDlog where it is not Python's, and changes of parts of values."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from deltic.errors import EvaluationError
+
+
+def quotient(a: int, b: int) -> int:
+    """a / b, cut towards zero."""
+    if b == 0:
+        raise EvaluationError(f"{a} / 0 has no value")
+    found = abs(a) // abs(b)
+    return found if (a < 0) == (b < 0) else -found
+
+
+def remainder(a: int, b: int) -> int:
+    """What is left of a / b, with the sign of a."""
+    if b == 0:
+        raise EvaluationError(f"{a} % 0 has no value")
+    found = abs(a) % abs(b)
+    return -found if a < 0 else found
+
+
+def divided(a: float, b: float) -> float:
+    """a / b by IEEE 754."""
+    if b:
+        return a / b
+    if a == 0 or math.isnan(a):
+        return math.nan
+    return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def single(value: float) -> float:
+    """The number of 32 bits that is nearest."""
+    try:
+        found: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return found
+
+
+def truncated(value: float, low: int, high: int) -> int:
+    """The integer of a float towards zero, at most and at least those of a type; 0 of what is no number."""
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        return high if value > 0 else low
+    return min(max(math.trunc(value), low), high)
+
+
+def integer(value: float) -> int:
+    """The integer of a float towards zero; 0 of what is none."""
+    return math.trunc(value) if math.isfinite(value) else 0
+
+
+def text_of_float(value: float, is_single: bool) -> str:
+    """The shortest decimal number that is read as the same value, without an exponent."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    told = next(t for d in range(1, 10) if single(float(t := f"{value:.{d}g}")) == value) if is_single else repr(value)
+    found = f"{Decimal(told):f}"
+    return found.removesuffix(".0")
+
+
+def with_item(value: tuple[Any, ...], place: int, item: Any) -> Any:
+    """A tuple or a structure with another item at a place."""
+    return tuple.__new__(type(value), (*value[:place], item, *value[place + 1 :]))
+
+
+def with_path(value: tuple[Any, ...], path: Sequence[int], item: Any) -> Any:
+    """The same where the item is in an item, and so on."""
+    first, *rest = path
+    return with_item(value, first, with_path(value[first], rest, item) if rest else item)
+
+
+def no_case(value: Any) -> Any:
+    """What happens where no pattern of a `match` fits."""
+    raise EvaluationError(f"no case of `match` fits {value!r}")
