@@ -36,6 +36,8 @@ _BUILT_IN: Mapping[str, Type] = {
     "float": Float(),
 }
 _REFERENCE = "ddlog_std::Ref"
+# What loops give of the library's collections, over their parameters.
+_COLLECTIONS = frozenset({"ddlog_std::Vec", "ddlog_std::Set", "hashset::HashSet", "tinyset::Set64"})
 
 
 @dataclass
@@ -135,6 +137,7 @@ class Declarations:
         item, module = entry.declaration, entry.module
         if len(set(item.parameters)) < len(item.parameters):
             self.report(item.span, f"`{item.name}` has a type parameter twice")
+        entry.element = _element(entry.name, item.parameters)
         for attribute in item.attributes:
             mention = attribute.value.type if isinstance(attribute.value, s.Ascription) else None
             if attribute.name in ("iterate_by_ref", "iterate_by_val") and mention:
@@ -282,6 +285,16 @@ class Declarations:
             self.report(item.key.span, "only input relations have primary keys", "remove the key")
             item = replace(item, key=None)
         self.relations.entries[name] = RelationEntry(name, record, item, module)
+
+
+def _element(name: str, parameters: Sequence[str]) -> Type | None:
+    """What a loop over one of the library's collections gives."""
+    variables = tuple(map(TypeVariable, parameters))
+    if name in _COLLECTIONS:
+        return variables[0]
+    if name == "ddlog_std::Map":
+        return Tuple(variables)
+    return Tuple((variables[1], Signed(64))) if name == "ddlog_std::Group" else None
 
 
 def _type_variables(mention: s.TypeMention) -> list[str]:

@@ -205,7 +205,7 @@ class Inference:
         """Let numbers of which nothing more will be known be of type `bigint`."""
         pending = [number for number in self._numbers if number.found is None]
         for number in pending:
-            if isinstance(number, Unknown) and number.kind != "any":
+            if number.kind != "any":
                 number.found = BigInt()
         self._numbers.clear()
         return bool(pending)

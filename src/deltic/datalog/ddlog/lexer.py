@@ -134,8 +134,8 @@ class _Lexer:
     def _number(self, start: int, behind_dot: bool) -> Token | None:
         text = self.text
         if not behind_dot and (real := _REAL.match(text, start)):
-            width = int(real[1]) if real[1] else None
-            return Token(FLOAT, real[0], start, real.end(), float(real[2]), width)
+            bits = int(real[1]) if real[1] else None
+            return Token(FLOAT, real[0], start, real.end(), float(real[2]), bits)
         if based := _BASED.match(text, start):
             width, signed, *digits = based.groups()
             value = _of_digits(digits)
