@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -34,13 +35,14 @@ BAGS = replace(SETS, bags=True)
 REFRESH = {policy: Refresh(policy, switch=0.0 if policy is Policy.AUTO else 0.2) for policy in Policy}
 
 
-def signed_case(rng: random.Random, shape: Shape) -> Circuit:
-    """A circuit with a recursion that is not monotone."""
-    while True:
-        circuit = random_circuit(rng, shape)
-        bodies = [op.body for op in circuit.operators if isinstance(op, ops.Fixpoint)]
-        if any(not is_monotone(body) for body in bodies):
-            return circuit
+def is_signed(circuit: Circuit) -> bool:
+    """Whether it has a recursion that is not monotone."""
+    return any(not is_monotone(op.body) for op in circuit.operators if isinstance(op, ops.Fixpoint))
+
+
+def case(rng: random.Random, shape: Shape, wanted: Callable[[Circuit], bool]) -> Circuit:
+    """A circuit that is wanted."""
+    return next(circuit for circuit in iter(lambda: random_circuit(rng, shape), None) if wanted(circuit))
 
 
 def step(engine: Engine, circuit: Circuit, epoch: Epoch) -> dict[str, Rows] | str:
@@ -52,13 +54,13 @@ def step(engine: Engine, circuit: Circuit, epoch: Epoch) -> dict[str, Rows] | st
     return {name: rows for name in result.changes if (rows := from_arrow(result.changes[name]))}
 
 
-def check(seed: int, shape: Shape) -> Counter[str]:
+def check(seed: int, shape: Shape, wanted: Callable[[Circuit], bool] = is_signed) -> Counter[str]:
     """One circuit under random changes; how many epochs were there, with a fixpoint and without.
 
     Engines do not compute what nobody reads: what has no fixpoint there is none in the optimized circuit either.
     """
     rng, tally = random.Random(seed), Counter[str]()
-    circuit = signed_case(rng, shape)
+    circuit = case(rng, shape, wanted)
     policy = rng.choice((Policy.INCREMENTAL, Policy.INCREMENTAL, Policy.AUTO, Policy.FULL))
     engine = LocalEngine(circuit, refresh=REFRESH[policy], iteration_limit=LIMIT)
     reference, read = (ReferenceEngine(c, iteration_limit=LIMIT) for c in (circuit, optimize(circuit)))
@@ -85,6 +87,32 @@ def rows_of(engine: Engine, view: str) -> Rows:
 def test_any_operator_on_a_feedback(shape: Shape, first: int) -> None:
     tally = sum((check(seed, shape) for seed in range(first, first + 65)), Counter[str]())
     assert tally["changes"] > 60
+
+
+def is_nested(circuit: Circuit) -> bool:
+    """Whether a fixpoint stands in the body of another."""
+    bodies = (op.body for op in circuit.operators if isinstance(op, ops.Fixpoint))
+    return any(isinstance(op, ops.Fixpoint) for body in bodies for op in body.operators)
+
+
+NESTED = {
+    "sets": replace(SETS, fixpoints=2, free_bodies=False),
+    "bags": replace(BAGS, fixpoints=2, free_bodies=False),
+    "free": replace(SETS, fixpoints=2),
+}
+
+
+@pytest.mark.parametrize("shape", NESTED.values(), ids=NESTED)
+def test_fixpoints_in_fixpoints(shape: Shape) -> None:
+    tally = sum((check(seed, shape, is_nested) for seed in range(12)), Counter[str]())
+    assert tally["changes"] > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", NESTED.values(), ids=NESTED)
+def test_fixpoints_in_fixpoints_of_many_circuits(shape: Shape) -> None:
+    for seed in range(1000, 1100):
+        check(seed, shape, is_nested)
 
 
 @pytest.mark.slow

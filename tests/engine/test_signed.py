@@ -280,21 +280,48 @@ def test_a_view_more() -> None:
     assert views(engine, more) == views(reference, more)
 
 
-def test_a_recursion_inside_is_refused() -> None:
-    inner, schema = CircuitBuilder(2), Schema.of(x=Type.INT64)
-    given = inner.add(ops.Import(0, ZSetType(schema, True, 1)))
-    inner.add(
-        ops.Sink("q"), inner.add(ops.Distinct(), inner.add(ops.Plus(), given, inner.add(ops.Feedback("q", schema))))
-    )
+def alternating() -> Circuit:
+    """Nodes are known, level by level, when no chain reaches them that begins below a node that is not known."""
+    schema, pairs = Schema.of(x=Type.INT64), Schema.of(x=Type.INT64, y=Type.INT64)
+    inner = CircuitBuilder(2)
+    starts = inner.add(ops.Import(0, ZSetType(schema, True, 1)))
+    moves = inner.add(ops.Import(1, ZSetType(pairs, True, 1)))
+    longer = inner.add(ops.Join(), inner.add(ops.Feedback("reached", schema)), moves)
+    ends = inner.add(ops.Map(schema.columns, (column("y"),)), longer)
+    inner.add(ops.Sink("reached"), inner.add(ops.Distinct(), inner.add(ops.Plus(), starts, ends)))
     body = CircuitBuilder(1)
-    imported, fed = body.add(ops.Import(0, ZSetType(schema, True))), body.add(ops.Feedback("p", schema))
-    found = body.add(ops.Component("q"), body.add(ops.Fixpoint(inner.build()), fed))
-    body.add(ops.Sink("p"), body.add(ops.Antijoin(), imported, found))
+    nodes, given = body.add(ops.Import(0, ZSetType(schema, True))), body.add(ops.Import(1, ZSetType(pairs, True)))
+    unknown = body.add(ops.Antijoin(), nodes, body.add(ops.Feedback("known", schema)))
+    children = body.add(ops.Map(schema.columns, (column("y"),)), body.add(ops.Join(), unknown, given))
+    below = body.add(ops.Distinct(), children)
+    reached = body.add(ops.Component("reached"), body.add(ops.Fixpoint(inner.build()), below, given))
+    body.add(ops.Sink("known"), body.add(ops.Antijoin(), nodes, reached))
     builder = CircuitBuilder()
-    bundle = builder.add(ops.Fixpoint(body.build()), builder.add(ops.Source("s", schema)))
-    builder.add(ops.Sink("v"), builder.add(ops.Component("p"), bundle))
-    with pytest.raises(UnsupportedError, match="depends on the recursion in which it stands"):
-        LocalEngine(builder.build())
+    sources = builder.add(ops.Source("node", schema)), builder.add(ops.Source("child", pairs))
+    bundle = builder.add(ops.Fixpoint(body.build()), *sources)
+    builder.add(ops.Sink("known"), builder.add(ops.Component("known"), bundle))
+    return builder.build()
+
+
+@pytest.mark.parametrize("moves", ["tree", "tree, acyclic"])
+def test_a_recursion_inside_another_under_negation(moves: str) -> None:
+    """The rows of the inner one come and go with the iterations of the outer one."""
+    circuit = alternating()
+    for seed in range(3):
+        engine = LocalEngine(circuit, refresh=INCREMENTAL, iteration_limit=LIMIT)
+        follow(circuit, engine, list(random_changes(random.Random(seed), BODIES[moves].universe, 6)))
+        begun = LocalEngine(circuit, iteration_limit=LIMIT)
+        begun.apply({t: engine.read(t, table=True, counted=True) for t in ("node", "child")})
+        assert entries(engine) == entries(begun)
+
+
+def test_strict_refuses_a_recursion_inside_a_recursion() -> None:
+    with pytest.raises(UnsupportedError, match=r"known: the recursion reached stands in another.*without `strict`"):
+        LocalEngine(alternating(), refresh=Refresh(Policy.INCREMENTAL, strict=True))
+
+
+def test_explain_of_a_recursion_inside_a_recursion(golden: Callable[[str, str], None]) -> None:
+    golden("engine/signed-nested.txt", LocalEngine(alternating()).explain("known"))
 
 
 @pytest.mark.parametrize("name", ["tree", "shortest"])

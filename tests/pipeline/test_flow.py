@@ -123,6 +123,33 @@ def test_while(engine):
     assert sorted(pipeline["ends"]) == [(3,)]
 
 
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_a_while_in_the_step_of_another(engine):
+    """As far as one comes with as many slow moves as one likes between quick ones."""
+    pipeline = deltic.Pipeline(engine=engine)
+    pipeline.table("start", {"x": "int64"})
+    for name in ("slow", "quick"):
+        pipeline.table(name, {"x": "int64", "y": "int64"})
+
+    def move(x, moves):
+        return x.plus(x.join(moves).select(x="y")).distinct()
+
+    def step(x, slow, quick):
+        return move(x.while_changing(move, slow), quick)
+
+    reached = pipeline.flow("start").while_changing(step, pipeline.flow("slow"), pipeline.flow("quick"))
+    pipeline.view("reached", reached)
+    with pipeline.transaction() as change:
+        change.insert("start", [(0,)])
+        change.insert("slow", [(0, 1), (1, 2), (5, 6), (6, 5)])
+        change.insert("quick", [(2, 5), (6, 8), (9, 10)])
+    assert sorted(pipeline["reached"]) == [(0,), (1,), (2,), (5,), (6,), (8,)]
+    with pipeline.transaction() as change:
+        change.delete("slow", [(5, 6)])
+        change.insert("slow", [(1, 9)])
+    assert sorted(pipeline["reached"]) == [(0,), (1,), (2,), (5,), (9,), (10,)]
+
+
 def halves(rows):
     return {(x // 2,): 1 for (x,), weight in rows if x > 0 and weight > 0}
 

@@ -69,13 +69,13 @@ def while_changing(builder: CircuitBuilder, start: int, step: Step, *parameters:
     """``x := start; while (x changes) x := Q(x)``, for sets: the set at which the iteration rests.
 
     `step` adds Q to the loop's body; it may read the parameters, which are the same at each iteration, and need not be
-    monotone. Raises CircuitError where Q(x) has not the columns of x. Where x changes for ever, so does the loop:
-    interpreters raise UnsupportedError after many iterations.
+    monotone. A loop may stand in the step of another. Raises CircuitError where Q(x) has not the columns of x. Where x
+    changes for ever, so does the loop: interpreters raise UnsupportedError after many iterations.
 
     It is a fixpoint with a second relation, *begun*, that is empty at the first iteration only: there x is the start,
     after it Q of what it was. So the calculus makes it incremental as it does every fixpoint [DBSP §7.2].
     """
-    once = builder.add(ops.Constant(_NULLARY, ((),)))
+    once = _once(builder)
     outer = [builder.add(ops.Distinct(), start), once, *parameters]
     body = CircuitBuilder(builder.depth + 1)
     first, always, *given = (body.add(ops.Import(i, builder.type_of(n))) for i, n in enumerate(outer))
@@ -90,3 +90,13 @@ def while_changing(builder: CircuitBuilder, start: int, step: Step, *parameters:
     )
     body.add(ops.Sink("begun"), body.add(ops.Distinct(), always))
     return builder.add(ops.Component("x"), builder.add(ops.Fixpoint(body.build()), *outer))
+
+
+def _once(builder: CircuitBuilder) -> int:
+    """The relation of one row without columns; in a body it is one that a loop around it imports."""
+    if not builder.depth:
+        return builder.add(ops.Constant(_NULLARY, ((),)))
+    for number, operator in enumerate(builder.operators):
+        if isinstance(operator, ops.Import) and operator.type.schema == _NULLARY and operator.type.is_set:
+            return number
+    raise CircuitError("while: in a body it may stand in the step of another while alone")

@@ -149,6 +149,11 @@ class CircuitBuilder:
         """The node of that number."""
         return self._nodes[number]
 
+    @property
+    def operators(self) -> Sequence[Operator]:
+        """The operators of all nodes so far, in order."""
+        return [node.operator for node in self._nodes]
+
     def type_of(self, number: int) -> ZSetType:
         """The type of a node that carries one Z-set; raises CircuitError for a bundle."""
         type_ = self._nodes[number].type

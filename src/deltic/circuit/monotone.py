@@ -26,7 +26,7 @@ def is_monotone(body: Circuit) -> bool:
 
 def _is_monotone(node: Node, recursive: bool, negates: bool, are_sets: set[bool]) -> bool:
     operator = node.operator
-    if isinstance(operator, ops.Negate):
+    if isinstance(operator, ops.Negate | ops.Fixpoint):
         return False
     if isinstance(operator, ops.Antijoin):
         return not negates

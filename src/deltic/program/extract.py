@@ -9,6 +9,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.errors import UnsupportedError
+from deltic.program.histories import Nested
 from deltic.program.naming import named
 from deltic.program.program import Program
 from deltic.program.scope import Drafts, Scope
@@ -31,8 +32,23 @@ def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
     """The program that keeps a circuit fresh; UnsupportedError, where `strict` for each operator without derivative."""
     incremental = incrementalize(circuit, strict=strict)
     try:
-        return extract(incremental)
+        program = extract(incremental)
+        if strict:
+            _refuse_nested(program)
+        return program
     except UnsupportedError:
         for number, operator in fallbacks(optimize(inline(circuit))):
             raise needs_fallback(number, operator) from None
         raise
+
+
+def _refuse_nested(program: Program) -> None:
+    """Raise UnsupportedError for a fixpoint inside another."""
+    for name, relation in program.relations.items():
+        if isinstance(relation.definition, Nested):
+            view, *_ = [*program.views_over(name), name]
+            raise UnsupportedError(
+                f"{view}: the recursion {relation.definition.component} stands in another, and is looked at anew at "
+                "each iteration at which what enters it changes; write the two as one recursion, whose relations "
+                "depend on each other, or do without `strict`"
+            )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from deltic.circuit import operators as ops
 from deltic.program.definitions import Definition
 
 BY_ITERATION = " by iteration"
@@ -63,3 +65,36 @@ class Examined(Historical):
 
     def __str__(self) -> str:
         return f"{'the next' if self.delay else 'each'} iteration's {self._what()}"
+
+
+@dataclass(frozen=True)
+class Nested(Historical):
+    """One relation of a fixpoint that is computed at each iteration, from what its `inputs` are there."""
+
+    inputs: tuple[str, ...]
+    fixpoint: ops.Fixpoint
+    component: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.inputs
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        return self.inputs
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        return replace(self, inputs=tuple(names[name] for name in self.inputs))
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        read = ", ".join(self.inputs)
+        yield (
+            f"{self.component} of a recursion inside this one, by f(a ⊕ δ) ⊖ f(a): at each iteration at which {read} "
+            "change, and at their later entries until the changes before them add up to nothing, it follows how they "
+            "differ from where it was looked at before, and all of their rows are read; keeps what enters it, and one "
+            "of its states"
+        )
+
+    def __str__(self) -> str:
+        digest = hashlib.blake2b(str(self.fixpoint.body).encode(), digest_size=4).hexdigest()
+        return f"each iteration's recursion {digest} of {', '.join(self.inputs)}, {self.component}"

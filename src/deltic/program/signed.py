@@ -23,7 +23,7 @@ from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import conjoin, is_plain
 from deltic.program.definitions import Constant, Definition, Derived
-from deltic.program.histories import BY_ITERATION, Examined, Historical, History
+from deltic.program.histories import BY_ITERATION, Examined, Historical, History, Nested
 from deltic.program.operators.aggregate import Call, Grouped
 from deltic.program.operators.antijoin import without
 from deltic.program.operators.custom import Recomputed
@@ -55,11 +55,15 @@ def lower_signed(drafts: Drafts, operator: ops.FixpointDelta, imports: Sequence[
 
 
 class _Signed(Scope):
-    """Lowering of one body; `members` are its relations, each after those that it is derived from at its iteration."""
+    """Lowering of one body; `members` are its relations, each after those that it is derived from at its iteration.
+
+    `entering` are those that enter fixpoints inside, by their nodes.
+    """
 
     def __init__(self, drafts: Drafts, body: Circuit, imports: Sequence[str]) -> None:
         super().__init__(drafts, body, imports)
         self.members: list[str] = []
+        self.entering: dict[int, str] = {}
 
     def lower(self) -> dict[str, str]:
         """The histories of the sinks, by name."""
@@ -100,7 +104,19 @@ class _Signed(Scope):
             return self._member("", number, definition)
         if isinstance(operator, (*_LINEAR, ops.Join, Semijoin, ops.Antijoin, Keep)):
             return self.summed(number)
+        if isinstance(operator, ops.Component):
+            return self._nested(number, operator.name)
         raise in_recursion(number, operator)
+
+    def _nested(self, number: int, component: str) -> str:
+        """A relation of a fixpoint in this body."""
+        (bundle,) = self.circuit.nodes[number].inputs
+        fixpoint, inputs = self.circuit.nodes[bundle].operator, self.circuit.nodes[bundle].inputs
+        assert isinstance(fixpoint, ops.Fixpoint)
+        for given in inputs:
+            if given not in self.entering:
+                self.entering[given] = self.summed(given, role="rows")
+        return self._member("", number, Nested(0, tuple(self.entering[i] for i in inputs), fixpoint, component))
 
     def summed(self, number: int, columns: Sequence[str] = (), role: str = "") -> str:
         """The history of a node, or of some of its columns."""

@@ -1,6 +1,7 @@
 """A fixpoint is a recursive stratum: a relation for each feedback, and those of its body that depend on one.
 
-That is so where rows never take others away; else it is one of histories, see `signed`.
+That is so where rows never take others away; else, and with a fixpoint in its body, it is one of histories: see
+`signed`.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
     operator = node.operator
     if not isinstance(operator, ops.FixpointDelta):
         raise UnsupportedError(f"local engine: {operator.keyword} in an incremental circuit")
-    if scope.component is not None:
-        raise UnsupportedError("local engine: a fixpoint inside a fixpoint is not supported yet")
     imports = [scope.relation(i) for i in node.inputs]
     if not is_monotone(operator.body):
         return lower_signed(scope.drafts, operator, imports)

@@ -49,20 +49,28 @@ class _Crossing(Kernel):
         """What they make of them, None for nothing."""
 
     def _decoded(self, state: State, run: Run | None) -> pa.Table:
-        """Rows of a relation with their weights."""
-        words, weights = (run.words, run.all_weights()) if run is not None else state.no_rows()
-        self.environment.visits.rows += len(weights)
-        return decode_rows(state.relation.schema, state.layout, words, self.environment.interner, weights)
+        return decoded(state, run, self.environment)
 
     def _encoded(self, found: pa.Table) -> Batch:
-        """What was computed, as rows of the target; DomainOverflow where a value has no place yet."""
-        self.environment.visits.rows += len(found)
-        schema, interner = self.target.relation.schema, self.environment.interner
-        columns = [encode(found.column(i), column.type, interner) for i, column in enumerate(schema)]
-        weights = np.ascontiguousarray(found.column(WEIGHT).to_numpy(), dtype=np.int64)
-        batch = Batch()
-        batch.add(self.target.layout.pack(placed(self.target.domains, columns), len(weights)), weights)
-        return batch
+        return encoded(self.target, found, self.environment)
+
+
+def decoded(state: State, run: Run | None, environment: Environment) -> pa.Table:
+    """Rows of a relation with their weights."""
+    words, weights = (run.words, run.all_weights()) if run is not None else state.no_rows()
+    environment.visits.rows += len(weights)
+    return decode_rows(state.relation.schema, state.layout, words, environment.interner, weights)
+
+
+def encoded(target: State, found: pa.Table, environment: Environment) -> Batch:
+    """What was computed, as rows of a relation; DomainOverflow where a value has no place yet."""
+    environment.visits.rows += len(found)
+    schema, interner = target.relation.schema, environment.interner
+    columns = [encode(found.column(i), column.type, interner) for i, column in enumerate(schema)]
+    weights = np.ascontiguousarray(found.column(WEIGHT).to_numpy(), dtype=np.int64)
+    batch = Batch()
+    batch.add(target.layout.pack(placed(target.domains, columns), len(weights)), weights)
+    return batch
 
 
 @kernel_of(Recomputed)

@@ -13,6 +13,7 @@ from deltic.engine.local.recursion.fixpoint import Check
 from deltic.engine.local.recursion.signed.compiled import HistoryLoop, history_loop
 from deltic.engine.local.recursion.signed.epoch import begin_epoch, follow_epoch
 from deltic.engine.local.recursion.signed.examination import Examination, examination_of
+from deltic.engine.local.recursion.signed.nested import Nest, nests_of
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of
 from deltic.engine.local.storage.state import State
@@ -25,8 +26,9 @@ class Signed:
 
     `outer` are the queries that follow relations of lower strata, `inner` those of the component, by the relation
     followed; `bases` are those of rules without relations of the component, from all rows. `examined` are the relations
-    that look at groups of another, by that one. `compiled` follows small changes in compiled code. Whatever the
-    strategy, histories have all iterations: there is no elastic one.
+    that look at groups of another, by that one, and `nests` those that come of fixpoints inside this one. `compiled`
+    follows small changes in compiled code. Whatever the strategy, histories have all iterations: there is no elastic
+    one.
     """
 
     states: Mapping[str, State]
@@ -34,6 +36,7 @@ class Signed:
     inner: Mapping[str, Sequence[Evaluation]]
     bases: Sequence[Evaluation]
     examined: Mapping[str, Examination]
+    nests: Mapping[str, Nest]
     strategy: Strategy
     compiled: HistoryLoop | None
 
@@ -64,6 +67,15 @@ class Signed:
         """The rules that make new values from recursive rows."""
         found = (str(e.query.rule) for of_one in self.inner.values() for e in of_one if e.query.computes)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def entering(self) -> Mapping[str, Sequence[tuple[str, Nest]]]:
+        """The fixpoints inside that each relation enters, with the names of what comes of them."""
+        found: dict[str, list[tuple[str, Nest]]] = defaultdict(list)
+        for name, nest in self.nests.items():
+            for source in nest.inner.sources:
+                found[source.relation.name].append((name, nest))
+        return found
 
     @property
     def environment(self) -> Environment:
@@ -110,6 +122,8 @@ def signed_component(
         for rule, of_rule in rules.items()
         if (base := base_of(rule, relations)) is not None
     ]
+    own = {name: states[name] for name in relations}
+    nests = nests_of(own, evaluations[0].environment)
     examined: dict[str, Examination] = {}
     for name in relations:
         definition = states[name].relation.definition
@@ -118,11 +132,10 @@ def signed_component(
             examined[definition.source] = examination_of(
                 definition, states[definition.source], states[name], environment
             )
-    own = {name: states[name] for name in relations}
     asking = partial(plan, asks=True)
     following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
-    compiled = history_loop(own, following, examined, delays_of(own))
-    return Signed(own, outer, inner, bases, examined, strategy, compiled)
+    compiled = None if nests else history_loop(own, following, examined, delays_of(own))
+    return Signed(own, outer, inner, bases, examined, nests, strategy, compiled)
 
 
 def delays_of(states: Mapping[str, State]) -> Mapping[str, int]:
