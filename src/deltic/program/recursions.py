@@ -38,7 +38,7 @@ from deltic.program.formulas import (
     substituted,
     text,
 )
-from deltic.program.histories import BY_ITERATION, Examined, Historical
+from deltic.program.histories import BY_ITERATION, Examined, Historical, Nested
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.custom import Recomputed
 from deltic.program.program import Program, Stratum
@@ -141,7 +141,7 @@ class Recursion:
             if definition.function is not None:
                 return Holds(name, tuple(terms))
             name = definition.source
-        if any(part.sign < 0 for part in self.parts[name]):
+        if isinstance(definition, Nested) or any(part.sign < 0 for part in self.parts[name]):
             return Holds(name, tuple(terms))
         return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
 
@@ -221,6 +221,9 @@ class Recursion:
                 around = [*found.aggregates, *["¬"] * bool(found.negations)]
                 if found.atom.relation in self.heads and around:
                     return f"{_shown(found.atom.relation)} stands behind {' and '.join(around)}"
+        inside = [d.component for n in self.stratum.relations if isinstance(d := self._definition(n), Nested)]
+        if inside:
+            return f"another recursion, of {inside[0]}, stands in it"
         made = [
             str(d.function)
             for n in self.stratum.relations
@@ -243,6 +246,8 @@ class Recursion:
                 yield from named(list(self._examined(name, definition, definition.function)), self.names)
                 return
             rows = definition.source
+        if isinstance(definition, Nested):
+            yield from named(list(self._nested(name, definition)), self.names)
         for part in self.parts[rows]:
             yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
@@ -281,6 +286,12 @@ class Recursion:
         if isinstance(function, Recomputed):
             cost = "all rows of a are read at each iteration at which one changes"
             yield f"  {function.called} has no derivative in a recursion, but {FALLBACK.formula}: {cost}"
+
+    def _nested(self, name: str, definition: Nested) -> Iterator[str]:
+        """What a recursion inside makes of what enters it."""
+        inputs = ", ".join(definition.inputs)
+        yield f"{text(Holds(name, self.variables(name)))} ← {definition.component} of a recursion inside of {inputs}"
+        yield f"  ∇, Δ: {FALLBACK.formula}, at each iteration at which one of them changes: all of their rows are read"
 
     def _keys(self, definition: Examined, part: Part) -> tuple[Term, ...]:
         return tuple(part.terms[k] for k in definition.keys)
