@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
-from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.circuit.iterations import ITERATION_LIMIT, limit_error
 from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import ConflictError, joined
@@ -30,8 +30,9 @@ from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, E
 from deltic.engine.shards.extension import difference, refuse_memory, weights_of
 from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
-from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.shard import Options, Parcel, Shard, parcels
+from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.recursion import Maintained
+from deltic.engine.shards.shard import Options, Parcel, Renumbered, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
 from deltic.program.definitions import Constant
@@ -80,13 +81,14 @@ class ShardedEngine(Engine):
             "shards": shards,
         }
         self.program = program_of(circuit, strict=refresh.strict)
-        self.plan = lay_out(self.program)
         chosen = {self.program.sinks.get(view, view): s for view, s in (strategies or {}).items()}
+        kept = Strategies(strategy, chosen)
+        self.plan = lay_out(self.program, Maintained(kept, refresh))
         bags = (op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
         self.options = Options(
             shards,
             frozenset(bags),
-            Strategies(strategy, chosen),
+            kept,
             refresh,
             iteration_limit,
         )
@@ -95,6 +97,7 @@ class ShardedEngine(Engine):
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
         self._has_begun = False
+        self._iterated: list[ComponentReport] = []
         self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
         self.version: ShardsVersion = self._whole_version(0)
 
@@ -133,7 +136,7 @@ class ShardedEngine(Engine):
     def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
         """Run an epoch with what was sent to the shards; after any exception the state is as before."""
         try:
-            self._run(mail, conflicts)
+            self._run_again(mail, conflicts)
             result = self._result()
             version = self._version_of(self.epoch + 1)
         except BaseException:
@@ -144,13 +147,22 @@ class ShardedEngine(Engine):
             shard.forget_changes()
         return Executed(version, result, changed.__getitem__, self._keep, self._roll_back)
 
+    def _run_again(self, mail: Mail, conflicts: Conflicts) -> None:
+        """Take all shards through an epoch, once more where values were numbered anew amid rounds."""
+        while True:
+            try:
+                return self._run(mail, conflicts)
+            except Renumbered:
+                self._roll_back()
+
     def _run(self, mail: Mail, conflicts: Conflicts) -> None:
         """Take all shards through the stages of an epoch."""
-        empty = self._empty()
+        empty, self._iterated = self._empty(), []
         for shard in self.shards:
             shard.begin(conflicts, empty)
-        for stage in range(len(self.plan.stages)):
+        for stage, steps in enumerate(self.plan.stages):
             mail = _sorted(self._stage(stage, mail))
+            self._iterated += [self._iterate(step) for step in steps if isinstance(step, Iterate)]
         self._refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
         for shard in self.shards:
@@ -172,6 +184,37 @@ class ShardedEngine(Engine):
         if errors:
             raise joined(errors)
         return sent
+
+    def _iterate(self, step: Iterate) -> ComponentReport:
+        """Take all shards through the rounds of a recursion."""
+        started, visited = time.perf_counter(), self._visited()
+        was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
+        while (now := min((t for s in self.shards if (t := s.first(step)) is not None), default=None)) is not None:
+            if now > self.options.iteration_limit + 1 and step.computing:
+                raise limit_error(sorted(step.stratum.relations), step.computing, self.options.iteration_limit)
+            mail: Mail = {}
+            for stage in range(len(step.stages)):
+                sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in self.shards)
+                mail = _sorted([parcel for parcels in sent for parcel in parcels])
+            for shard in self.shards:
+                shard.end_round(step, mail.get(shard.number, {}))
+            rounds += 1
+        for shard in self.shards:
+            shard.finish_rounds(step)
+        return ComponentReport(
+            step.stratum.relations,
+            Strategy.NESTED.value,
+            "bootstrap" if was_empty else "update",
+            f"in {rounds:,} round{'s' * (rounds != 1)} over {len(self.shards)} shards",
+            sum(self._changed_rows(name) for name in self.plan.followed(step)),
+            sum(self._changed_rows(name) for name in step.stratum.relations),
+            self._visited() - visited,
+            time.perf_counter() - started,
+            sum(shard.states[name].nbytes for shard in self.shards for name in step.timed),
+        )
+
+    def _visited(self) -> int:
+        return sum(shard.environment.visits.rows for shard in self.shards)
 
     def _keep(self) -> None:
         for shard in self.shards:
@@ -285,10 +328,9 @@ class ShardedEngine(Engine):
     # Results
 
     def _result(self) -> EpochResult:
-        visited = sum(shard.environment.visits.rows for shard in self.shards)
         found = {view: change for view, name in self.program.sinks.items() if (change := self._change(name))}
-        reports = summed(report for shard in self.shards for report in shard.reports)
-        return EpochResult(Changes(found), rows_visited=visited, components=tuple(reports))
+        reports = (*summed(report for shard in self.shards for report in shard.reports), *self._iterated)
+        return EpochResult(Changes(found), rows_visited=self._visited(), components=reports)
 
     def _changed_rows(self, name: str) -> int:
         deltas = (shard.states[name].delta for shard in self.shards)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -12,6 +12,7 @@ from deltic.engine.shards.cut import Piece, cut, is_copied
 from deltic.engine.shards.plan import (
     EVERYWHERE,
     Define,
+    Iterate,
     Key,
     Placed,
     Recur,
@@ -22,7 +23,7 @@ from deltic.engine.shards.plan import (
     Take,
     names_of,
 )
-from deltic.engine.shards.recursion import preserved_key, reads_by_key
+from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_by_key, way_of
 from deltic.errors import UnsupportedError
 from deltic.program.definitions import Constant, Derived, Table
 from deltic.program.operators.aggregate import Grouped
@@ -35,9 +36,9 @@ from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
 
 
-def lay_out(program: Program) -> ShardPlan:
-    """The plan of a program."""
-    return _LayOut(program).run()
+def lay_out(program: Program, maintained: Maintained | None = None) -> ShardPlan:
+    """The plan of a program, whose recursions are to be kept in some way."""
+    return _LayOut(program, maintained or Maintained()).run()
 
 
 def small_relations(program: Program) -> frozenset[str]:
@@ -55,36 +56,68 @@ def small_relations(program: Program) -> frozenset[str]:
 
 
 @dataclass
+class _Course:
+    """Steps in the making, of an epoch or of a round; `known`: the stage in which a placed relation's change is."""
+
+    steps: list[Step] = field(default_factory=list)
+    known: dict[str, int] = field(default_factory=dict)
+
+    def add(self, step: Step) -> None:
+        """Add a step behind the others."""
+        self.steps.append(step)
+        if isinstance(step, Take | Define):
+            self.known[step.name] = step.stage
+
+
+@dataclass
+class _Rounds:
+    """The rounds of a recursion in the making, of these relations; `timed` are all placed ones of it."""
+
+    relations: tuple[str, ...]
+    course: _Course
+    timed: list[str]
+
+
+@dataclass
 class _LayOut:
     """The making of one plan."""
 
     program: Program
+    maintained: Maintained
     chains: dict[Rule, list[tuple[Query, list[Piece]]]] = field(default_factory=dict)
     homes: dict[str, Key] = field(default_factory=dict)
     placed: dict[str, Placed] = field(default_factory=dict)
     relations: dict[str, Relation] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     strata: list[Stratum] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
     probed: set[str] = field(default_factory=set)
-    known: dict[str, int] = field(default_factory=dict)
-    """The stage in which the change of a placed relation is known."""
+    epoch: _Course = field(default_factory=_Course)
+    rounds: _Rounds | None = None
+    """Those of the recursion that is being laid out, if it takes rounds."""
 
     def run(self) -> ShardPlan:
         program = self.program
         self.small = small_relations(program)
         recursive = [stratum for stratum in program.strata if stratum.recursive]
-        self.keys = {s: None if s.signed else preserved_key(program, s.relations) for s in recursive}
-        simple = [rule for rule in program.rules if rule.head not in program.recursive]
-        self.chains = {rule: [(query, cut(query, self.small)) for query in rule.queries()] for rule in simple}
+        self.ways: dict[Stratum, Way] = {s: way_of(program, s, self.maintained) for s in recursive}
+        self.iterated = {name: s.relations for s in recursive if self.ways[s].in_rounds for name in s.relations}
+        simple = [r for r in program.rules if r.head not in program.recursive or r.head in self.iterated]
+        self.chains = {rule: [(query, cut(query, self.small)) for query in self._queries(rule)] for rule in simple}
         self._choose_homes()
         for stratum in program.strata:
-            if stratum.recursive:
+            if stratum.recursive and self.ways[stratum].in_rounds:
+                self._iterate(stratum)
+            elif stratum.recursive:
                 self._recursion(stratum)
             else:
                 self._relation(stratum.relations[0])
         made = Program(self.relations, tuple(self.strata), tuple(self.rules), program.sinks, program.tables)
-        return ShardPlan(made, {name: self._needed(p) for name, p in self.placed.items()}, tuple(self.steps))
+        return ShardPlan(made, {name: self._needed(p) for name, p in self.placed.items()}, tuple(self.epoch.steps))
+
+    def _queries(self, rule: Rule) -> Iterator[Query]:
+        """The delta queries of a rule, as the way of its recursion asks for them."""
+        relations = self.iterated.get(rule.head, ())
+        return (in_rounds(query, relations) if relations else query for query in rule.queries())
 
     def _needed(self, placed: Placed) -> Placed:
         """The placed relation; it is not kept where it is a sum of which nobody reads more than the changes."""
@@ -125,9 +158,9 @@ class _LayOut:
                 own, read = _needs(relation)
                 yield name, own
                 yield from zip(relation.definition.sources, read, strict=True)
-        for stratum, keys in self.keys.items():
-            for name in stratum.relations:
-                yield name, (keys[name],) if keys else ()
+        for stratum, way in self.ways.items():
+            for name in () if way.in_rounds else stratum.relations:
+                yield name, (way.keys[name],) if way.keys else ()
 
     def _demanded(self) -> Iterator[tuple[str, Key]]:
         """The keys by which atoms are probed and changes followed."""
@@ -138,12 +171,13 @@ class _LayOut:
                         yield atom.relation, _columns(atom, piece.key)
             if pieces[0].key is not None:
                 yield query.delta.relation, _columns(query.delta, pieces[0].key)
-        for stratum in self.keys:
-            yield from ((atom.relation, key) for _, atom, key in self._reads(stratum))
+        for stratum, way in self.ways.items():
+            if not way.in_rounds:
+                yield from ((atom.relation, key) for _, atom, key in self._reads(stratum))
 
     def _reads(self, stratum: Stratum) -> Iterator[tuple[Rule, Atom, Key]]:
         """The atoms of a recursion's rules that are not recursive, each with its key."""
-        keys = self.keys[stratum]
+        keys = self.ways[stratum].keys
         for name in stratum.relations:
             for rule in self.program.rules_of(name):
                 if keys:
@@ -162,14 +196,14 @@ class _LayOut:
             self._place(relation, name, self.homes[name])
             for rule in self.program.rules_of(name):
                 for query, pieces in self.chains[rule]:
-                    self._chain(query, pieces)
-            self._step(Take(name, self.known.get(name, 0)))
+                    self._chain(query, pieces, self.epoch)
+            self.epoch.add(Take(name, self.epoch.known.get(name, 0)))
         elif isinstance(definition, Table | Constant):
             self._place(relation, name, self.homes[name])
-            self._step(Take(name, 0))
+            self.epoch.add(Take(name, 0))
         else:
             self._place(relation, name, self.homes[name])
-            self._step(Define(name, max(self.known[source] for source in definition.sources)))
+            self.epoch.add(Define(name, max(self.epoch.known[source] for source in definition.sources)))
         self.strata.append(Stratum((name,), recursive=False))
 
     def _recursion(self, stratum: Stratum) -> None:
@@ -181,15 +215,39 @@ class _LayOut:
             self._place(self.program.relations[name], name, self.homes[name])
             for rule in self.program.rules_of(name):
                 self.rules.append(_renamed(rule, {a: n for (r, a), n in atoms.items() if r is rule}))
-        stage = max((self.known[name] for name in atoms.values()), default=0)
-        self._step(Recur(stratum, stage))
-        self.known |= dict.fromkeys(stratum.relations, stage)
+        stage = max((self.epoch.known[name] for name in atoms.values()), default=0)
+        self.epoch.add(Recur(stratum, stage, self.ways[stratum].why))
+        self.epoch.known |= dict.fromkeys(stratum.relations, stage)
         self.strata.append(stratum)
 
-    def _step(self, step: Step) -> None:
-        self.steps.append(step)
-        if isinstance(step, Take | Define):
-            self.known[step.name] = step.stage
+    def _iterate(self, stratum: Stratum) -> None:
+        """A recursion in rounds: what follows the relations below it starts them; the rest is followed in each."""
+        for name in stratum.relations:
+            self._place(self.program.relations[name], name, self.homes[name])
+        chains = [found for name in stratum.relations for rule in self.program.rules_of(name) for found in self.chains[rule]]
+        inner = [(query, pieces) for query, pieces in chains if query.delta.relation in stratum.relations]
+        below = list(self._probe_below(stratum, inner))
+        self.rounds = _Rounds(stratum.relations, _Course(known=defaultdict(int)), list(stratum.relations))
+        for query, pieces in chains:
+            if query.delta.relation not in stratum.relations:
+                self._chain(query, pieces, self.epoch)
+        for query, pieces in inner:
+            self._chain(query, pieces, self.rounds.course)
+        stage = max((self.epoch.known.get(name, 0) for name in (*stratum.relations, *below)), default=0)
+        steps, timed = tuple(self.rounds.course.steps), self.rounds.timed
+        computing = tuple(dict.fromkeys(str(query.rule) for query, _ in inner if query.computes))
+        self.epoch.add(Iterate(stratum, stage, steps, frozenset(timed), computing, self.ways[stratum].why))
+        self.epoch.known |= dict.fromkeys(timed, stage + 1)
+        self.strata.append(replace(stratum, relations=tuple(timed)))
+        self.rounds = None
+
+    def _probe_below(self, stratum: Stratum, inner: Iterable[tuple[Query, list[Piece]]]) -> Iterator[str]:
+        """The placed relations from below that rounds probe: they are sent where they are wanted before."""
+        for _, pieces in inner:
+            for piece in pieces:
+                for atoms, is_absent in ((piece.atoms, False), (piece.absent, True)):
+                    lower = [atom for atom in atoms if atom.relation not in stratum.relations]
+                    yield from (self._probed(atom, piece, is_absent=is_absent).relation for atom in lower)
 
     def _place(self, relation: Relation, home: str, key: Key) -> None:
         told = replace(relation, fingerprint=f"{relation.fingerprint} {key}")
@@ -204,10 +262,19 @@ class _LayOut:
         told = f"{name} {_told(home, key)}"
         if told not in self.placed:
             self._place(replace(home, name=told, definition=Derived(distinct=False)), name, key)
-            self._step(Send(name, told, self.known[name]))
-            self._step(Take(told, self.known[name] + 1))
-            self.strata.append(Stratum((told,), recursive=False))
+            rounds = self.rounds if self.rounds is not None and name in self.rounds.relations else None
+            course = rounds.course if rounds is not None else self.epoch
+            course.add(Send(name, told, course.known[name]))
+            course.add(Take(told, course.known[name] + 1))
+            self._stand(told, rounds)
         return told
+
+    def _stand(self, name: str, rounds: _Rounds | None) -> None:
+        """Give a placed relation its stratum: its own, or that of the recursion whose rounds it has part in."""
+        if rounds is not None:
+            rounds.timed.append(name)
+        else:
+            self.strata.append(Stratum((name,), recursive=False))
 
     def _probe(self, atom: Atom, key: Key) -> str:
         """The placed relation with this key that an atom reads, whose rows are kept for that."""
@@ -215,13 +282,15 @@ class _LayOut:
         self.probed.add(name)
         return name
 
-    def _chain(self, query: Query, pieces: list[Piece]) -> None:
+    def _chain(self, query: Query, pieces: list[Piece], course: _Course) -> None:
         """The pieces of a query: each follows the rows that the one before sent it."""
+        known, is_round = course.known, course is not self.epoch
         first = pieces[0]
         key = self.homes[query.delta.relation] if first.in_place else _columns(query.delta, first.key)
         source = replace(query.delta, relation=self._at(query.delta.relation, key))
         all_probed = [[self._probed(atom, piece, is_absent=False) for atom in piece.atoms] for piece in pieces]
-        needs = frozenset(a.relation for probed in all_probed for a in probed if a.when is When.OLD)
+        old = frozenset(a.relation for probed in all_probed for a in probed if a.when is When.OLD)
+        needs = frozenset[str]() if is_round else old
         for number, (piece, probed) in enumerate(zip(pieces, all_probed, strict=True)):
             sign = query.body.sign if number == 0 else 1
             is_last = number + 1 == len(pieces)
@@ -236,7 +305,7 @@ class _LayOut:
                 out={},
             )
             read = [a.relation for a in (*probed, *absent) if a.when is When.NEW]
-            stage = max(self.known[name] for name in (source.relation, *read))
+            stage = max(known[name] for name in (source.relation, *read))
             if is_last:
                 head, terms, stays = query.head, query.terms, self._stays(source, query.terms, query.head)
             else:
@@ -244,12 +313,14 @@ class _LayOut:
                 head, terms = atom.relation, atom.terms
             rule = Rule(head, terms, replace(body, atoms=tuple(map(_as_read, body.atoms))))
             self.rules.append(rule)
-            self._step(Search(Query(head, terms, body, rule), stays, stage, needs))
+            course.add(Search(Query(head, terms, body, rule), stays, stage, needs))
             arrives = stage if stays else stage + 1
-            self.known[head] = max(self.known.get(head, 0), arrives)
             if not is_last:
-                self._step(Take(head, arrives))
-                self.strata.append(Stratum((head,), recursive=False))
+                course.add(Take(head, arrives))
+                self._stand(head, self.rounds)
+            elif not is_round:
+                known[head] = max(known.get(head, 0), arrives)
+            if not is_last:
                 source = Atom(head, When.DELTA, terms)
 
     def _probed(self, atom: Atom, piece: Piece, *, is_absent: bool) -> Atom:

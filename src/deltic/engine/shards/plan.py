@@ -58,13 +58,39 @@ class Define:
 
 @dataclass(frozen=True, eq=False)
 class Recur:
-    """A recursion is brought up to date, each shard its share."""
+    """A recursion is brought up to date, each shard its share; `why` tells which share, and for what reason."""
 
     stratum: Stratum
     stage: int
+    why: str
 
     def __str__(self) -> str:
-        return f"recursion {', '.join(self.stratum.relations)}"
+        return f"recursion {', '.join(self.stratum.relations)} {self.why}"
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A recursion is brought up to date in rounds, one for each iteration, when all shards have taken its stage.
+
+    `steps` are those of a round, in stages that count from 0: in the first, each shard settles which of its rows come
+    and go at the iteration. `timed` are all placed relations whose rows carry an iteration: those of the recursion,
+    their other places, and rows on their way. `computing` are the rules that make new values from recursive rows.
+    """
+
+    stratum: Stratum
+    stage: int
+    steps: tuple[Step, ...]
+    timed: frozenset[str]
+    computing: tuple[str, ...]
+    why: str
+
+    @cached_property
+    def stages(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps of each stage of a round."""
+        return _by_stage(self.steps)
+
+    def __str__(self) -> str:
+        return f"recursion {', '.join(self.stratum.relations)} {self.why}"
 
 
 @dataclass(frozen=True)
@@ -96,7 +122,12 @@ class Search:
         return f"search {self.query}"
 
 
-Step = Take | Define | Recur | Send | Search
+Step = Take | Define | Recur | Iterate | Send | Search
+
+
+def _by_stage(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
+    count = max((step.stage for step in steps), default=0) + 1
+    return tuple(tuple(step for step in steps if step.stage == stage) for stage in range(count))
 
 
 @dataclass(frozen=True)
@@ -115,8 +146,27 @@ class ShardPlan:
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:
         """The steps of each stage."""
-        count = max((step.stage for step in self.steps), default=0) + 1
-        return tuple(tuple(step for step in self.steps if step.stage == stage) for stage in range(count))
+        return _by_stage(self.steps)
+
+    @cached_property
+    def iterated(self) -> tuple[Iterate, ...]:
+        """The recursions that take rounds."""
+        return tuple(step for step in self.steps if isinstance(step, Iterate))
+
+    @cached_property
+    def timed(self) -> Mapping[str, frozenset[str]]:
+        """For each placed relation whose rows carry an iteration all those of its recursion."""
+        return {name: step.timed for step in self.iterated for name in step.timed}
+
+    def followed(self, step: Iterate) -> list[str]:
+        """The homes of what a recursion that takes rounds follows below it, in their order."""
+        queries = [each.query for each in self.steps if isinstance(each, Search) and each.query.head in step.timed]
+        followed = (self.placed[query.delta.relation] for query in queries)
+        return list(dict.fromkeys(placed.home for placed in followed if placed.name not in step.timed))
+
+    def is_home(self, name: str) -> bool:
+        """Whether a placed relation is a relation's home."""
+        return self.placed[name].home == name
 
     def needed(self, stage: int) -> list[Step]:
         """The steps of earlier stages that a shard which took none of them has to take before those of a stage.
@@ -139,7 +189,7 @@ class ShardPlan:
         match step:
             case Take(name=name) | Define(name=name):
                 return (name,)
-            case Recur(stratum=stratum):
+            case Recur(stratum=stratum) | Iterate(stratum=stratum):
                 return stratum.relations
             case Send(target=target):
                 return (target,)
@@ -156,6 +206,8 @@ class ShardPlan:
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
+            case Iterate(steps=steps):
+                return {name for each in steps for name in self._reads(each)}
             case Send(source=source):
                 return {source}
             case Search(query=query):
@@ -179,7 +231,17 @@ class ShardPlan:
         for number, steps in enumerate(self.stages):
             if told := [step for step in steps if self._home(step) in relations]:
                 yield f"stage {number}:"
-                yield from (f"  {step}{self._exchange(step)}" for step in told)
+                yield from (f"  {line}" for step in told for line in self._told(step))
+
+    def _told(self, step: Step) -> Iterator[str]:
+        """A step, and the stages of a round."""
+        yield f"{step}{self._exchange(step)}"
+        if isinstance(step, Iterate):
+            for number, steps in enumerate(step.stages):
+                yield f"  stage {number} of a round:"
+                settled = [f"settle {name}" for name in step.stratum.relations if not number]
+                yield from (f"    {line}" for line in settled)
+                yield from (f"    {line}" for each in steps for line in self._told(each))
 
     def _home(self, step: Step) -> str:
         """The relation that a step works for."""

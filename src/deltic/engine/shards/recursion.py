@@ -1,21 +1,85 @@
-"""By which columns a recursion can be split, so that each shard computes its share alone.
+"""In which of three ways the shards compute a recursion: each its share, in rounds of exchanges, or one of them all.
 
 A recursion *preserves a key* where each of its relations has a column whose value every rule hands on: reachability
 has it in the source, points-to in the variable. Then rows of different keys never meet, and what else the rules read
-is there for the key, or on every shard.
+is there for the key, or on every shard. One that preserves no key takes a round of exchanges for each iteration. What
+rounds do not maintain is gathered: histories, bags, and what is to be computed anew in every epoch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, product
 
 from deltic.circuit.types import Kind
-from deltic.program.program import Program
-from deltic.program.queries import Atom, Rule
+from deltic.engine.local.recursion.refresh import AUTO, Policy, Refresh
+from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.program.definitions import Derived
+from deltic.program.program import Program, Stratum
+from deltic.program.queries import Atom, Query, Rule, When
 
 # How many ways to choose a column for each relation are tried.
 _TRIED = 4096
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """How an engine is to keep recursions: what has part in the choice of a way."""
+
+    strategies: Strategies = Strategies(Strategy.NESTED, {})
+    refresh: Refresh = AUTO
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way of a recursion: by the columns that are its `keys`, or `in_rounds`, or, with neither, on one shard."""
+
+    keys: Mapping[str, int] | None
+    in_rounds: bool
+    why: str
+    """For a reader."""
+
+
+def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
+    """The way of a recursion."""
+    if stratum.signed:
+        return Way(None, False, "on one shard: its rows come and go from iteration to iteration")
+    if (keys := preserved_key(program, stratum.relations)) is not None:
+        names = [f"{name} by {program.relations[name].schema.names[column]}" for name, column in keys.items()]
+        return Way(keys, False, f"on each shard its share: all rules hand on the key of {', '.join(names)}")
+    if (reason := _refused(program, stratum, maintained)) is not None:
+        return Way(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
+    return Way(None, True, "in rounds of exchanges: no key is handed on by all rules")
+
+
+def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str | None:
+    """Why a recursion cannot take rounds, which keep the counts of all iterations of a set; None where it can."""
+    strategy = maintained.strategies.of(stratum.relations)
+    if any(program.relations[name].definition != Derived(distinct=True) for name in stratum.relations):
+        return "it counts the ways to a row"
+    if strategy is not Strategy.NESTED:
+        return f"its strategy is {strategy.value}"
+    if maintained.refresh.of(stratum).policy is Policy.FULL:
+        return "each epoch computes it anew"
+    return None
+
+
+def in_rounds(query: Query, relations: Collection[str]) -> Query:
+    """A delta query of a recursion that takes rounds, with each atom read in the state in which a round finds it.
+
+    When a recursive relation changes, what is below has changed before; when that changes, no recursive one has yet.
+    """
+    inner = query.delta.relation in relations
+
+    def read(atom: Atom) -> Atom:
+        if atom.when is When.DELTA or (atom.relation in relations) == inner:
+            return atom
+        return replace(atom, when=When.NEW if inner else When.OLD)
+
+    body = query.body
+    found = replace(body, atoms=tuple(map(read, body.atoms)), absent=tuple(map(read, body.absent)))
+    return replace(query, body=found)
 
 
 def preserved_key(program: Program, relations: Sequence[str]) -> Mapping[str, int] | None:

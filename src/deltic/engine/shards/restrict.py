@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from deltic.engine.shards.plan import Define, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Define, Iterate, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program
 from deltic.program.queries import When
@@ -41,6 +41,8 @@ class _Restrict:
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return self._follow(stratum.relations, [name for rule in rules for name in rule.relations])
+            case Iterate():
+                return self._iterate(step)
             case Send(source=source, target=target):
                 return self._send(source, (), target, stays=False)
             case Search(query=query, stays=stays, needs=needs):
@@ -55,6 +57,17 @@ class _Restrict:
             return None
         stage = max(stages, default=0)
         self.known |= dict.fromkeys(names, stage)
+        return stage
+
+    def _iterate(self, step: Iterate) -> int | None:
+        """The rounds of a recursion, once all that starts them is there; what they change is known a stage later."""
+        arrived = [self._arrives[name] for name in step.stratum.relations if name in self._arrives]
+        if not arrived:
+            return None
+        searches = (each.query for each in step.steps if isinstance(each, Search))
+        read = {name for query in searches for name in query.relations} - step.timed
+        stage = max(arrived + [self.known[name] for name in read if name in self.known])
+        self.known |= dict.fromkeys(step.timed, stage + 1)
         return stage
 
     def _send(self, source: str, read: Collection[str], target: str, stays: bool) -> int | None:

@@ -8,8 +8,9 @@ texts, and layouts, are a shard's own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,17 +26,19 @@ from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.component import component_of
 from deltic.engine.local.recursion.refresh import AUTO, Recursive, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.arrow import Encoded, encode_batch, make_room, packed, table_change
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout
-from deltic.engine.local.storage.run import Run, Weights, Words, plain
+from deltic.engine.local.storage.layout import Column, Domain, DomainOverflow, Layout
+from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.hashing import shards_of
-from deltic.engine.shards.plan import Define, Key, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Define, Iterate, Key, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.rounds import Rounds, TimedPiece, by_time, derived_by_time, of_times
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
 
@@ -43,6 +46,23 @@ from deltic.program.queries import Query
 _Staying = tuple[Layout, Run]
 # Batches by the placed relation that they are for.
 Inbox = Mapping[str, Sequence[pa.Table]]
+# The column with the iterations of rows that carry any.
+_ITERATION = "iteration\0"
+
+
+class Renumbered(Exception):
+    """Values have other numbers than at the start of the epoch, amid rounds: the epoch begins once more on all shards.
+
+    What it knows of values by then it keeps.
+    """
+
+
+class _Received(NamedTuple):
+    """Rows that were sent, as values of the shard that has them, with weights and, or empty, iterations."""
+
+    columns: list[Column]
+    weights: Weights
+    times: Times
 
 
 @dataclass(frozen=True)
@@ -83,12 +103,14 @@ class Shard:
         self.is_repacked = True
         self.reports: list[ComponentReport] = []
         self._conflicts: Conflicts = "error"
-        self._sent: list[dict[str, list[Encoded]]] = []
+        self._sent: list[dict[str, list[_Received]]] = []
         self._staying: dict[str, tuple[_Staying, ...]] = {}
         self._bound: list[Evaluation] = []
         self._empty: Collection[str] = ()
         self._learned: dict[tuple[str, ...], Json] = {}
-        self._searches = {s: self._evaluation(s.query) for s in steps if isinstance(s, Search)}
+        of_rounds = [each for s in steps if isinstance(s, Iterate) for each in s.steps]
+        self._searches = {s: self._evaluation(s.query) for s in (*steps, *of_rounds) if isinstance(s, Search)}
+        self._rounds = {s: Rounds(s, self.states, self.environment) for s in steps if isinstance(s, Iterate)}
         self._recursions = {s: self._recursive(s) for s in steps if isinstance(s, Recur)}
         self._kernels = {s.name: self._kernel(s) for s in steps if isinstance(s, Define)}
         store.end_evolution()
@@ -96,7 +118,8 @@ class Shard:
         self._before = store.snapshot()
 
     def _evaluation(self, query: Query) -> Evaluation:
-        made = Evaluation(plan(query), self.store.domains.variables[query.rule], self.environment)
+        make = TimedPiece if query.head in self.plan.timed else Evaluation
+        made = make(plan(query), self.store.domains.variables[query.rule], self.environment)
         self._bound.append(made)
         return made
 
@@ -152,7 +175,9 @@ class Shard:
         moment = _Moment.of(self)
         while True:
             try:
-                self._make_room()
+                self._make_room(self._sent)
+                if not is_alone and self.plan.iterated and self.store.is_renumbered():
+                    raise Renumbered
                 is_behind = is_behind or self.store.is_renumbered()
                 if is_behind:
                     self._go_back()
@@ -163,10 +188,134 @@ class Shard:
                 moment, is_behind = _Moment.of(self), False
                 return [parcel for step in self.plan.stages[stage] for parcel in self._taken(step)]
             except DomainOverflow as error:
-                extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
-                extend(error.low, error.high)
-                grown.add(error.domain)
+                _extend(error, grown)
                 moment.restore(self)
+
+    # Rounds
+
+    def first(self, step: Iterate) -> int | None:
+        """The least iteration for which anything waits on this shard."""
+        return self._rounds[step].first()
+
+    def is_empty(self, step: Iterate) -> bool:
+        """Whether this shard has no row of a recursion."""
+        return self._rounds[step].is_empty
+
+    def run_round(self, step: Iterate, stage: int, now: int, inbox: Inbox) -> list[Parcel]:
+        """Take the steps of a stage of the round of iteration `now`, with what was sent to it.
+
+        Raises Renumbered, and what `run` raises.
+        """
+        rounds, received = self._rounds[step], self._encoded(inbox)
+        self._admit(received)
+        if not stage:
+            rounds.settle(now)
+        self._come_home(rounds, received)
+        if not received and not rounds.is_active:
+            return []
+        moment, grown = _Moment.of(self), set[Domain]()
+        changes = rounds.copy_of_changes()
+        while True:
+            try:
+                sent = [p for each in step.stages[stage] for p in self._taken_in_round(rounds, each, now, received)]
+                self._come_home(rounds, {})
+                return sent
+            except DomainOverflow as error:
+                _extend(error, grown)
+                moment.restore(self)
+                self._admit({})
+                rounds.come_back(changes)
+                moment, changes = _Moment.of(self), rounds.copy_of_changes()
+
+    def end_round(self, step: Iterate, inbox: Inbox) -> None:
+        """End a round, with what was sent in its last stage."""
+        received = self._encoded(inbox)
+        rounds = self._rounds[step]
+        rounds.end_round()
+        self._admit(received)
+        self._come_home(rounds, received)
+
+    def finish_rounds(self, step: Iterate) -> None:
+        """Nothing waits on any shard: let the relations have their changes."""
+        self._rounds[step].finish()
+
+    def _admit(self, received: Mapping[str, list[_Received]]) -> None:
+        """Let all that was sent in a round have its place."""
+        self._make_room([received])
+        if self.store.is_renumbered():
+            raise Renumbered
+        self.fit()
+
+    def _begin_rounds(self, step: Iterate) -> None:
+        """Begin with the derivations that follow the relations below."""
+        rounds = self._rounds[step]
+        for each in step.steps:
+            if isinstance(each, Search):
+                self._searches[each].build(step.timed)
+        rounds.begin()
+        for sent in self._sent:
+            self._come_home(rounds, sent)
+        self._come_home(rounds, {})
+
+    def _come_home(self, rounds: Rounds, received: Mapping[str, list[_Received]]) -> None:
+        """Let derivations that were sent, or stay, wait for their iterations."""
+        for name in rounds.homes:
+            if (run := self._gathered(name, received.get(name, ()))) is not None:
+                rounds.receive(name, run)
+
+    def _taken_in_round(
+        self, rounds: Rounds, step: Step, now: int, received: Mapping[str, list[_Received]]
+    ) -> Iterator[Parcel]:
+        """Take a step of a round: what it sends."""
+        self.environment.check()
+        match step:
+            case Take(name=name):
+                run = self._gathered(name, received.get(name, ()))
+                state = self.states[name]
+                if run is not None and self.plan.placed[name].kept:
+                    rounds.change(state, Run(run.words, time_array(len(run), now), run.weights))
+                elif run is not None:
+                    state.delta = run
+            case Search():
+                yield from self._search_timed(step, now)
+            case _:
+                yield from self._taken(step)
+
+    def _gathered(self, name: str, received: Iterable[_Received]) -> Run | None:
+        """The sum of what stays for a relation with iterations and of what was sent to it, as a run."""
+        state = self.states[name]
+
+        def parts() -> Iterator[tuple[int, Words, Weights]]:
+            for layout, run in self._staying.pop(name, ()):
+                there = run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
+                yield from by_time(there)
+            for columns, weights, times in received:
+                for time in np.unique(times).tolist() if times.size else (0,):
+                    chosen = times == time if times.size else slice(None)
+                    some = [(v[chosen], None if n is None else n[chosen]) for v, n in columns]
+                    yield time, *packed(state, some, weights[chosen])
+
+        return of_times(parts())
+
+    def _search_timed(self, step: Search, now: int) -> Iterator[Parcel]:
+        """Search in a recursion that takes rounds: what is found carries iterations, `now` at the least.
+
+        Derivations of the head are of the iteration after the greatest of their rows; on their way, of that one.
+        """
+        query, timed = step.query, self.plan.timed[step.query.head]
+        delta = self.states[query.delta.relation].delta
+        if delta is None or not step.needs.isdisjoint(self._empty):
+            return
+        total = derived_by_time(self._searches[step].run(delta, timed, now), now + 1)
+        if total is None:
+            return
+        if not self.plan.is_home(query.head):
+            total = Run(total.words, total.times - np.int8(1), total.weights)
+        state = self.states[query.head]
+        if step.stays:
+            self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
+        else:
+            yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
 
     def end(self) -> None:
         """End the epoch: its changes are part of the state, what is left of them is given up."""
@@ -210,12 +359,12 @@ class Shard:
             for evaluation in self._bound:
                 evaluation.prepare(self._value_of)
 
-    def _make_room(self) -> None:
+    def _make_room(self, all_sent: Iterable[Mapping[str, list[_Received]]]) -> None:
         """Let domains have the values of what was sent."""
-        for sent in self._sent:
+        for sent in all_sent:
             for name, batches in sent.items():
-                for columns, _ in batches:
-                    make_room(self.states[name], columns)
+                for received in batches:
+                    make_room(self.states[name], received.columns)
 
     def _go_back(self) -> None:
         """Be at the start of the epoch, with layouts that fit, and with what was sent since."""
@@ -230,12 +379,15 @@ class Shard:
             for _ in self._taken(step):
                 pass
 
-    def _encoded(self, inbox: Inbox) -> dict[str, list[Encoded]]:
+    def _encoded(self, inbox: Inbox) -> dict[str, list[_Received]]:
         """What was sent, as values of this shard."""
-        return {
-            name: [encode_batch(name, TableBatch(rows), self.states[name], self.store.interner) for rows in tables]
-            for name, tables in inbox.items()
-        }
+        return {name: [self._encoded_rows(name, rows) for rows in tables] for name, tables in inbox.items()}
+
+    def _encoded_rows(self, name: str, rows: pa.Table) -> _Received:
+        times = NO_TIMES
+        if _ITERATION in rows.column_names:
+            times, rows = rows.column(_ITERATION).to_numpy(), rows.drop_columns([_ITERATION])
+        return _Received(*encode_batch(name, TableBatch(rows), self.states[name], self.store.interner), times)
 
     # Steps
 
@@ -244,7 +396,10 @@ class Shard:
         self.environment.check()
         match step:
             case Take(name=name):
-                self._take(name)
+                if name in self.plan.timed:
+                    self.states[name].delta = self._gathered(name, self._sent_to(name))
+                else:
+                    self._take(name)
             case Define(name=name):
                 self._define(name)
             case Recur():
@@ -254,13 +409,21 @@ class Shard:
             case Send(source=source, target=target):
                 if (delta := self.states[source].delta) is not None:
                     yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
+            case Iterate():
+                self._begin_rounds(step)
             case Search():
-                yield from self._search(step)
+                yield from (
+                    self._search_timed(step, 0) if step.query.head in self.plan.timed else self._search(step)
+                )
+
+    def _sent_to(self, name: str) -> list[_Received]:
+        """What was sent to a placed relation so far."""
+        return [batch for stage in self._sent for batch in stage.get(name, ())]
 
     def _take(self, name: str) -> None:
         """Make one change of all that has come for a placed relation."""
         state = self.states[name]
-        sent = [batch for stage in self._sent for batch in stage.get(name, ())]
+        sent = [(received.columns, received.weights) for received in self._sent_to(name)]
         if isinstance(state.relation.definition, Table):
             if sent:
                 columns, weights = _joined(sent)
@@ -311,10 +474,14 @@ class Shard:
         else:
             yield from self._parcels(query.head, self.states[query.head], *total)
 
-    def _parcels(self, target: str, state: State, words: Words, weights: Weights) -> Iterator[Parcel]:
+    def _parcels(
+        self, target: str, state: State, words: Words, weights: Weights, times: Times = NO_TIMES
+    ) -> Iterator[Parcel]:
         """Rows, packed as those of a relation are, for the shards where they belong."""
         schema = self.states[target].relation.schema
         rows = decode_rows(schema, state.layout, words, self.store.interner, weights)
+        if times.size:
+            rows = rows.append_column(_ITERATION, pa.array(times, pa.int32()))
         yield from parcels(target, rows, self.plan.placed[target].key, self.options.shards)
 
 
@@ -364,6 +531,13 @@ def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parce
         for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if end > start:
                 yield Parcel(target, shard, sorted_rows.slice(start, end - start))
+
+
+def _extend(error: DomainOverflow, grown: set[Domain]) -> None:
+    """Let a domain have the value for which it had no place; amply, where it is among those that have `grown`."""
+    extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
+    extend(error.low, error.high)
+    grown.add(error.domain)
 
 
 def _as_run(words: Words, weights: Weights) -> Run:

@@ -33,7 +33,7 @@ from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.strategy import Strategy
-from deltic.engine.local.storage.arrangement import Arrangement, descriptors, present, time_array
+from deltic.engine.local.storage.arrangement import Arrangement, Descriptors, descriptors, present, time_array
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, merge_runs, narrow, plain
@@ -275,12 +275,12 @@ class _Epoch:
             self._check_circles(change, now)
             return Run(words, time_array(len(change), now), plain(change)) if len(change) else None
         settled = self._settled(state, words, change, now)
-        again, times = _select(words, settled.later, settled.later - NEVER)
+        again, times = select(words, settled.later, settled.later - NEVER)
         if len(times):
             agenda.reconsider(again, times)
         if settled.lost.any():
             self._search(name, words[:, settled.lost], now)
-        moved, signs = _select(words, settled.actions, settled.actions)
+        moved, signs = select(words, settled.actions, settled.actions)
         delta = Run(moved, time_array(len(signs), now), plain(signs)) if len(signs) else None
         if self.keeps_counts:
             self._count(state, words, settled.counted, now, delta)
@@ -300,26 +300,15 @@ class _Epoch:
             raise circle_error(sorted(self.component.states))
 
     def _settled(self, state: State, words: Words, change: Weights, now: int) -> Settled:
-        """What becomes of the candidates of an iteration; large batches are cut among threads."""
+        """What becomes of the candidates of an iteration."""
         assert state.counts is not None
         found = self.found[state.relation.name]
         past, counts, later = (descriptors(r) for r in (state.contents.runs, state.counts.runs, found))
-        size = self.thresholds.large
-        if len(change) <= size:
-            return Settled(*settle(words, change, now, past, counts, later, self.keeps_all))
-
-        def decide(part: slice) -> Settled:
-            candidates = words[:, part], change[part], now
-            actions, counted, again, lost = settle(*candidates, past, counts, later, self.keeps_all)
-            return Settled(narrow(actions), narrow(counted), again, lost)
-
-        cut = [slice(start, start + size) for start in range(0, len(change), size)]
-        parts = run_all([partial(decide, part) for part in cut])
-        return Settled(*map(np.concatenate, zip(*parts, strict=True)))
+        return settle_all((words, change), now, past, counts, later, self.keeps_all, self.thresholds.large)
 
     def _count(self, state: State, words: Words, counted: Values, now: int, delta: Run | None) -> None:
         """Add the changes of counts at iteration `now`; where they are of the rows of `delta`, with its words."""
-        rows, weights = _select(words, counted, counted)
+        rows, weights = select(words, counted, counted)
         if self.counts_rows and delta is not None:
             assert state.counts is not None
             state.counts.append(Run(delta.words, delta.times, plain(weights)))
@@ -340,7 +329,7 @@ class _Epoch:
                 self.found[name] = add_runs(self.found[name], run)
         times = upcoming(words, descriptors(self.found[name]), now)
         if (times != NEVER).any():
-            self.agendas[name].reconsider(*_select(words, times, times - NEVER))
+            self.agendas[name].reconsider(*select(words, times, times - NEVER))
 
     def _before(self, arrangement: Arrangement) -> tuple[Run, ...]:
         """The version of an arrangement before the epoch."""
@@ -358,7 +347,30 @@ class _Epoch:
                     arrangement.before = self.started[id(arrangement)]
 
 
-def _select(words: Words, values: Values, mark: Values) -> tuple[Words, Values]:
+def settle_all(
+    candidates: tuple[Words, Weights],
+    now: int,
+    past: Descriptors,
+    counts: Descriptors,
+    found: Descriptors,
+    keeps_all: bool,
+    large: int,
+) -> Settled:
+    """What becomes of the candidates of an iteration; more than `large` are cut among threads."""
+    words, change = candidates
+    if len(change) <= large:
+        return Settled(*settle(words, change, now, past, counts, found, keeps_all))
+
+    def decide(part: slice) -> Settled:
+        actions, counted, again, lost = settle(words[:, part], change[part], now, past, counts, found, keeps_all)
+        return Settled(narrow(actions), narrow(counted), again, lost)
+
+    cut = [slice(start, start + large) for start in range(0, len(change), large)]
+    parts = run_all([partial(decide, part) for part in cut])
+    return Settled(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def select(words: Words, values: Values, mark: Values) -> tuple[Words, Values]:
     """The rows and values that are marked by something other than zero."""
     chosen = np.flatnonzero(mark)
     if len(chosen) == len(mark):

@@ -1,0 +1,203 @@
+"""The part of one shard in a recursion that takes rounds of exchanges: a round for each iteration, least first.
+
+Rows carry the iteration at which they are first derived, as in the local engine (`engine.local.recursion.fixpoint`),
+and each shard keeps the derivations at every iteration of those rows of the recursive relations that it is the home
+of. So a round settles at home what comes and goes at its iteration; that is told to the other places of the relations,
+is followed through the rules, piece by piece, and comes home as derivations of later iterations, which wait for these.
+The epoch ends when nothing waits on any shard. All changes of a round are known everywhere before any is followed, and
+none is added before all are followed: by multilinearity each is followed once, beside the others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+
+import numpy as np
+
+from deltic.engine.local.kernels.settle import NEVER
+from deltic.engine.local.operators.query import Environment, Evaluation
+from deltic.engine.local.operators.search import Derived
+from deltic.engine.local.plan.plan import Access
+from deltic.engine.local.recursion.fixpoint import select, settle_all
+from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.storage.arrangement import Arrangement, descriptors, time_array
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.layout import Layout
+from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words, add_runs, merge_runs, plain
+from deltic.engine.local.storage.state import State
+from deltic.engine.shards.plan import Iterate
+from deltic.program.queries import When
+
+# Rows with the layout in which they are packed.
+_Packed = tuple[Layout, Run]
+
+
+class TimedPiece(Evaluation):
+    """A piece of a delta query in a recursion: each of its atoms is read in the state that it names."""
+
+    def _is_new(self, access: Access, recursive: object) -> bool:
+        return access.when is When.NEW
+
+
+class Rounds:
+    """What waits on a shard for its iteration, and what the rounds of the present epoch have changed there."""
+
+    def __init__(self, step: Iterate, states: Mapping[str, State], environment: Environment) -> None:
+        self.step, self.environment = step, environment
+        self.homes = {name: states[name] for name in step.stratum.relations}
+        self.timed = {name: states[name] for name in sorted(step.timed)}
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the epoch."""
+        self._agendas: dict[str, tuple[Layout, Agenda]] = {}
+        self._changes: dict[str, list[_Packed]] = {}
+        self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
+
+    def begin(self) -> None:
+        """Nothing has changed yet, and nothing waits."""
+        self.forget()
+        arrangements = (a for state in self.timed.values() for a in state.built.values())
+        self._started = [(a, a.layout, a.runs) for a in arrangements]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the relations have no row."""
+        return not any(state.contents.runs for state in self.homes.values())
+
+    def receive(self, name: str, run: Run) -> None:
+        """Derivations of a relation, with their iterations, wait for these."""
+        agenda = self._agenda(name)
+        for time, words, weights in by_time(run):
+            agenda.add(Run(words, weights=plain(weights)), time)
+
+    def _agenda(self, name: str) -> Agenda:
+        """What waits for a relation, packed as its rows are now."""
+        state = self.homes[name]
+        layout, agenda = self._agendas.get(name, (state.layout, Agenda(self.environment.thresholds.large)))
+        if layout is not state.layout:
+            waiting, agenda = agenda, Agenda(self.environment.thresholds.large)
+            for time, words, weights in waiting.drain():
+                moved = state.contents.repacked(Run(words, weights=weights), layout, state.layout)
+                if weights.any():
+                    agenda.derive(Derived(moved.words, NO_TIMES, moved.all_weights()), time)
+                else:
+                    agenda.reconsider(moved.words, time_array(len(moved), time))
+        self._agendas[name] = state.layout, agenda
+        return agenda
+
+    def first(self) -> int | None:
+        """The least iteration for which anything waits."""
+        return min((t for _, agenda in self._agendas.values() if (t := agenda.first()) is not None), default=None)
+
+    def settle(self, now: int) -> None:
+        """Let rows of this shard come and go at iteration `now`: all earlier ones are final."""
+        self.environment.check()
+        for name in self._agendas:
+            self._settle(name, now)
+
+    def _settle(self, name: str, now: int) -> None:
+        agenda, state = self._agenda(name), self.homes[name]
+        candidates = agenda.take(now)
+        if candidates is None:
+            return
+        words, change = candidates
+        assert state.counts is not None
+        past, counts = descriptors(state.contents.runs), descriptors(state.counts.runs)
+        found = settle_all(candidates, now, past, counts, descriptors(()), True, self.environment.thresholds.large)
+        again, times = select(words, found.later, found.later - NEVER)
+        if len(times):
+            agenda.reconsider(again, times)
+        counted, weights = select(words, found.counted, found.counted)
+        if len(weights):
+            state.count(Run(counted, time_array(len(weights), now), plain(weights)))
+        moved, signs = select(words, found.actions, found.actions)
+        if len(signs):
+            self.change(state, Run(moved, time_array(len(signs), now), plain(signs)))
+
+    def change(self, state: State, run: Run) -> None:
+        """Let a relation change in this round, here or at another place of it."""
+        state.delta = run
+        state.append(run)
+        self._changes.setdefault(state.relation.name, []).append((state.layout, Run(run.words, weights=run.weights)))
+
+    @property
+    def is_active(self) -> bool:
+        """Whether anything has changed in this round."""
+        return any(state.delta is not None for state in self.timed.values())
+
+    def end_round(self) -> None:
+        """The changes of the round are part of the relations."""
+        for state in self.timed.values():
+            if state.delta is not None:
+                state.delta = None
+                state.compact()
+
+    def finish(self) -> None:
+        """The changes of the whole epoch, whatever the iteration, and the versions of before them.
+
+        Rows that only moved to another iteration are no change: then the old version is the new one.
+        """
+        for name, state in self.timed.items():
+            total = Batch()
+            for layout, run in self._changes.get(name, ()):
+                total.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
+            state.delta = total.run()
+        for arrangement, layout, runs in self._started:
+            arrangement.before = tuple(
+                run if layout is arrangement.layout else arrangement.repacked(run, layout, arrangement.layout)
+                for run in runs
+            )
+        for state in self.timed.values():
+            if state.delta is None:
+                for arrangement in state.built.values():
+                    arrangement.before = arrangement.runs
+        self.forget()
+
+    def copy_of_changes(self) -> dict[str, list[_Packed]]:
+        """What has changed so far, to come back to."""
+        return {name: list(found) for name, found in self._changes.items()}
+
+    def come_back(self, changes: Mapping[str, list[_Packed]]) -> None:
+        """Let this be what has changed so far."""
+        self._changes = {name: list(found) for name, found in changes.items()}
+
+
+def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:
+    """The rows of each iteration with their weights; without times they are of iteration 0."""
+    weights = run.all_weights()
+    if not run.times.size or (run.times == run.max_time).all():
+        yield run.max_time, run.words, weights
+        return
+    for time in np.unique(run.times).tolist():
+        chosen = run.times == time
+        yield int(time), run.words[:, chosen], weights[chosen]
+
+
+def of_times(parts: Iterable[tuple[int, Words, Weights]]) -> Run | None:
+    """The sum of rows, each part of one iteration, as a run; None where nothing is left."""
+    batches: dict[int, Batch] = {}
+    for time, words, weights in parts:
+        batches.setdefault(time, Batch()).add(words, weights)
+    runs: tuple[Run, ...] = ()
+    for time, batch in sorted(batches.items()):
+        if (run := batch.run()) is not None:
+            runs = add_runs(runs, Run(run.words, time_array(len(run), time), run.weights))
+    return reduce(merge_runs, reversed(runs)) if runs else None
+
+
+def derived_by_time(found: Iterable[Derived], now: int) -> Run | None:
+    """The sum of derivations; those without times of their own are of iteration `now`."""
+
+    def parts() -> Iterator[tuple[int, Words, Weights]]:
+        for derived in found:
+            if not derived.times.size:
+                yield now, derived.words, derived.weights
+                continue
+            for time in np.unique(derived.times).tolist():
+                chosen = derived.times == time
+                weights = derived.weights[chosen] if derived.weights.size else derived.weights
+                yield int(time), derived.words[:, chosen], weights
+
+    return of_times(parts())
