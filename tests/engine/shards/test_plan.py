@@ -1,7 +1,7 @@
 """Plans on shards: golden texts, and what they promise about where rows are.
 
 Catches an exchange where none is needed, a relation that is kept twice, and a recursion that is gathered on one shard
-though it preserves a key.
+though it preserves a key, or could take rounds.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_a_first_load_follows_each_rule_once():
     assert followed == ["customer by c"]
 
 
-def test_a_recursion_that_preserves_a_key_is_on_all_shards_and_another_on_one():
+def test_recursions_are_on_all_shards():
     edges = [(i % 97, (i * 31) % 97) for i in range(300)]
     rows = pa.table({"x": [x for x, _ in set(edges)], "y": [y for _, y in set(edges)]})
     batch = rows.append_column(WEIGHT, pa.array([1] * rows.num_rows))
@@ -78,5 +78,5 @@ def test_a_recursion_that_preserves_a_key_is_on_all_shards_and_another_on_one():
         engine.apply({"edge": batch})
         held[name] = [len(shard.states["reach"].contents) for shard in engine.shards]
     assert min(held["reach"]) > 0
-    assert sorted(held["doubling"])[:3] == [0, 0, 0]
+    assert min(held["doubling"]) > 0
     assert sum(held["reach"]) == sum(held["doubling"])

@@ -46,8 +46,8 @@ def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
     if stratum.signed:
         return Way(None, False, "on one shard: its rows come and go from iteration to iteration")
     if (keys := preserved_key(program, stratum.relations)) is not None:
-        names = [f"{name} by {program.relations[name].schema.names[column]}" for name, column in keys.items()]
-        return Way(keys, False, f"on each shard its share: all rules hand on the key of {', '.join(names)}")
+        names = [f"{name}.{program.relations[name].schema.names[column]}" for name, column in keys.items()]
+        return Way(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
     if (reason := _refused(program, stratum, maintained)) is not None:
         return Way(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
     return Way(None, True, "in rounds of exchanges: no key is handed on by all rules")

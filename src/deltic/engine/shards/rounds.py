@@ -26,7 +26,7 @@ from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import Layout
 from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words, add_runs, merge_runs, plain
 from deltic.engine.local.storage.state import State
-from deltic.engine.shards.plan import Iterate
+from deltic.engine.shards.plan import Iterate, Send
 from deltic.program.queries import When
 
 # Rows with the layout in which they are packed.
@@ -46,6 +46,7 @@ class Rounds:
     def __init__(self, step: Iterate, states: Mapping[str, State], environment: Environment) -> None:
         self.step, self.environment = step, environment
         self.homes = {name: states[name] for name in step.stratum.relations}
+        self.places = {each.target for each in step.steps if isinstance(each, Send)}
         self.timed = {name: states[name] for name in sorted(step.timed)}
         self.forget()
 
@@ -114,13 +115,15 @@ class Rounds:
             state.count(Run(counted, time_array(len(weights), now), plain(weights)))
         moved, signs = select(words, found.actions, found.actions)
         if len(signs):
-            self.change(state, Run(moved, time_array(len(signs), now), plain(signs)))
+            self.change(name, Run(moved, time_array(len(signs), now), plain(signs)), kept=True)
 
-    def change(self, state: State, run: Run) -> None:
-        """Let a relation change in this round, here or at another place of it."""
+    def change(self, name: str, run: Run, kept: bool) -> None:
+        """Let a relation change in this round, at home or at another place of it, where its rows may be `kept`."""
+        state = self.timed[name]
         state.delta = run
-        state.append(run)
-        self._changes.setdefault(state.relation.name, []).append((state.layout, Run(run.words, weights=run.weights)))
+        if kept:
+            state.append(run)
+        self._changes.setdefault(name, []).append((state.layout, Run(run.words, weights=run.weights)))
 
     @property
     def is_active(self) -> bool:

@@ -271,11 +271,11 @@ class Shard:
         match step:
             case Take(name=name):
                 run = self._gathered(name, received.get(name, ()))
-                state = self.states[name]
-                if run is not None and self.plan.placed[name].kept:
-                    rounds.change(state, Run(run.words, time_array(len(run), now), run.weights))
+                if run is not None and name in rounds.places:
+                    at = Run(run.words, time_array(len(run), now), run.weights)
+                    rounds.change(name, at, self.plan.placed[name].kept)
                 elif run is not None:
-                    state.delta = run
+                    self.states[name].delta = run
             case Search():
                 yield from self._search_timed(step, now)
             case _:

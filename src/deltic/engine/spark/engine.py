@@ -135,10 +135,12 @@ class SparkEngine(ShardedEngine):
         collect_garbage(self.files, ())
 
     def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
-        """Run the epoch as a job."""
+        """Run the epoch as a job; where a recursion takes rounds, in this process."""
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
-        self._write()
         plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
+        if plan.iterated:
+            return self._in_process(mail, conflicts)
+        self._write()
         count_, stages = self.options.shards, range(len(plan.stages))
         tasks = [Task(plan, self.options, self.files.place, self._states, s, conflicts, self._direct) for s in stages]
         parcels = [
