@@ -358,11 +358,14 @@ class Snapshot:
         """The snapshot of these relations."""
         return cls(tuple((a, a.runs, a.before, a.layout, a.is_built) for s in states for a in s.arrangements()))
 
-    def restore(self) -> None:
-        """Bring every relation back to the moment of the snapshot."""
+    def restore(self) -> bool:
+        """Bring every relation back to the moment of the snapshot; whether a layout was another one since."""
+        is_packed_anew = False
         for arrangement, runs, before, layout, is_built in self.saved:
+            is_packed_anew = is_packed_anew or arrangement.layout is not layout
             arrangement.runs, arrangement.before = runs, before
             arrangement.layout, arrangement.is_built = layout, is_built
+        return is_packed_anew
 
     def runs(self) -> dict[int, tuple[Run, ...]]:
         """The runs of each arrangement at that moment, by its id."""

@@ -174,9 +174,9 @@ class Store:
 
     def roll_back(self, snapshot: Snapshot) -> None:
         """Be as at the moment of the snapshot, with no change under way."""
-        snapshot.restore()
+        is_packed_anew = snapshot.restore()
         self.end_epoch()
-        self._changed = self._changed or any(a.is_stale() for a in self._all())
+        self._changed = self._changed or is_packed_anew or any(a.is_stale() for a in self._all())
 
     def end_epoch(self) -> None:
         """Forget the changes of the epoch; their runs are in the arrangements."""
