@@ -64,8 +64,7 @@ PROGRAMS = {
         j(x, cat(y, "-")) :- j(x, y), j(y, _), strlen(y) < 4.
         j(x, z) :- j(x, y), j(y, z), x < z.
     """,
-    "products": E
-    + ".decl q(x: number) .decl ok() q(x) :- e(x, x). ok() :- q(x), q(y), e(x, y), x != y. "
+    "products": E + ".decl q(x: number) .decl ok() q(x) :- e(x, x). ok() :- q(x), q(y), e(x, y), x != y. "
     "q(y) :- ok(), q(x), e(x, y).",
     "one upon the other": E
     + """
@@ -73,8 +72,7 @@ PROGRAMS = {
         .decl c(x: number, y: number) c(x, y) :- p(x, y), p(y, x). c(x, z) :- c(x, y), !e(x, z), c(z, y).
         .decl r(x: number) r(x) :- e(x, 0). r(y) :- r(x), c(x, y).
     """,
-    "values": E
-    + ".decl d(x: number, y: number, n: number) d(x, y, 1) :- e(x, y). "
+    "values": E + ".decl d(x: number, y: number, n: number) d(x, y, 1) :- e(x, y). "
     "d(x, z, n + m) :- d(x, y, n), d(y, z, m), n + m < 6.",
 }
 

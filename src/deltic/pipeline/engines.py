@@ -132,7 +132,7 @@ class Engines:
         if self.spark is None:
             from deltic.engine.shards.engine import ShardedEngine
 
-            return ShardedEngine(circuit, **options, shards=self.shards.count)
+            return ShardedEngine(circuit, **options, shards=self.shards.count, rounds=False)
         return self._placed(circuit, self.shards, self.spark, options)
 
     def _local(self, options: Mapping[str, Any], circuit: Circuit) -> LocalEngine:
@@ -151,7 +151,9 @@ class Engines:
 
         def on_shards(circuit: Circuit) -> SparkEngine:
             job = partial(run_job, spark)
-            return SparkEngine(circuit, directory=shards.files(), run_tasks=job, **options, shards=shards.count)
+            return SparkEngine(
+                circuit, directory=shards.files(), run_tasks=job, **options, shards=shards.count, rounds=False
+            )
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]

@@ -60,6 +60,8 @@ class Executed:
 class ShardedEngine(Engine):
     """Runs a circuit on shards in this process; see `Engine` for the protocol, `LocalEngine` for the options.
 
+    With `rounds`, recursions that preserve no key take rounds of exchanges over all shards; without, they are on one.
+
     Raises UnsupportedError when the circuit has no derivative or no place on shards.
     """
 
@@ -71,6 +73,7 @@ class ShardedEngine(Engine):
         iteration_limit: int = ITERATION_LIMIT,
         strategies: Mapping[str, Strategy] | None = None,
         shards: int = SHARDS,
+        rounds: bool = True,
     ) -> None:
         self.circuit = circuit
         self._given: dict[str, Any] = {
@@ -79,11 +82,12 @@ class ShardedEngine(Engine):
             "iteration_limit": iteration_limit,
             "strategies": strategies,
             "shards": shards,
+            "rounds": rounds,
         }
         self.program = program_of(circuit, strict=refresh.strict)
         chosen = {self.program.sinks.get(view, view): s for view, s in (strategies or {}).items()}
         kept = Strategies(strategy, chosen)
-        self.plan = lay_out(self.program, Maintained(kept, refresh))
+        self.plan = lay_out(self.program, Maintained(kept, refresh, rounds))
         bags = (op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
         self.options = Options(
             shards,

@@ -224,7 +224,9 @@ class _LayOut:
         """A recursion in rounds: what follows the relations below it starts them; the rest is followed in each."""
         for name in stratum.relations:
             self._place(self.program.relations[name], name, self.homes[name])
-        chains = [found for name in stratum.relations for rule in self.program.rules_of(name) for found in self.chains[rule]]
+        chains = [
+            found for name in stratum.relations for rule in self.program.rules_of(name) for found in self.chains[rule]
+        ]
         inner = [(query, pieces) for query, pieces in chains if query.delta.relation in stratum.relations]
         below = list(self._probe_below(stratum, inner))
         self.rounds = _Rounds(stratum.relations, _Course(known=defaultdict(int)), list(stratum.relations))

@@ -9,7 +9,7 @@ rounds do not maintain is gathered: histories, bags, and what is to be computed 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from deltic.circuit.types import Kind
@@ -25,10 +25,14 @@ _TRIED = 4096
 
 @dataclass(frozen=True)
 class Maintained:
-    """How an engine is to keep recursions: what has part in the choice of a way."""
+    """How an engine is to keep recursions: what has part in the choice of a way.
 
-    strategies: Strategies = Strategies(Strategy.NESTED, {})
+    Without `rounds`, what preserves no key is on one shard: where all shards are in one process, this one is quicker.
+    """
+
+    strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
     refresh: Refresh = AUTO
+    rounds: bool = True
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str 
         return f"its strategy is {strategy.value}"
     if maintained.refresh.of(stratum).policy is Policy.FULL:
         return "each epoch computes it anew"
-    return None
+    return None if maintained.rounds else "all shards are in this process"
 
 
 def in_rounds(query: Query, relations: Collection[str]) -> Query:

@@ -103,7 +103,7 @@ class Rounds:
         candidates = agenda.take(now)
         if candidates is None:
             return
-        words, change = candidates
+        words, _ = candidates
         assert state.counts is not None
         past, counts = descriptors(state.contents.runs), descriptors(state.counts.runs)
         found = settle_all(candidates, now, past, counts, descriptors(()), True, self.environment.thresholds.large)

@@ -412,9 +412,7 @@ class Shard:
             case Iterate():
                 self._begin_rounds(step)
             case Search():
-                yield from (
-                    self._search_timed(step, 0) if step.query.head in self.plan.timed else self._search(step)
-                )
+                yield from (self._search_timed(step, 0) if step.query.head in self.plan.timed else self._search(step))
 
     def _sent_to(self, name: str) -> list[_Received]:
         """What was sent to a placed relation so far."""
