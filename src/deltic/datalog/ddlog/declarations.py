@@ -24,7 +24,7 @@ from deltic.datalog.ddlog.types import (
     TypeVariable,
     substitute,
 )
-from deltic.datalog.ddlog.values import Constructor
+from deltic.datalog.ddlog.values import OPTION, RESULT, Constructor
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
 
@@ -35,6 +35,8 @@ _BUILT_IN: Mapping[str, Type] = {
     "double": Double(),
     "float": Float(),
 }
+# Constructors that functions of Python make values with.
+_KNOWN_CONSTRUCTORS = {constructor.name: constructor for constructor in (*OPTION, *RESULT)}
 _REFERENCE = "ddlog_std::Ref"
 # What loops give of the library's collections, over their parameters.
 _COLLECTIONS = frozenset({"ddlog_std::Vec", "ddlog_std::Set", "hashset::HashSet", "tinyset::Set64"})
@@ -173,7 +175,8 @@ class Declarations:
             if name in self.constructors.entries:
                 self.report(item.span, f"the constructor `{name}` is declared twice", "rename one of them")
                 continue
-            found = ConstructorEntry(Constructor(name, names, place), entry.name, types, item.span)
+            constructor = _KNOWN_CONSTRUCTORS.get(name) or Constructor(name, names, place)
+            found = ConstructorEntry(constructor, entry.name, types, item.span)
             self.constructors.entries[name] = found
             entry.constructors.append(found)
 

@@ -10,6 +10,7 @@ from deltic.datalog.ddlog.declarations import ConstructorEntry
 from deltic.datalog.ddlog.infer_calls import function_value, text_of
 from deltic.datalog.ddlog.infer_patterns import find_constructor, place_arguments
 from deltic.datalog.ddlog.inference import Inference, Typed, infers
+from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.types import (
     BOOL,
     STRING,
@@ -60,7 +61,8 @@ def _integer(inference: Inference, node: s.IntLiteral, value: int) -> Typed:
     def build() -> core.Expression:
         known = inference.known(type_)
         if isinstance(known, Float | Double):
-            return core.Literal(known, float(value), span=node.span)
+            told = single(float(value)) if isinstance(known, Float) else float(value)
+            return core.Literal(known, told, span=node.span)
         if not _fits(value, known):
             inference.report(node.span, f"{value} does not fit into `{known}`")
         return core.Literal(known, value, span=node.span)
@@ -81,10 +83,9 @@ def _fits(value: int, type_: Type) -> bool:
 @infers(s.FloatLiteral)
 def _float(inference: Inference, node: s.FloatLiteral) -> Typed:
     """`double`, unless `float` is expected."""
-    if node.width:
-        type_: Type = Float() if node.width == 32 else Double()
-        return Typed(type_, lambda: core.Literal(type_, node.value, span=node.span))
     unknown = Unknown("number")
+    if node.width:
+        unify(unknown, Float() if node.width == 32 else Double())
 
     def decided() -> bool:
         found = resolve(unknown)
@@ -94,7 +95,13 @@ def _float(inference: Inference, node: s.FloatLiteral) -> Typed:
         inference.report(node.span, f"this is a `double`, and `{shown(unknown)}` is expected here")
 
     inference.wait(decided, fail, lambda: isinstance(resolve(unknown), Unknown) and unify(unknown, Double()))
-    return Typed(unknown, lambda: core.Literal(inference.known(unknown), node.value, span=node.span))
+
+    def build() -> core.Expression:
+        known = inference.known(unknown)
+        value = single(node.value) if isinstance(known, Float) else node.value
+        return core.Literal(known, value, span=node.span)
+
+    return Typed(unknown, build)
 
 
 @infers(s.Interpolation)

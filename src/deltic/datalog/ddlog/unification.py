@@ -46,7 +46,7 @@ class Unknown(Type):
     def __str__(self) -> str:
         if self.found:
             return str(self.found)
-        return "_" if self.kind == "any" else "a number" if self.kind == "number" else "an integer"
+        return "_" if self.kind == "any" else "number" if self.kind == "number" else "integer"
 
     __hash__ = object.__hash__
 
