@@ -213,6 +213,8 @@ FUNCTIONS |= {
         Type.BOOLEAN, python=_is_narrow, partial=True, failure=lambda _: "the number has more than 64 bits"
     ),
     "round_decimal": Function(_rounded_type, python=_decimal_rounded, partial=True),
+    # As C++ prints floats: Soufflé's to_string.
+    "six_places": Function(Type.STRING, python=lambda value: f"{value:f}"),
     "format_number": Function(Type.STRING, python=_format_number, tolerant=True),
     "shift_unsigned": Function(lambda _, operands: operands[0], python=_shifted_unsigned),
     "bit_count": Function(INT, "CAST(bit_count({0}) AS INTEGER)", (LONG,)),

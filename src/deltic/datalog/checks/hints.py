@@ -39,8 +39,9 @@ def hints_of(
     _check_opposites(declarations, findings)
     _check_unread(directives, inlined, "inlined", findings)
     _check_unread(directives, magic.keys() - inlined, "`magic`: of it is computed what other rules ask for", findings)
+    inputs = {directive.relation for directive in directives if directive.kind == "input"}
     for declaration in inlined.values():
-        _check_inlined(declaration, derived, findings)
+        _check_inlined(declaration, inputs, findings)
     for name in (name for name in magic if name not in derived):
         findings.append(magic[name].error(f"`{name}` is a table, and only what rules derive is computed on demand"))
     if EVERY in pragmas["magic-transform"]:
@@ -74,10 +75,10 @@ def _check_unread(directives: Sequence[Directive], relations: Iterable[str], wha
             findings.append(directive.span.error(message, "remove this, or the word from the declaration"))
 
 
-def _check_inlined(declaration: Declaration, derived: Collection[str], findings: Findings) -> None:
+def _check_inlined(declaration: Declaration, inputs: Collection[str], findings: Findings) -> None:
     if "eqrel" in declaration.qualifiers:
         message = f"`{declaration.name}` is an equivalence (eqrel), which depends on itself"
         findings.append(declaration.span.error(message, "remove `inline`"))
-    elif declaration.name not in derived:
+    elif declaration.name in inputs:
         message = f"`{declaration.name}` is a table, and only what rules derive can be inlined"
         findings.append(declaration.span.error(message, "remove `inline`"))

@@ -107,6 +107,8 @@ def conjunction(predicates: Sequence[Tree]) -> Tree:
 
 def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
     """A functor applied to arguments, the first of which has the type `operand`."""
+    if functor == "to_string" and operand is Type.FLOAT64:
+        return call("six_places", *arguments)
     if functor in _CONVERSIONS:
         return arguments[0] if operand is result else cast(arguments[0], result)
     if functor == "ord":

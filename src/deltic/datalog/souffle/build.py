@@ -10,8 +10,9 @@ from deltic.datalog.souffle.build_expressions import build_type_name, string_val
 from deltic.datalog.souffle.build_formulas import build_atom, build_formula
 from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
-from deltic.datalog.souffle.words import HINTS, PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
+from deltic.datalog.souffle.words import PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
+from deltic.datalog.syntax.formulas import Atom, Conjunction, Disjunction, Formula
 from deltic.datalog.syntax.program import (
     Attribute,
     Branch,
@@ -39,47 +40,48 @@ def build_items(context: Context, program: Parsed) -> tuple[Item, ...]:
 
 
 def _items(context: Context, parsed: Parsed) -> Iterator[Item]:
-    if parsed.data == "legacy_type":
-        _reject_legacy_type(context, parsed)
-    elif parsed.data in UNSUPPORTED:
+    if parsed.data in UNSUPPORTED:
         context.reject(parsed, parsed.data)
     else:
         yield from _BUILDERS[parsed.data](context, parsed)
-
-
-def _reject_legacy_type(context: Context, parsed: Parsed) -> None:
-    keyword, name = context.span(parsed), tokens(parsed)[-1]
-    base = "number" if keyword.source.line(keyword.line)[keyword.column - 1 :].startswith(".number") else "symbol"
-    context.reject(parsed, "legacy_type", name=str(name), base=base)
 
 
 def _relation(context: Context, parsed: Parsed) -> Iterator[Item]:
     names, columns = tree(parsed, "names"), _fields(context, parsed)
     keys = [key for choice in trees(parsed, "choice") for key in trees(choice, "key")]
     choices = tuple(tuple(map(str, tokens(key))) for key in keys)
-    qualifiers = tuple(_qualifier(context, child, names) for child in trees(parsed, "qualifier"))
+    qualifiers = tuple(str(word) for child in trees(parsed, "qualifier") for word in tokens(child))
+    hints = tuple(word for word in qualifiers if word not in _ROLES)
     for name in tokens(names) if names else ():
-        yield Declaration(context.name(name), columns, qualifiers, choices, span=context.span(name))
+        yield Declaration(context.name(name), columns, hints, choices, span=context.span(name))
+        for role in qualifiers:
+            if role in _ROLES:
+                yield DirectiveItem(role, str(name), (), span=context.span(name))
+
+
+_ROLES = ("input", "output", "printsize")
+"""Old qualifiers of a declaration, which say what directives of these names do."""
 
 
 def _attribute(context: Context, parsed: Parsed) -> Attribute:
     type_name = tree(parsed, "type_name")
     assert type_name
-    name = tokens(parsed)[0]
+    name, *lattice = tokens(parsed)
+    if lattice:
+        context.reject(lattice[0], "lattice")
     return Attribute(str(name), build_type_name(context, type_name), span=context.span(name))
-
-
-def _qualifier(context: Context, parsed: Parsed, names: Parsed | None) -> str:
-    (word,) = tokens(parsed)
-    if word not in HINTS and word != "eqrel":
-        relations = ", ".join(tokens(names)) if names else ""
-        context.report(word, f"the old qualifier `{word}` is not supported", f"write `.{word} {relations}` instead")
-    return str(word)
 
 
 def _subtype(context: Context, parsed: Parsed) -> Iterator[Item]:
     (base,) = trees(parsed, "type_name")
     yield Subtype(_new_type(context, parsed), build_type_name(context, base), span=context.span(tokens(parsed)[0]))
+
+
+def _legacy_type(context: Context, parsed: Parsed) -> Iterator[Item]:
+    """`.number_type T`, `.symbol_type T` and `.type T`, the old form of a subtype of symbol."""
+    *keyword, name = tokens(parsed)
+    base = "number" if keyword and keyword[0].type == "NUMBER_TYPE" else "symbol"
+    yield Subtype(_checked_type(context, name), TypeName(base, span=context.span(name)), span=context.span(name))
 
 
 def _union_type(context: Context, parsed: Parsed) -> Iterator[Item]:
@@ -118,7 +120,10 @@ def _functor(context: Context, parsed: Parsed) -> Iterator[Item]:
 
 
 def _new_type(context: Context, parsed: Parsed) -> str:
-    name = tokens(parsed)[0]
+    return _checked_type(context, tokens(parsed)[0])
+
+
+def _checked_type(context: Context, name: Token) -> str:
     if name in PRIMITIVE_TYPES:
         context.report(name, f"`{name}` is a type of the language and cannot be declared")
     return context.name(name)
@@ -140,10 +145,27 @@ def _option(context: Context, parsed: Parsed) -> Option:
     return Option(str(key), text, span=context.span(parsed))
 
 
+def _check_plan(context: Context, parsed: Parsed, body: Formula | None) -> None:
+    """Report orders of atoms that are not orders of those of the body."""
+    parts = body.parts if isinstance(body, Conjunction) else (body,)
+    count = sum(isinstance(part, Atom) for part in parts)
+    for plan in trees(parsed, "plan"):
+        for order in trees(plan, "order"):
+            _, *places = (int(token) for token in tokens(order))
+            if sorted(places) != list(range(1, count + 1)) and not isinstance(body, Disjunction):
+                message = f"this is no order of the atoms of the body, of which there {_are(count)}"
+                context.report(order, message, "name each of them once, counted from 1; or remove .plan")
+
+
+def _are(count: int) -> str:
+    return f"are {count}" if count != 1 else "is 1"
+
+
 def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
     heads, *rest = [child for child in parsed.children if isinstance(child, Tree) and child.data != "plan"]
     atoms = tuple(build_atom(context, atom) for atom in trees(heads, "atom"))
     body = build_formula(context, rest[0]) if rest else None
+    _check_plan(context, parsed, body)
     yield Clause(atoms, body, span=context.span(parsed))
 
 
@@ -206,6 +228,7 @@ def _override(context: Context, parsed: Parsed) -> Iterator[Item]:
 _BUILDERS: dict[str, Callable[[Context, Parsed], Iterator[Item]]] = {
     "relation": _relation,
     "subtype": _subtype,
+    "legacy_type": _legacy_type,
     "union_type": _union_type,
     "record_type": _record_type,
     "adt_type": _adt_type,

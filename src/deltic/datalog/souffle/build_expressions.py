@@ -66,6 +66,14 @@ def _unsigned(context: Context, parsed: Parsed, span: Span) -> Expression:
     return UnsignedLiteral(whole_number(tokens(parsed)[0]), span=span)
 
 
+def _address(context: Context, parsed: Parsed, span: Span) -> Expression:
+    """An internet address, which is the number of its 32 bits."""
+    parts = [int(part) for part in tokens(parsed)[0].split(".")]
+    if max(parts) > 255:
+        context.report(parsed, f"{tokens(parsed)[0]} is no internet address", "its parts are numbers from 0 to 255")
+    return NumberLiteral(int.from_bytes([min(part, 255) for part in parts], "big"), span=span)
+
+
 def _float(context: Context, parsed: Parsed, span: Span) -> Expression:
     return FloatLiteral(float(tokens(parsed)[0]), span=span)
 
@@ -143,6 +151,7 @@ EXPRESSIONS: dict[str, Callable[[Context, Parsed, Span], Expression]] = {
     "number": _number,
     "unsigned": _unsigned,
     "float": _float,
+    "address": _address,
     "string": _string,
     "variable": _variable,
     "wildcard": _wildcard,

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 UNSUPPORTED = {
-    "legacy_type": ("this old form of a type declaration is not supported", "write `.type {name} <: {base}`"),
     "stateful": (
         "stateful functors are not supported",
         "their values would depend on the order of evaluation; declare it without `stateful` if it is a function",
     ),
-    "annotation": ("annotations (@[...]) are not supported yet", "remove it, or make it a comment"),
+    "lattice": (
+        "lattices (.lattice, <>) are not supported",
+        "an aggregate or a subsumption (`<=`) keeps the least or greatest value of a group",
+    ),
+    "iteration": (
+        "recursive_iteration_cnt() is not supported",
+        "its value would depend on the order of evaluation; count in an attribute: `n + 1`",
+    ),
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
-    "user_aggregate": ("user-defined aggregates (@@...) are not supported yet", ""),
+    "user_aggregate": (
+        "user-defined aggregates (@@...) are not supported",
+        "their values would depend on the order of rows; use count, sum, min, max or mean, or collect rows in SQL",
+    ),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
-    "address": ("internet addresses as numbers are not supported yet", "write the number: `0x7f000001`"),
 }
