@@ -11,13 +11,17 @@ from deltic.circuit.graph import Circuit, CircuitBuilder
 
 def inside(circuit: Circuit, rewrite: Callable[[ops.Fixpoint | ops.Bracket], ops.Operator]) -> Circuit:
     """The circuit with every operator rewritten that has a circuit inside it, the innermost first."""
+    rewritten = {
+        number: rewrite(replace(operator, body=inside(operator.body, rewrite)))
+        for number, operator in enumerate(circuit.operators)
+        if isinstance(operator, ops.Fixpoint | ops.Bracket)
+    }
+    if all(operator == circuit.nodes[number].operator for number, operator in rewritten.items()):
+        return circuit
     builder = CircuitBuilder(circuit.depth)
     numbers: list[int] = []
-    for node in circuit.nodes:
-        operator = node.operator
-        if isinstance(operator, ops.Fixpoint | ops.Bracket):
-            operator = rewrite(replace(operator, body=inside(operator.body, rewrite)))
-        numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
+    for number, node in enumerate(circuit.nodes):
+        numbers.append(builder.add(rewritten.get(number, node.operator), *(numbers[i] for i in node.inputs)))
     return builder.build()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, zip_longest
 
 from deltic.program.definitions import Table
 from deltic.program.program import Program, Relation
@@ -51,22 +52,41 @@ def _fingerprints(drafts: Drafts, rules: Mapping[str, list[Rule]]) -> dict[str, 
     """The fingerprint of each relation, of lower strata first.
 
     Mutually recursive relations are told apart by refinement: each round tells what the round before told of the
-    relations that are read, so that after as many rounds as there are relations everything within reach is told.
+    relations that are read. A round that tells no more of them apart is the last: what it tells of all of them together
+    is what every further one would.
     """
     prints: dict[str, str] = {}
     for stratum in drafts.strata:
+        skeletons = {name: [*map(_skeleton, rules.get(name, ()))] for name in stratum.relations}
         prints |= dict.fromkeys(stratum.relations, "")
-        for _ in stratum.relations if stratum.recursive else (None,):
-            prints |= {name: _fingerprint(name, drafts.relations[name], rules, prints) for name in stratum.relations}
+        kinds, before = 1, 0
+        while kinds > before:
+            prints |= {n: _fingerprint(drafts.relations[n], skeletons[n], prints) for n in stratum.relations}
+            before, kinds = kinds, len({prints[name] for name in stratum.relations}) if stratum.recursive else 0
         if stratum.recursive:
             whole = _digest(sorted(prints[name] for name in stratum.relations))
             prints |= {name: _digest([whole, prints[name]]) for name in stratum.relations}
     return prints
 
 
-def _fingerprint(name: str, draft: Draft, rules: Mapping[str, list[Rule]], prints: Mapping[str, str]) -> str:
+Skeleton = tuple[Sequence[str], Sequence[str]]
+"""The text of a rule around the names of relations, and these names."""
+
+
+def _skeleton(rule: Rule) -> Skeleton:
+    names = (rule.head, *(atom.relation for atom in (*rule.body.atoms, *rule.body.absent)))
+    gap, text = "\0", rule.normalized()
+    while gap in text:
+        gap += "\0"
+    return rule.renamed(dict.fromkeys(names, gap)).normalized().split(gap), names
+
+
+def _fingerprint(draft: Draft, skeletons: Sequence[Skeleton], prints: Mapping[str, str]) -> str:
     """What tells the relation from others, when `prints` tell the relations that it reads from others."""
-    texts = sorted(rule.renamed(prints).normalized() for rule in rules.get(name, ()))
+    texts = sorted(
+        "".join(chain.from_iterable(zip_longest(around, (prints[name] for name in names), fillvalue="")))
+        for around, names in skeletons
+    )
     table = draft.definition.table if isinstance(draft.definition, Table) else ""
     return _digest([str(draft.definition.renamed(prints)), table, str(draft.schema), *texts])
 

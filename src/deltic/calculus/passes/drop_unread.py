@@ -9,7 +9,7 @@ from dataclasses import replace
 from deltic.calculus.inside import inside
 from deltic.calculus.passes.rewriting import without_unread
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 
 def drop_unread(circuit: Circuit) -> Circuit:
@@ -31,17 +31,30 @@ def _trimmed(circuit: Circuit) -> Circuit:
     for node in circuit.nodes:
         if isinstance(node.operator, ops.Component):
             read[node.inputs[0]].add(node.operator.name)
+    trimmed = {
+        number: _over_used(node, operator, read[number])
+        for number, node in enumerate(circuit.nodes)
+        if isinstance(operator := node.operator, ops.Fixpoint) and read[number]
+    }
+    if all(node is circuit.nodes[number] for number, node in trimmed.items()):
+        return circuit
     builder = CircuitBuilder(circuit.depth)
     numbers: list[int] = []
-    for number, node in enumerate(circuit.nodes):
-        operator, inputs = node.operator, [numbers[i] for i in node.inputs]
-        if isinstance(operator, ops.Fixpoint) and read[number]:
-            body = _members(operator.body, read[number])
-            # A bracket needs an input [DBSP §9.4.6]: what depends on none keeps its first.
-            used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)}) or [0][: len(inputs)]
-            operator, inputs = replace(operator, body=_renumbered(body, used)), [inputs[i] for i in used]
-        numbers.append(builder.add(operator, *inputs))
+    for number, old in enumerate(circuit.nodes):
+        node = trimmed.get(number, old)
+        numbers.append(builder.add(node.operator, *(numbers[i] for i in node.inputs)))
     return builder.build()
+
+
+def _over_used(node: Node, fixpoint: ops.Fixpoint, read: Collection[str]) -> Node:
+    """The node of a fixpoint of the relations that are read; itself where it needs all that it has."""
+    body = _members(fixpoint.body, read)
+    # A bracket needs an input [DBSP §9.4.6]: what depends on none keeps its first.
+    used = sorted({op.index for op in body.operators if isinstance(op, ops.Import)}) or [0][: len(node.inputs)]
+    if body is fixpoint.body and len(used) == len(node.inputs):
+        return node
+    inputs = tuple(node.inputs[i] for i in used)
+    return replace(node, operator=replace(fixpoint, body=_renumbered(body, used)), inputs=inputs)
 
 
 def _members(body: Circuit, read: Collection[str]) -> Circuit:
@@ -53,6 +66,8 @@ def _members(body: Circuit, read: Collection[str]) -> Circuit:
         if (more := {op.name for op in feedbacks if isinstance(op, ops.Feedback)}) <= needed:
             break
         needed |= more
+    if len(reached) + len(needed) == len(body.nodes):
+        return body
     builder, numbers = CircuitBuilder(body.depth), dict[int, int]()
     for number, node in enumerate(body.nodes):
         if number in reached or (isinstance(node.operator, ops.Sink) and node.operator.name in needed):

@@ -7,7 +7,7 @@ that of a set where the old one was not known to be one, never the other way rou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -20,14 +20,28 @@ Rule = Callable[["Rewriting", Node], "int | None"]
 
 
 class Rewriting:
-    """A sweep over a circuit: the old circuit, the new one's builder, and where old nodes are in the new one."""
+    """A sweep over a circuit: the old circuit, the new one's builder, and where old nodes are in the new one.
+
+    Nothing is built before something differs: where a rule applies nowhere, the new circuit is the old one.
+    """
 
     def __init__(self, circuit: Circuit, rule: Rule) -> None:
         self.circuit = circuit
-        self.builder = CircuitBuilder(circuit.depth)
         self.applied = False
         self._rule = rule
+        self._builder: CircuitBuilder | None = None
         self._numbers: list[int] = []
+
+    @property
+    def builder(self) -> CircuitBuilder:
+        """The new circuit's: it begins with the old nodes so far, which keep their numbers."""
+        if self._builder is None:
+            self._builder = CircuitBuilder(self.circuit.depth)
+            for number in self._numbers:
+                node = self.circuit.nodes[number]
+                found = self._builder.repeat(node, *node.inputs)
+                assert found == number, "no two nodes of a circuit are equal"
+        return self._builder
 
     @cached_property
     def readers(self) -> Counter[int]:
@@ -69,26 +83,37 @@ class Rewriting:
         """The new circuit, whose imports have the types of the outer inputs; `applied` says whether the rule was."""
         for number, node in enumerate(self.circuit.nodes):
             found = None if number in self.remembered else self._rule(self, node)
-            self.applied = self.applied or found is not None
+            if found is not None and not self.applied:
+                self.applied, self._builder = True, self.builder
             self._numbers.append(self._same(node, imports) if found is None else found)
-        return without_unread(self.builder.build()) if self.applied else self.builder.build()
+        if self._builder is None:
+            return self.circuit
+        return without_unread(self._builder.build()) if self.applied else self._builder.build()
 
     def _same(self, node: Node, imports: tuple[EdgeType, ...]) -> int:
-        operator, inputs = node.operator, self.new(*node.inputs)
-        if isinstance(operator, ops.Import):
-            outer = imports[operator.index] if imports else operator.type
-            assert isinstance(outer, ZSetType)
-            operator = replace(operator, type=outer)
-        if isinstance(operator, ops.Fixpoint | ops.Bracket):
-            types = tuple(self.builder.node(i).type for i in inputs)
-            body = Rewriting(operator.body, self._rule)
-            operator = replace(operator, body=body.sweep(types))
-            self.applied = self.applied or body.applied
-        same = operator == node.operator and all(
-            self.builder.node(new).type == self.circuit.nodes[old].type
-            for new, old in zip(inputs, node.inputs, strict=True)
-        )
+        """The new node for an old one to which the rule does not apply, though it may in its body."""
+        inputs, built = self.new(*node.inputs), self._builder
+        types = [(self.circuit.nodes[i] if built is None else built.node(i)).type for i in inputs]
+        operator = self._operator(node.operator, types, imports)
+        if operator is node.operator and built is None:
+            return self.number
+        same = operator == node.operator and types == [self.circuit.nodes[i].type for i in node.inputs]
         return self.builder.repeat(node, *inputs) if same else self.add(operator, *inputs)
+
+    def _operator(
+        self, operator: ops.Operator, types: Sequence[EdgeType], imports: tuple[EdgeType, ...]
+    ) -> ops.Operator:
+        """The operator for inputs of these types, itself where nothing differs."""
+        if isinstance(operator, ops.Import) and imports and imports[operator.index] != operator.type:
+            outer = imports[operator.index]
+            assert isinstance(outer, ZSetType)
+            return replace(operator, type=outer)
+        if isinstance(operator, ops.Fixpoint | ops.Bracket):
+            body = Rewriting(operator.body, self._rule)
+            found = body.sweep(tuple(types))
+            self.applied = self.applied or body.applied
+            return operator if found is operator.body else replace(operator, body=found)
+        return operator
 
 
 def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
@@ -104,6 +129,8 @@ def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
 def without_unread(circuit: Circuit) -> Circuit:
     """The circuit without the nodes that no sink depends on; tables stay, read or not."""
     kept = circuit.ancestors([n for n, op in enumerate(circuit.operators) if isinstance(op, ops.Source | ops.Sink)])
+    if len(kept) == len(circuit.nodes):
+        return circuit
     builder = CircuitBuilder(circuit.depth)
     numbers: dict[int, int] = {}
     for number in sorted(kept):
