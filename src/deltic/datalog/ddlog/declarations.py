@@ -9,6 +9,7 @@ from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.modules import Module, Names
 from deltic.datalog.ddlog.types import (
     BOOL,
+    BROKEN,
     STRING,
     UNIT,
     BigInt,
@@ -181,7 +182,7 @@ class Declarations:
             entry.constructors.append(found)
 
     def type(self, mention: s.TypeMention, module: Module, variables: Collection[str]) -> Type:
-        """The type that a mention means; what is wrong is reported, and `()` stands for it."""
+        """The type that a mention means; what is wrong is reported, and `BROKEN` stands for it."""
         match mention:
             case s.WidthType():
                 return (Bit if mention.kind == "bit" else Signed)(mention.width)
@@ -210,14 +211,14 @@ class Declarations:
             message += " or ".join(f"`{name}`" for name in found)
             hint = did_you_mean(mention.name, [*self.types.visible(module), *_BUILT_IN, "bit<32>"]) if not found else ""
             self.report(mention.span, message, hint)
-            return UNIT
+            return BROKEN
         entry = self.types.entries[found[0]]
         arguments = tuple(self.type(argument, module, variables) for argument in mention.arguments)
         if len(arguments) != len(entry.parameters):
             wanted = len(entry.parameters)
             message = f"`{entry.name}` takes {wanted} type argument{'s' * (wanted != 1)}, and not {len(arguments)}"
             self.report(mention.span, message)
-            return UNIT
+            return BROKEN
         return self._expanded(entry, arguments, mention)
 
     def _expanded(self, entry: TypeEntry, arguments: tuple[Type, ...], mention: s.TypeName) -> Type:
@@ -230,7 +231,7 @@ class Declarations:
             return Named(entry.name, arguments)
         if entry.name in self._expanding:
             self.report(entry.declaration.span, f"the type `{entry.name}` stands for itself")
-            return UNIT
+            return BROKEN
         self._expanding.append(entry.name)
         try:
             inside = self.type(aliased, entry.module, entry.parameters)

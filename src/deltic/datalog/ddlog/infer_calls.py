@@ -9,6 +9,7 @@ from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import Signature
 from deltic.datalog.ddlog.inference import Inference, Typed, infers
 from deltic.datalog.ddlog.types import (
+    BROKEN,
     STRING,
     BigInt,
     Bit,
@@ -158,7 +159,15 @@ def call(
         told = "; ".join(map(str, [c for c in candidates if could_be(c)][:4]))
         inference.report(span, f"`{name}` may be one of several functions: {told}", "say the types: `(x: T)`")
 
-    inference.wait(attempt, fail)
+    def guess() -> bool:
+        """Of functions that all fit, that of the module itself."""
+        own = [c for c in candidates if could_be(c) and c.module is inference.module]
+        if chosen or len(own) != 1 or own[0].module.is_library:
+            return False
+        choose(own[0])
+        return True
+
+    inference.wait(lambda: bool(chosen) or attempt(), fail, guess)
 
     def build() -> core.Expression:
         built = tuple(argument.build() for argument in arguments)
@@ -221,6 +230,9 @@ def text_of(inference: Inference, node: s.Expression, typed: Typed | None = None
         if isinstance(found, BUILT_IN):
             is_text = found == STRING
             chosen.append(of.build if is_text else lambda: core.ToText(STRING, of.build(), span=node.span))
+            return True
+        if found == BROKEN:
+            chosen.append(of.build)
             return True
         candidates = [c for c in _candidates(inference, "to_string", found) if len(c.parameters) == 1]
         candidates = [c for c in candidates if fits(c.parameters[0].type, found)]

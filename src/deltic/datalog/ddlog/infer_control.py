@@ -8,7 +8,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.infer_patterns import PatternOf
 from deltic.datalog.ddlog.inference import Inference, Typed, infers
-from deltic.datalog.ddlog.types import BOOL, REFERENCES, UNIT, Named, Type, content, substitute
+from deltic.datalog.ddlog.types import BOOL, BROKEN, REFERENCES, UNIT, Named, Type, content, substitute
 from deltic.datalog.ddlog.unification import Unknown, resolve, shown
 from deltic.datalog.syntax.source import Span
 
@@ -92,6 +92,8 @@ def element_of(inference: Inference, span: Span, type_: Type) -> Type:
             found = resolve(found.arguments[0])
         if isinstance(found, Unknown):
             return False
+        if found == BROKEN:
+            return True
         entry = inference.declarations.types.entries[found.name] if isinstance(found, Named) else None
         if entry is None or entry.element is None or not isinstance(found, Named):
             inference.report(span, f"`{shown(found)}` has no items", "loops go over vectors, sets, maps and groups")
@@ -176,6 +178,8 @@ def _try(inference: Inference, node: s.Try) -> Typed:
 
 
 def _check_try(inference: Inference, node: s.Try, found: Type, returned: Type, value: Type) -> None:
+    if BROKEN in (found, returned):
+        return
     if not isinstance(found, Named) or found.name not in (_OPTION, _RESULT):
         inference.report(node.of.span, f"this is of type `{shown(found)}`, and `?` takes an `Option` or a `Result`")
         return

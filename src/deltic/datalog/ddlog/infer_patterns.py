@@ -97,6 +97,8 @@ class PatternOf:
     def _construct(self, node: s.Construct, type_: Type) -> Build:
         entry = find_constructor(self.inference, node)
         if entry is None:
+            for argument in node.arguments:
+                self.of(argument.value, self.inference.unknown())
             return lambda: core.Anything(self.inference.known(type_), span=node.span)
         own = self.inference.unknown_type(entry.type)
         wanted = resolve(type_)

@@ -13,6 +13,7 @@ from deltic.datalog.ddlog.inference import Inference, Typed, infers
 from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.types import (
     BOOL,
+    BROKEN,
     STRING,
     BigInt,
     Bit,
@@ -399,7 +400,8 @@ def _field_of(
 ) -> Callable[[], core.Expression]:
     entry = inference.declarations.struct(found) if isinstance(found, Named) else None
     if entry is None or not isinstance(found, Named):
-        inference.report(node.span, f"`{shown(found)}` has no fields")
+        if found != BROKEN:
+            inference.report(node.span, f"`{shown(found)}` has no fields")
         return of.build
     having = [c for c in entry.constructors if node.name in c.constructor.fields]
     if not having:
@@ -440,6 +442,8 @@ def _tuple_field(inference: Inference, node: s.TupleField) -> Typed:
         found = _content(of.type)
         if isinstance(found, Unknown):
             return False
+        if found == BROKEN:
+            return True
         if not isinstance(found, Tuple) or node.index >= len(found.items):
             inference.report(node.span, f"`{shown(found)}` has no item {node.index}")
         else:

@@ -124,6 +124,15 @@ class TypeVariable(Type):
         return f"'{self.name}"
 
 
+@dataclass(frozen=True)
+class Broken(Type):
+    """What stands for a type that was reported: it is the same as any."""
+
+    def __str__(self) -> str:
+        return "?"
+
+
+BROKEN = Broken()
 UNIT = Tuple(())
 BOOL = Bool()
 STRING = String()

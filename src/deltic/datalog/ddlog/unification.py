@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from deltic.datalog.ddlog.types import (
+    BROKEN,
     BigInt,
     Bit,
     Double,
@@ -103,7 +104,7 @@ def is_number(type_: Type, kind: Kind = "number") -> bool:
 def unify(one: Type, other: Type) -> bool:
     """Make both types the same; False where they cannot be."""
     one, other = resolve(one), resolve(other)
-    if one is other:
+    if one is other or BROKEN in (one, other):
         return True
     if isinstance(one, Unknown) and isinstance(other, Unknown):
         one.kind = max(one.kind, other.kind, key=_ORDER.index)
@@ -163,7 +164,7 @@ def _occurs(unknown: Unknown, type_: Type) -> bool:
 def fits(declared: Type, actual: Type) -> bool:
     """Whether a type with type variables, for which any may stand, could be a type that is known in part."""
     actual = resolve(actual)
-    if isinstance(declared, TypeVariable):
+    if isinstance(declared, TypeVariable) or BROKEN in (declared, actual):
         return True
     if isinstance(actual, Unknown):
         return isinstance(declared, _KINDS[actual.kind])
