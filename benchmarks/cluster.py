@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import spark as revenue
 from harness import report
-from pages import Work, measured
+from pages import measured
 from tests.standalone import Standalone, session
 
 import deltic
@@ -27,9 +27,10 @@ import deltic
 WORKERS, SHARDS, PART, TIMES = (1, 2), (2, 4, 8), 0.01, 3
 NOTES = """\
 Two joins and an aggregate as in benchmarks/spark.py, every epoch one job; changes of 1 %, the median of 3. rows
-sent, MiB sent: letters between the driver and the stages and from stage to stage, from Spark's own pages; task s: the
-time of all tasks together, of which the longest is `slowest`. visited/row: rows and index entries looked at for
-each changed row. Workers have one core each, of one machine with two. All views are equal, which is checked."""
+sent, MiB sent: letters between the driver and the stages and from stage to stage, from Spark's own pages; MiB read,
+written: by tasks and the driver, from and to files, of mapped ones the pages that came; task s: the time of all
+tasks together, of which the longest is `slowest`. visited/row: rows and index entries looked at for each changed
+row. Workers have one core each, of one machine with two. All views are equal, which is checked."""
 GALEN = """\
 Every epoch is one job of two shards on two workers, whose executors have a heap of 1 GiB; the recursion is on one
 shard. MiB sent: through Spark. MiB read, written: from and to files, by the tasks and the driver; of files that are
@@ -45,14 +46,17 @@ def growth(count: int) -> None:
         with OnCluster(workers) as (spark, folder):
             for shards in SHARDS:
                 pipeline = deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(shards, folder, "job"))
-                for change, work, visited in _epochs(spark, pipeline, count):
+                for change, one in _epochs(spark, pipeline, count):
+                    work = one.work
                     told = [f"{work.wall:.2f}", work.jobs, work.stages, work.tasks, f"{work.rows:,}"]
-                    told += [f"{work.sent / 2**20:.2f}", f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{visited:.1f}"]
+                    told += [f"{size / 2**20:.2f}" for size in (work.sent, one.read, one.written)]
+                    told += [f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{one.visited:.1f}"]
                     rows.append([workers, shards, change, *told])
                 views.append(sorted(pipeline["revenue"]))
     assert all(view == views[0] for view in views), "the views differ"
-    header = ["workers", "shards", "change", "wall s", "jobs", "stages", "tasks", "rows sent", "MiB sent", "task s"]
-    report("cluster-growth", f"{count:,} line items on a cluster", [*header, "slowest", "visited/row"], rows, NOTES)
+    header = ["workers", "shards", "change", "wall s", "jobs", "stages", "tasks", "rows sent", "MiB sent", "MiB read"]
+    header += ["MiB written", "task s", "slowest", "visited/row"]
+    report("cluster-growth", f"{count:,} line items on a cluster", header, rows, NOTES)
 
 
 class OnCluster:
@@ -76,27 +80,20 @@ class OnCluster:
         self._folder.cleanup()
 
 
-def _epochs(spark: Any, pipeline: deltic.Pipeline, count: int) -> Iterator[tuple[str, Work, float]]:
+def _epochs(spark: Any, pipeline: deltic.Pipeline, count: int) -> Iterator[tuple[str, revenue.Refresh]]:
     """The first load, and the change whose time is the median."""
     for statement in revenue.TABLES.values():
         pipeline.sql(statement)
-    pipeline.sql(f"CREATE MATERIALIZED VIEW revenue AS {revenue.QUERY}")
-    tables, rng = revenue._tables(count), np.random.default_rng(15)
-    found: list[tuple[Work, float]] = []
-
-    def run(changes: dict[str, tuple[pa.Table | None, pa.Table]]) -> None:
-        visited: list[float] = []
-        work = measured(spark, lambda: visited.append(revenue._transaction(pipeline, changes)[2]))
-        found.append((work, visited[0]))
-
-    run({name: (None, rows) for name, rows in tables.items()})
-    yield ("first load", *found.pop())
+    pipeline.sql(f"CREATE MATERIALIZED VIEW revenue AS {revenue.VIEWS['revenue']}")
+    tables, rng = revenue.tables_of(count), np.random.default_rng(15)
+    yield "first load", revenue.transaction(spark, pipeline, {name: (None, rows) for name, rows in tables.items()})
     items, start, half = tables["lineitem"], 0, max(1, int(count * PART / 2))
+    found = []
     for _ in range(TIMES):
-        new = revenue._items(np.arange(count + start, count + start + half), rng, len(tables["orders"]))
-        run({"lineitem": (items.slice(start, half), new)})
+        new = revenue.items_of(np.arange(count + start, count + start + half), rng, len(tables["orders"]))
+        found.append(revenue.transaction(spark, pipeline, {"lineitem": (items.slice(start, half), new)}))
         start += half
-    yield (f"{PART:.0%}", *sorted(found, key=lambda one: one[0].wall)[TIMES // 2])
+    yield f"{PART:.0%}", sorted(found, key=lambda one: one.wall)[TIMES // 2]
 
 
 def galen_by_jobs() -> None:

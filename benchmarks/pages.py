@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from pyspark.sql import SparkSession
+
+from deltic.pipeline.spark_session import _options
+
+
+@contextmanager
+def session(cores: int, memory: str = "4g") -> Iterator[SparkSession]:
+    """A session of this machine as `deltic run` starts them, but with pages."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        options = _options(memory, Path(scratch), local=True) | {"spark.ui.enabled": "true", "spark.ui.port": "0"}
+        builder = SparkSession.builder.master(f"local[{cores}]").appName("deltic-benchmarks")
+        for name, value in options.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
 
 
 @dataclass

@@ -8,6 +8,7 @@ one by one, rows that are spread by a hash, and tasks that are slow by chance, w
 from __future__ import annotations
 
 import heapq
+import re
 import statistics
 import tempfile
 from collections.abc import Sequence
@@ -16,10 +17,10 @@ from typing import Any
 
 import numpy as np
 from harness import RESULTS, report
-from spark import PARTS, _measured, _timed
+from pages import session
+from spark import PARTS, epochs, timed
 
 import deltic
-from deltic.pipeline.spark_session import spark_session
 
 ROWS, SHARDS = 100_000, 4
 RUNS = 20
@@ -61,16 +62,17 @@ class Cluster:
 
 def measure() -> tuple[Floors, list[list[object]]]:
     """The floors, and how they were found."""
-    with spark_session("local[2]", "1g") as spark, tempfile.TemporaryDirectory() as scratch:
+    with session(2, "1g") as spark, tempfile.TemporaryDirectory() as scratch:
         launch = _slope([(n, _processor_of(lambda n=n: _tasks(spark, n, 1, False))) for n in (100, 800)])
         task = _slope([(n, _processor_of(lambda n=n: _tasks(spark, n, 1, True))) for n in (20, 120)])
         shuffles = [(n * n, _processor_of(lambda n=n: _tasks(spark, n, 2, False)) - 2 * n * launch) for n in (20, 200)]
         options = {"engine": "spark", "shards": deltic.Shards(SHARDS, scratch, "job")}
-        small = next(cpu for part, _, cpu, _ in _measured(deltic.Pipeline(spark, **options), ROWS) if part)
-        stages = _stages(spark)
+        pipeline = deltic.Pipeline(spark, **options)
+        small = next(one for part, one in epochs(spark, pipeline, "revenue", ROWS) if part)
+        stages = small.work.stages
         start = _processor_of(lambda: _tasks(spark, 1, 1, False))
     row = _slope(_of_large_changes())
-    own = max(task, (small - start) / (SHARDS * (stages - 1) + 2))
+    own = max(task, (small.cpu - start) / (SHARDS * (stages - 1) + 2))
     floors = Floors(own, max(_slope(shuffles), 0.0), row, launch, start, stages, 40)
     told = [
         ["a task of Spark that does nothing", f"{launch * 1e3:.2f} ms"],
@@ -84,23 +86,20 @@ def measure() -> tuple[Floors, list[list[object]]]:
     return floors, told
 
 
-def _stages(spark: Any) -> int:
-    """The stages of the last job."""
-    tracker = spark.sparkContext.statusTracker()
-    return len(tracker.getJobInfo(max(tracker.getJobIdsForGroup(None))).stageIds)
-
-
 def _of_large_changes() -> list[tuple[float, float]]:
     """What changes of many rows took as one job, in benchmarks/results/spark.txt: rows and processor seconds."""
-    lines = (RESULTS / "spark.txt").read_text().splitlines()
-    count = int(lines[0].split()[0].replace(",", ""))
-    cells = [line.rsplit(maxsplit=6)[1:] for line in lines if "one job" in line and "%" in line]
-    return [(count * float(part.rstrip("%")) / 100, float(cpu)) for part, _, cpu, *_ in cells]
+    title, *lines = (RESULTS / "spark.txt").read_text().splitlines()
+    cells = [re.split(r" {2,}", line.strip()) for line in lines]
+    header = next(one for one in cells if "executor" in one)
+    rows = [dict(zip(header, one, strict=False)) for one in cells if any("one job" in cell for cell in one)]
+    count = int(title.split()[0].replace(",", ""))
+    changes = [row for row in rows if row.get("view", "revenue") == "revenue" and row["change"].endswith("%")]
+    return [(count * float(row["change"].rstrip("%")) / 100, float(row["cpu s"])) for row in changes]
 
 
 def _processor_of(run: Any) -> float:
     """The least processor seconds of a few runs."""
-    return min(_timed(run)[1] for _ in range(3))
+    return min(timed(run)[1] for _ in range(3))
 
 
 def _tasks(spark: Any, tasks: int, stages: int, in_python: bool) -> None:
