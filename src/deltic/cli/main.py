@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from deltic.cli.options import (
     ConflictPolicy,
+    DdlogOptions,
     DemoEngine,
     EngineChoice,
     ExplainFormat,
@@ -93,6 +94,17 @@ _Macros = Annotated[
         metavar="NAME[=TEXT]",
         help="As if a Datalog program began with #define NAME TEXT. May be repeated.",
         show_default="none",
+    ),
+]
+_DdlogLibrary = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--ddlog-library",
+        "-L",
+        exists=True,
+        file_okay=False,
+        help="Where modules of a DDlog program are sought, too. May be repeated.",
+        show_default="beside the program",
     ),
 ]
 _Place = Annotated[str, typer.Argument(metavar="DIR", help="A directory of state, or its address.")]
@@ -223,6 +235,20 @@ def run(
         LogFormat | None,
         typer.Option(help="A record of each epoch on standard error, as text or JSON.", show_default="none"),
     ] = None,
+    ddlog_commands: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            allow_dash=True,
+            help="The program is DDlog: run the commands of this file, or of standard input (-), as its CLI does.",
+            show_default="none",
+        ),
+    ] = None,
+    ddlog_library: _DdlogLibrary = None,
+    initial: Annotated[
+        bool, typer.Option(help="With --ddlog-commands: print at first what follows from facts alone.")
+    ] = True,
 ) -> None:
     """Load facts, apply changes epoch by epoch, write the views and what changed in them.
 
@@ -260,6 +286,7 @@ def run(
         metrics,
         log,
         shards,
+        DdlogOptions(ddlog_commands, tuple(ddlog_library or ()), initial) if ddlog_commands else None,
     )
     raise typer.Exit(run_command(options))
 

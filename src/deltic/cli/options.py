@@ -103,6 +103,15 @@ class RewriteChoice(StrEnum):
 
 
 @dataclass(frozen=True)
+class DdlogOptions:
+    """How a DDlog program is run: by which commands, with modules from where, and what is printed at first."""
+
+    commands: Path
+    libraries: tuple[Path, ...]
+    initial: bool
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """The command line of `deltic run`, with the types of its values checked."""
 
@@ -135,3 +144,4 @@ class RunOptions:
     metrics: int | None
     log: LogFormat | None
     shards: int | None
+    ddlog: DdlogOptions | None = None

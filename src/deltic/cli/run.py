@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 def run_command(options: RunOptions) -> int:
     """Run and report; the exit status. Raises typer.BadParameter for options that do not go together."""
     _check(options)
+    if options.ddlog is not None:
+        from deltic.cli.ddlog import run_ddlog
+
+        return run_ddlog(options.program, options.ddlog, lambda: _pipeline(options, None))
     outcome: Outcome | None = None
     error: DelticError | None = None
     try:
@@ -169,6 +173,10 @@ def _check(options: RunOptions) -> None:
         raise typer.BadParameter("--driver-memory is for Spark, which --master asks for, as in --master 'local[*]'")
     if options.driver_memory and not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", options.driver_memory):
         raise typer.BadParameter(f"--driver-memory is a number and a unit, as in 2g; found {options.driver_memory!r}")
+    if options.ddlog is not None and (options.changes or options.state or options.master):
+        raise typer.BadParameter(
+            "--ddlog-commands takes rows from commands, into memory: without --changes, --state, --master"
+        )
     if options.changes and (options.out / "changes").resolve() == options.changes.resolve():
         raise typer.BadParameter(
             "the changes of views go to OUT/changes, which is --changes here; choose another --out"

@@ -28,6 +28,7 @@ from deltic.sql.statements.statements import CreateTable, CreateView, DeclareVie
 
 if TYPE_CHECKING:
     from deltic.circuit.python import PythonFunction
+    from deltic.datalog.ddlog.lowering.program import Lowered
     from deltic.pipeline.flow import Flow
 
 Functions: TypeAlias = "Mapping[str, PythonFunction]"
@@ -42,7 +43,7 @@ Edit = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Definitions:
-    """Datalog programs, SQL's statements, and the tables and views that Python gave. A change makes another value.
+    """Programs in Datalog and DDlog, SQL's statements, and what Python gave. A change makes another value.
 
     `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
     """
@@ -53,6 +54,7 @@ class Definitions:
     history: tuple[Edit, ...] = field(default=(), compare=False)
     functions: Functions = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
+    ddlog: tuple[Lowered, ...] = ()
 
     def replayed(self, edits: Iterable[Edit]) -> Definitions:
         """With changes that other definitions have in their history; raises what these changes raise."""
@@ -74,6 +76,8 @@ class Definitions:
                 return self.adding(**edit)
             case "replace":
                 return self.replacing(**edit)
+            case "ddlog":
+                return self.with_ddlog(**edit)
             case "sql":
                 return reduce(Definitions.defining, parse_statements(**edit), self)
             case "table":
@@ -101,16 +105,25 @@ class Definitions:
     @cached_property
     def checked(self) -> CheckedProgram:
         """The Datalog programs, checked together; raises ProgramError with all findings."""
-        return check(self.programs, {**_types(self.python), **_types(self._sql_part)}, self.functions)
+        parts = (self.python, self._sql_part, *self._ddlog_parts)
+        return check(self.programs, {name: t for part in parts for name, t in _types(part).items()}, self.functions)
 
     @cached_property
     def catalog(self) -> Catalog:
         """All definitions together; raises ProgramError or CatalogError when they are wrong."""
-        parts = [self._with_sources(part) for part in (self.python, self._sql_part, define(self.checked))]
+        parts = [self._with_sources(part) for part in self._parts]
         reads_clock = any(CLOCK.name in d.sources for part in parts for d in part.definitions)
         marks = tuple(mark for part in parts for table in part.tables if (mark := table.watermark))
         hidden = {"the clock": (CLOCK,) * reads_clock, "lateness": marks}
         return Catalog((*parts, *(Part(front, tables) for front, tables in hidden.items() if tables)))
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        return (self.python, self._sql_part, *self._ddlog_parts, define(self.checked))
+
+    @property
+    def _ddlog_parts(self) -> Sequence[Part]:
+        return [lowered.part for lowered in self.ddlog]
 
     def _with_sources(self, part: Part) -> Part:
         """A part whose tables have the sources that were attached to them."""
@@ -136,7 +149,8 @@ class Definitions:
 
     @cached_property
     def _others(self) -> Mapping[str, ZSetType]:
-        return {**_types(self.python), **declared_types(self.programs)}
+        given = {name: t for part in (self.python, *self._ddlog_parts) for name, t in _types(part).items()}
+        return {**given, **declared_types(self.programs)}
 
     def with_function(self, function: PythonFunction) -> Definitions:
         """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's."""
@@ -153,6 +167,15 @@ class Definitions:
         program = parse(text, file, components(self.programs), macros)
         made = replace(self, programs=(*self.programs, program))
         return made._after(self, "datalog", text=program.source.text, file=program.source.file)
+
+    def with_ddlog(self, text: str, file: str, directories: Sequence[str]) -> Definitions:
+        """With a DDlog program, whose modules are sought beside it and in directories. Raises ProgramError."""
+        from deltic.datalog.ddlog.lowering.program import Lowered
+        from deltic.datalog.ddlog.program import check
+
+        places = [Path(file).parent, *map(Path, directories)]
+        made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places))))
+        return made._after(self, "ddlog", text=text, file=file, directories=list(directories))
 
     def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
         """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
@@ -271,6 +294,9 @@ class Definitions:
         return self._without(names)._after(self, "drop", names=list(names))
 
     def _without(self, names: Collection[str]) -> Definitions:
+        whole = [name for part in self._ddlog_parts for name in sorted(part.names.intersection(names))]
+        if whole:
+            raise CatalogError(f"{whole[0]} is of a DDlog program, of which no relation can go alone")
         programs = tuple(without(self.programs, names))
         return replace(
             self,

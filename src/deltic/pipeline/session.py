@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from deltic.circuit.python import Nulls, PythonFunction
+    from deltic.pipeline.ddlog.session import Session
     from deltic.pipeline.flow import Flow
     from deltic.pipeline.outside.declared import Publication
     from deltic.pipeline.outside.refreshing import Refreshing, RefreshReport
@@ -214,6 +215,18 @@ class Pipeline(Reading):
         computed from them, and nothing else is: the evolution that is returned says what that was.
         """
         return self._evolving.evolve(lambda now: now.adding(text, file, macros))
+
+    def ddlog(self, text: str, file: str = "<ddlog>", directories: Sequence[str | Path] = ()) -> Session:
+        """Add a DDlog program, and give what runs DDlog's commands on it; docs/ddlog.md tells what its relations are.
+
+        Modules that it imports are sought beside `file`, then in the directories. Other programs, SQL and Python read
+        its relations by their names, `module.R` for `module::R`. Raises ProgramError, and the pipeline stays as it was.
+        """
+        from deltic.pipeline.ddlog.session import Session
+
+        places = [str(place) for place in directories]
+        self._evolving.evolve(lambda now: now.with_ddlog(text, file, places))
+        return Session(self, self._definitions.ddlog[-1])
 
     def sql(self, text: str, file: str = "<sql>") -> Evolution | Transaction | Rows:
         """One or several statements of SQL, with `;` between them; docs/sql.md tells which there are.

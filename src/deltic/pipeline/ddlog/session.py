@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.ddlog.checked import Relation
 from deltic.datalog.ddlog.commands import Command, Plain, QueryIndex, Update, Updates, commands
@@ -17,18 +17,20 @@ from deltic.datalog.ddlog.records import RecordError
 from deltic.datalog.syntax.source import Span
 from deltic.errors import ChangeError, DataError
 from deltic.pipeline.ddlog.inputs import Input, Row
-from deltic.pipeline.session import Pipeline
-from deltic.pipeline.transaction import Transaction
+
+if TYPE_CHECKING:
+    from deltic.pipeline.session import Pipeline
+    from deltic.pipeline.transaction import Transaction
 
 
 class Session:
     """Runs commands over a pipeline with a DDlog program, and gives what they print to `write`, line by line.
 
-    `initial` says whether what follows from facts alone is printed at the beginning, as DDlog does.
+    The inputs are to be changed by its commands alone.
     """
 
     def __init__(self, pipeline: Pipeline, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
-        self._pipeline, self._lowered, self._write = pipeline, lowered, write
+        self._pipeline, self._lowered, self.write = pipeline, lowered, write
         relations = lowered.checked.relations.values()
         self._inputs = {r.name: Input(r, lowered) for r in relations if r.role == "input"}
         self._outputs = sorted((r for r in relations if r.role == "output"), key=lambda r: r.name)
@@ -38,11 +40,11 @@ class Session:
         self._is_open = False
         self._began = time.monotonic_ns()
 
-    def begin(self, initial: bool = True) -> None:
-        """Compute what follows from facts alone, and print it."""
+    def begin(self, is_silent: bool = False) -> None:
+        """Compute what follows from facts alone, and print it as changes, as DDlog does when it starts."""
         changes = {r.name: Counter(self._rows(catalog_name(r.name))) for r in self._outputs}
         self._note(changes)
-        if initial:
+        if not is_silent:
             self._dump_changes(changes)
 
     def run(self, text: str, file: str = "<commands>", folder: Path | None = None) -> None:
@@ -91,11 +93,11 @@ class Session:
     def _tell(self, command: Plain) -> None:
         match command.word:
             case "echo":
-                self._write(command.argument)
+                self.write(command.argument)
             case "timestamp":
-                self._write(f"Timestamp: {time.monotonic_ns() - self._began}")
+                self.write(f"Timestamp: {time.monotonic_ns() - self._began}")
             case "profile":
-                self._write(repr(self._pipeline))
+                self.write(repr(self._pipeline))
 
     def _start(self) -> None:
         if self._is_open:
@@ -184,17 +186,17 @@ class Session:
     def _dump_changes(self, changes: dict[str, Counter[Row]]) -> None:
         for name, rows in changes.items():
             if rows:
-                self._write(f"{name}:")
+                self.write(f"{name}:")
                 for record, weight in self._sorted(self._lowered.form(name), rows.items()):
-                    self._write(f"{record}: {weight:+}")
+                    self.write(f"{record}: {weight:+}")
 
     def _dump(self, command: Plain) -> None:
         if not command.argument:
             for relation in self._outputs:
                 if relation.name in self._shown:
-                    self._write(f"{relation.name}:")
+                    self.write(f"{relation.name}:")
                     self._print_relation(relation)
-                    self._write("")
+                    self.write("")
             return
         name = command.argument.replace(".", "::")
         found = next((r for r in self._outputs if r.name == name), None)
@@ -208,7 +210,7 @@ class Session:
             return
         rows = Counter(self._rows(catalog_name(relation.name)))
         for record, weight in self._sorted(self._lowered.form(relation.name), rows.items()):
-            self._write(record if weight == 1 else f"{record} {weight:+}")
+            self.write(record if weight == 1 else f"{record} {weight:+}")
 
     def _sorted(self, form: Form, rows: Iterable[tuple[Row, int]]) -> Iterator[tuple[str, int]]:
         """The records as text in the order of their values."""
@@ -254,7 +256,7 @@ class Session:
 
     def _print_records(self, records: Iterable[str]) -> None:
         for record in records:
-            self._write(record)
+            self.write(record)
 
 
 def _apply(change: Transaction, table: str, weights: Counter[Row]) -> None:

@@ -1,0 +1,36 @@
+"""`deltic run --ddlog-commands`: a DDlog program under its command language."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from deltic.cli.options import DdlogOptions
+from deltic.cli.report import print_error
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.session import Pipeline
+
+
+def run_ddlog(program: Path, options: DdlogOptions, make: Callable[[], Pipeline]) -> int:
+    """Print what the commands print; the exit status, 1 after the first error."""
+    try:
+        with make() as pipeline:
+            session = pipeline.ddlog(_text(program), str(program), options.libraries)
+            session.begin(is_silent=not options.initial)
+            if str(options.commands) == "-":
+                session.run(sys.stdin.read(), "<stdin>", Path())
+            else:
+                session.run(_text(options.commands), str(options.commands), Path())
+    except DelticError as error:
+        sys.stdout.flush()
+        print_error(error)
+        return 1
+    return 0
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError([Diagnostic("it is not UTF-8 text", str(file))]) from error
