@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
@@ -72,12 +72,8 @@ class Definitions:
         match edit.pop("do"):
             case "program":
                 return program_definitions(**edit, before=self)
-            case "datalog":
-                return self.adding(**edit)
-            case "replace":
-                return self.replacing(**edit)
-            case "ddlog":
-                return self.with_ddlog(**edit)
+            case "datalog" | "replace" | "ddlog" as how:
+                return self._doors[how](**edit)
             case "sql":
                 return reduce(Definitions.defining, parse_statements(**edit), self)
             case "table":
@@ -97,6 +93,11 @@ class Definitions:
                 return self._after(self, "function", **edit)
             case other:
                 raise CatalogError(f"a definition was changed by {other!r}, which this Deltic does not know")
+
+    @property
+    def _doors(self) -> dict[str, Callable[..., Definitions]]:
+        """What adds programs to these, by what it is called in histories."""
+        return {"datalog": self.adding, "replace": self.replacing, "ddlog": self.with_ddlog}
 
     def _after(self, before: Definitions, do: str, **edit: Any) -> Definitions:
         """These, which come about by a change of other ones."""
@@ -170,8 +171,8 @@ class Definitions:
 
     def with_ddlog(self, text: str, file: str, directories: Sequence[str]) -> Definitions:
         """With a DDlog program, whose modules are sought beside it and in directories. Raises ProgramError."""
+        from deltic.datalog.ddlog.check import check
         from deltic.datalog.ddlog.lowering.program import Lowered
-        from deltic.datalog.ddlog.program import check
 
         places = [Path(file).parent, *map(Path, directories)]
         made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places))))

@@ -313,9 +313,11 @@ class Codecs:
             return found[name]
 
         by_name = {made.name: made for made, _ in definition.constructors}
+        short = {name.rpartition("::")[2]: made for name, made in by_name.items()}
 
         def read(record: Record) -> Any:
-            constructor = by_name.get(record.name.replace(".", "::")) if isinstance(record, Made) else None
+            name = record.name.replace(".", "::") if isinstance(record, Made) else ""
+            constructor = by_name.get(name) or short.get(name)
             if not isinstance(record, Made) or constructor is None:
                 raise _unfit(record, type_, f"its constructors are {', '.join(by_name)}")
             fields = by_field(record, constructor.fields)

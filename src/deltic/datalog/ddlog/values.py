@@ -9,7 +9,7 @@ a structure by its constructor and then its fields. Values are compared within o
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import total_ordering
 from typing import Any
@@ -202,3 +202,6 @@ class Group:
     def of(cls, key: Any, weights: Iterable[tuple[Any, int]]) -> Group:
         """The group of these values, each once, with their weights."""
         return cls(key, tuple(sorted(weights, key=lambda pair: pair[0])))
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        return iter(self.values)

@@ -130,25 +130,27 @@ class Session:
 
     def _commit(self) -> dict[str, Counter[Row]]:
         """One epoch: the changes of inputs, and what delayed relations had before; gives the changes of outputs."""
+        given = {name: each.change() for name, each in self._inputs.items()}
         with self._pipeline.transaction(conflicts="trust") as change:
-            for name, each in self._inputs.items():
-                _apply(change, catalog_name(name), each.change())
+            for name, rows in given.items():
+                _apply(change, catalog_name(name), rows)
             for name, past in self._past.items():
                 for delay, rows in enumerate(past, 1):
                     _apply(change, delayed_name(name, delay), rows)
         for each in self._inputs.values():
             each.commit()
         self._is_open = False
-        self._advance(change)
+        self._advance(change, given)
         self._inspect(change)
         changes = {r.name: self._change(change, r) for r in self._outputs}
         self._note(changes)
         return changes
 
-    def _advance(self, change: Transaction) -> None:
-        """What relations have changed is what they change one transaction later, as they were."""
+    def _advance(self, change: Transaction, given: dict[str, Counter[Row]]) -> None:
+        """How relations have changed is how they change, as they were, one transaction later."""
+        views = self._pipeline.catalog.views
         for name, past in self._past.items():
-            past.insert(0, _weights(change, catalog_name(name)))
+            past.insert(0, _weights(change, catalog_name(name)) if catalog_name(name) in views else given[name])
             past.pop()
 
     def _change(self, change: Transaction, relation: Relation) -> Counter[Row]:
@@ -193,7 +195,7 @@ class Session:
     def _dump(self, command: Plain) -> None:
         if not command.argument:
             for relation in self._outputs:
-                if relation.name in self._shown:
+                if relation.name in self._shown and relation.semantics != "stream":
                     self.write(f"{relation.name}:")
                     self._print_relation(relation)
                     self.write("")
@@ -210,7 +212,7 @@ class Session:
             return
         rows = Counter(self._rows(catalog_name(relation.name)))
         for record, weight in self._sorted(self._lowered.form(relation.name), rows.items()):
-            self.write(record if weight == 1 else f"{record} {weight:+}")
+            self.write(record if relation.semantics == "relation" else f"{record} {weight:+}")
 
     def _sorted(self, form: Form, rows: Iterable[tuple[Row, int]]) -> Iterator[tuple[str, int]]:
         """The records as text in the order of their values."""

@@ -34,6 +34,8 @@ _COMPARISONS: Mapping[str, type[Tree]] = {
 _ARITHMETIC: Mapping[str, type[Tree]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _BITWISE: Mapping[str, type[Tree]] = {"&": exp.BitwiseAnd, "|": exp.BitwiseOr, "^": exp.BitwiseXor}
 _WRAPPERS = frozenset({"ddlog_std::ref_new", "ddlog_std::deref", "internment::intern", "internment::ival"})
+SUBJECT = "Subject"
+"""The value that is compared with a pattern."""
 REMEMBERED = 1 << 12
 """How many matches of a pattern with values are remembered, for the variables that it binds."""
 
@@ -107,8 +109,8 @@ class Expressions:
         names = [name for name in _mentioned(pattern) if name in known]
         given = dict(known)
         if isinstance(value, Binding):
-            subject: core.Expression = core.Variable(span=pattern.span, type=value.type, name="?")
-            given["?"] = value
+            subject: core.Expression = core.Variable(span=pattern.span, type=value.type, name=SUBJECT)
+            given[SUBJECT] = value
         else:
             subject = plain(value, known)
         evaluate, used = self.function(subject, given)
@@ -247,8 +249,8 @@ def plain(node: NodeT, known: Environment) -> NodeT:
 
 
 def field_name(variable: str, place: int) -> str:
-    """What the field of a record is called that a variable stands for."""
-    return f"{variable}.{place}"
+    """What the field of a record is called that a variable stands for; no variable begins with a capital."""
+    return f"Field{place}_{variable}"
 
 
 def _taking(

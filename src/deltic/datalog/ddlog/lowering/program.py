@@ -98,7 +98,7 @@ class Lowered:
     def _definitions(self) -> Iterator[Definition]:
         for names in components(self._graph):
             relations = [self.checked.relations[name] for name in names]
-            if len(names) > 1 or names[0] in self._graph[names[0]]:
+            if names[0] in self._recursions:
                 self._check_recursion(names)
                 yield self._recursive(relations)
             elif self._is_derived(relations[0]):
@@ -107,7 +107,15 @@ class Lowered:
             yield self._index(index)
 
     def _is_set(self, relation: Relation) -> bool:
-        return relation.semantics == "relation"
+        """Whether records are there once. Relations that are neither input, output nor recursive count derivations."""
+        is_counted = relation.role == "internal" and relation.name not in self._recursions
+        return relation.semantics == "relation" and not is_counted
+
+    @cached_property
+    def _recursions(self) -> frozenset[str]:
+        """The relations that depend on themselves."""
+        groups = [names for names in components(self._graph) if len(names) > 1 or names[0] in self._graph[names[0]]]
+        return frozenset(name for names in groups for name in names)
 
     def _is_derived(self, relation: Relation) -> bool:
         return relation.role != "input" or relation.name in self._rules

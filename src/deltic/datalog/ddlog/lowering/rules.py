@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -14,7 +13,8 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.generators import GENERATORS, Generator
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema
+from deltic.circuit.spark import call
+from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import (
@@ -225,31 +225,39 @@ class Body:
         generator = f"ddlog__{told}"
         write = columns.writing(clause.pattern.type)
         takes = tuple(types[name] for name in names)
-        GENERATORS[generator] = Generator((takes,), type_, False, lambda *row: map(write, _items(function(*row))))
+        GENERATORS[generator] = Generator((takes,), type_, False, lambda *row: map(write, function(*row)))
         name = self._new("?each")
         expanded = ops.FlatMap(name, generator, tuple(column(each) for each in names))
         self._atoms = [self._builder.add(expanded, node)]
         self._assign(clause.pattern, columns.binding(name, clause.pattern.type))
 
     def _group(self, clause: GroupBy) -> None:
-        """Lists of the values, each as often as it is derived; what is visible behind it is what tells groups apart."""
-        group, values = self._new("?group"), self._new("?value")
+        """Lists of values with their numbers of derivations; what is visible behind it is what tells groups apart."""
         columns = self._expressions.columns
-        value = self._expressions.value(clause.values, self.known)
-        self._extend([(Column(values, columns.type(clause.values.type)), value)])
+        value, count, pair, group = map(self._new, ("?value", "?count", "?pair", "?group"))
+        tree = self._expressions.value(clause.values, self.known)
+        self._extend([(Column(value, columns.type(clause.values.type)), tree)])
         keys = tuple(dict.fromkeys(c.name for name in clause.visible for c in self.known[name].columns))
-        node = self._builder.add(ops.Aggregate(keys, (ops.AggregateCall("collect_list", values, group),)), self.node)
+        counted = ops.Aggregate((*keys, value), (ops.AggregateCall("count", "", count),))
+        self._atoms = [self._builder.add(counted, self.node)]
+        both = [part for name in (value, count) for part in (literal(name, Type.STRING), column(name))]
+        parts = (replace(each, nullable=True) for each in self._builder.type_of(self.node).schema.columns[-2:])
+        self._extend([(Column(pair, Type.struct(parts)), call("named_struct", *both))])
+        node = self._builder.add(ops.Aggregate(keys, (ops.AggregateCall("collect_list", pair, group),)), self.node)
         self._atoms = [node]
-        known = {n: b for n, b in self.known.items() if n in clause.visible or n.rpartition(".")[0] in clause.visible}
+        before, self.known = self.known, {}
+        for name in clause.visible:
+            self._know(name, before[name])
+        known = dict(self.known)
         key, used = self._expressions.function(clause.key, known)
         listed = self._builder.type_of(node).schema.columns[-1]
         read = columns.reading(clause.values.type)
 
         def of_columns(found: Iterable[Any], *of_key: Any) -> Group:
-            return Group.of(key(*of_key), [(read(each), count) for each, count in Counter(found).items()])
+            return Group.of(key(*of_key), [(read(each), count) for each, count in found])
 
         of_key = [each for name in used for each in known[name].columns]
-        self.known = {**known, clause.name: Binding(clause.type, (listed, *of_key), of_columns, is_one=False)}
+        self.known[clause.name] = Binding(clause.type, (listed, *of_key), of_columns, is_one=False)
 
 
 def selected(
@@ -290,11 +298,6 @@ def _whole(name: str, type_: t.Type, form: Form, columns: Sequence[Column]) -> t
 
 def _field(expression: core.Expression, type_: t.Type, place: int) -> core.Expression:
     return core.FieldOf(span=expression.span, type=type_, of=expression, index=place)
-
-
-def _items(found: Any) -> Iterable[Any]:
-    """What a loop goes through in a collection."""
-    return found.values if isinstance(found, Group) else found
 
 
 def _all(conditions: Sequence[Tree]) -> Tree:
