@@ -1,12 +1,13 @@
-"""Breaks the theory and the engine on purpose, one place at a time, and lists which test notices each.
+"""Breaks the theory, the calculus and the engine on purpose, one place at a time, and lists which test notices each.
 
-    python scripts/mutate.py                              # all modules of mutate.toml, a few mutants of each
+    python scripts/mutate.py > FILE                       # all modules of mutate.toml, a few mutants of each
     python scripts/mutate.py --each 50 theory/boolean.py  # more, of one module
 
 A mutant is a module with one expression exchanged for another that a slip could have made. It lives in a copy of the
-sources under the system's temporary directory; the tests that mutate.toml names for the module run on it until one
-fails. Mutants that survive are listed at the end: each is a test that is missing, or an expression that makes no
-difference, and mutate.toml says of which ones that is known, and why.
+sources under the system's temporary directory; the tests that mutate.toml names for the module, or for its folder, run
+on it until one fails. The first mutant of every module is tried before the second of any, so that a run that `--minutes`
+ends has seen them all. Mutants that survive are listed at the end: each is a test that is missing, or an expression
+that makes no difference, and mutate.toml says of which ones that is known, and why.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ import os
 import random
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +35,8 @@ SOURCES = ROOT / "src"
 TABLE = Path(__file__).with_name("mutate.toml")
 # What a mutant may take: one that loops for ever is noticed, too.
 SECONDS = 300
+# What the tests import beside Deltic: imported once, here, and there in each process that tries a mutant.
+PRELOADED = ("pytest", "hypothesis", "numpy", "pyarrow.compute", "sqlglot", "lark", "duckdb", "rich")
 # Whole numbers above this are limits and sizes; one more of them makes no difference that a test should see.
 LIMIT = 64
 
@@ -150,54 +156,112 @@ def _shown(node: ast.AST) -> str:
     return ast.unparse(ast.fix_missing_locations(node)).splitlines()[0]
 
 
+def tests_of(module: str, table: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """The tests that the table names for a module, or for the nearest folder that it is in; none where it has none."""
+    places = [module, *(f"{folder}/" for folder in map(str, Path(module).parents))]
+    return next((table[place] for place in places if place in table), ())
+
+
+def modules_of(table: Mapping[str, Sequence[str]]) -> list[str]:
+    """The modules of the table, and those in its folders that have tests."""
+    found = {module for module in table if module.endswith(".py")}
+    for folder in (folder for folder in table if folder.endswith("/")):
+        inside = (SOURCES / "deltic" / folder).rglob("*.py")
+        found |= {str(path.relative_to(SOURCES / "deltic")) for path in inside}
+    return sorted(module for module in found if tests_of(module, table))
+
+
 def noticed_by(mutant: Mutant, copied: Path, tests: Sequence[str]) -> str:
     """The first test that fails on the mutant, "" where none does."""
-    place = copied / "deltic" / mutant.module
+    place, output = copied / "deltic" / mutant.module, copied / "output"
     before = place.read_text(encoding="utf-8")
     place.write_text(mutant.source, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(copied)}
     try:
-        run = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"no end within {SECONDS} s"
+        status = _tried(tests, copied, output)
     finally:
         place.write_text(before, encoding="utf-8")
-    if run.returncode == 0:
+    if status is None:
+        return f"no end within {SECONDS} s"
+    if status == 0:
         return ""
-    found = re.search(r"^(?:FAILED|ERROR) (\S+?)(?:\[| |$)", run.stdout, re.MULTILINE)
+    found = re.search(r"^(?:FAILED|ERROR) (\S+?)(?:\[| |$)", output.read_text(errors="replace"), re.MULTILINE)
     return found[1] if found else "the tests do not start"
+
+
+def _tried(tests: Sequence[str], copied: Path, output: Path) -> int | None:
+    """How a process that runs the tests on the copied sources ends; None where it does not."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        _run(tests, copied, output)
+    started = time.monotonic()
+    while time.monotonic() < started + SECONDS:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _run(tests: Sequence[str], copied: Path, output: Path) -> None:
+    """Run tests in this process, and end it."""
+    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(written, 1)
+    os.dup2(written, 2)
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(copied / "examples")
+    os.environ["PYTHONPATH"] = str(copied)
+    os.chdir(ROOT)
+    sys.path.insert(0, str(copied))
+    status = 1
+    try:
+        chosen = ["-x", "-q", "-n", "0", "-m", "not slow and not spark", "-p", "no:cacheprovider"]
+        status = int(import_module("pytest").main([*chosen, *tests]))
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def drawn(modules: Sequence[str], each: int, seed: int, known: Mapping[str, str]) -> Iterator[Mutant]:
+    """So many mutants of each module, at random, in rounds; none of those that are known to make no difference."""
+    samples = []
+    for module in modules:
+        found = [mutant for mutant in mutants(module) if mutant.key not in known]
+        samples.append(random.Random(f"{seed} {module}").sample(found, min(each, len(found))))
+    return (mutant for row in zip_longest(*samples) for mutant in row if mutant is not None)
 
 
 def main() -> None:
     """Try the mutants that the command line asks for."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    modules = modules_of(table["tests"])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("modules", nargs="*", default=list(table["tests"]), help="modules of mutate.toml")
+    parser.add_argument("modules", nargs="*", default=modules, help="modules that mutate.toml has tests for")
     parser.add_argument("--each", type=int, default=5, help="mutants of each module, drawn at random (5)")
     parser.add_argument("--seed", type=int, default=0, help="what the drawing starts from (0)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="after how many no other is begun")
     given = parser.parse_args()
-    unknown = [module for module in given.modules if module not in table["tests"]]
+    unknown = [module for module in given.modules if module not in modules]
     if unknown:
-        parser.error(f"{', '.join(unknown)}: not in {TABLE.name}, which names the tests of each module")
-    survivors = []
-    tried = 0
+        parser.error(f"{', '.join(unknown)}: {TABLE.name} names no tests for it")
+    for name in PRELOADED:
+        import_module(name)
+    found: dict[Mutant, str] = {}
+    end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as directory:
-        copied = Path(directory) / "src"
-        shutil.copytree(SOURCES, copied)
-        for module in given.modules:
-            found = [mutant for mutant in mutants(module) if mutant.key not in table["equivalent"]]
-            drawn = random.Random(f"{given.seed} {module}").sample(found, min(given.each, len(found)))
-            for mutant in sorted(drawn, key=lambda mutant: mutant.line):
-                killer = noticed_by(mutant, copied, table["tests"][module])
-                tried += 1
-                print(f"{mutant.name}\n    {killer or 'SURVIVES'}", flush=True)
-                survivors += [mutant.name] * (not killer)
-    print(f"\n{tried} mutants, {tried - len(survivors)} noticed")
-    for name in survivors:
-        print(f"survives: {name}")
+        copied = Path(directory)
+        shutil.copytree(SOURCES, copied, dirs_exist_ok=True)
+        for mutant in drawn(given.modules, given.each, given.seed, table["equivalent"]):
+            if time.monotonic() > end:
+                break
+            found[mutant] = noticed_by(mutant, copied, tests_of(mutant.module, table["tests"]))
+            print(f"{mutant.name}: {found[mutant] or 'SURVIVES'}", file=sys.stderr, flush=True)
+    for mutant in sorted(found, key=lambda mutant: (mutant.module, mutant.line)):
+        print(f"{mutant.name}\n    {found[mutant] or 'SURVIVES'}")
+    survivors = [mutant for mutant, killer in found.items() if not killer]
+    print(f"\n{len(found)} mutants of {len({mutant.module for mutant in found})} modules", end=", ")
+    print(f"{len(found) - len(survivors)} noticed")
     sys.exit(bool(survivors))
 
 
