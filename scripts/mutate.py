@@ -6,8 +6,8 @@
 A mutant is a module with one expression exchanged for another that a slip could have made. It lives in a copy of the
 sources under the system's temporary directory; the tests that mutate.toml names for the module, or for its folder, run
 on it until one fails. The first mutant of every module is tried before the second of any, so that a run that
-`--minutes` ends has seen them all. Mutants that survive are listed at the end: each is a test that is missing, or an expression
-that makes no difference, and mutate.toml says of which ones that is known, and why.
+`--minutes` ends has seen all modules. Mutants that survive are each a test that is missing, or an expression that makes
+no difference, and mutate.toml says of which ones that is known, and why.
 """
 
 from __future__ import annotations
