@@ -65,30 +65,53 @@ Way = tuple[tuple[str, int | None], ...]
 """From a module to a node: the fields to follow, with a place in those that are lists."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mutant:
-    """A module with one place changed; `before` and `after` are the source of the place."""
+    """A module with one place of its tree changed: where `way` leads `place` stands, and shall stand `new`."""
 
     module: str
-    line: int
-    before: str
-    after: str
-    source: str
+    tree: ast.Module
+    way: Way
+    place: ast.AST
+    new: ast.AST
+
+    @property
+    def line(self) -> int:
+        return self.place.lineno
+
+    @property
+    def change(self) -> str:
+        return f"{_shown(self.place)} -> {_shown(self.new)}"
 
     @property
     def name(self) -> str:
-        return f"{self.module}:{self.line}: {self.before} -> {self.after}"
+        return f"{self.module}:{self.line}: {self.change}"
 
     @property
     def key(self) -> str:
         """What it is called in mutate.toml: a name that does not change with the lines above it."""
-        return f"{self.module}: {self.before} -> {self.after}"
+        return f"{self.module}: {self.change}"
+
+    @property
+    def source(self) -> str:
+        """The text of the module."""
+        changed = copy.deepcopy(self.tree)
+        parent: ast.AST = changed
+        for name, index in self.way[:-1]:
+            field = getattr(parent, name)
+            parent = field if index is None else field[index]
+        name, index = self.way[-1]
+        if index is None:
+            setattr(parent, name, self.new)
+        else:
+            getattr(parent, name)[index] = self.new
+        return ast.unparse(ast.fix_missing_locations(changed))
 
 
 def mutants(module: str) -> list[Mutant]:
     """All mutants of a module, in the order of its text."""
     tree = ast.parse((SOURCES / "deltic" / module).read_text(encoding="utf-8"))
-    return [_mutant(module, tree, path, place, changed) for path, place in _places(tree) for changed in _changes(place)]
+    return [Mutant(module, tree, way, place, new) for way, place in _places(tree) for new in _changes(place)]
 
 
 def _places(node: ast.AST, path: Way = ()) -> Iterator[tuple[Way, ast.AST]]:
@@ -135,22 +158,6 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.Pass()
 
 
-def _mutant(module: str, tree: ast.Module, path: Way, place: ast.AST, new: ast.AST) -> Mutant:
-    """The mutant with `new` where the path leads."""
-    changed = copy.deepcopy(tree)
-    parent: ast.AST = changed
-    for name, index in path[:-1]:
-        field = getattr(parent, name)
-        parent = field if index is None else field[index]
-    name, index = path[-1]
-    if index is None:
-        setattr(parent, name, new)
-    else:
-        getattr(parent, name)[index] = new
-    source = ast.unparse(ast.fix_missing_locations(changed))
-    return Mutant(module, place.lineno, _shown(place), _shown(new), source)
-
-
 def _shown(node: ast.AST) -> str:
     """The first line of its text."""
     return ast.unparse(ast.fix_missing_locations(node)).splitlines()[0]
@@ -167,7 +174,7 @@ def modules_of(table: Mapping[str, Sequence[str]]) -> list[str]:
     found = {module for module in table if module.endswith(".py")}
     for folder in (folder for folder in table if folder.endswith("/")):
         inside = (SOURCES / "deltic" / folder).rglob("*.py")
-        found |= {str(path.relative_to(SOURCES / "deltic")) for path in inside}
+        found |= {str(path.relative_to(SOURCES / "deltic")) for path in inside if path.name != "__init__.py"}
     return sorted(module for module in found if tests_of(module, table))
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.algebra.zset import ZSet
+from deltic.circuit.accumulators.own import Own
 from deltic.circuit.python import digest, fingerprint
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow, weighted
 from deltic.circuit.types import Schema
@@ -148,6 +149,26 @@ class CustomOperator:
         if WEIGHT not in found.column_names:
             found = found.append_column(wanted.field(WEIGHT), pa.array([1] * len(found), pa.int64()))
         return found.select(wanted.names).cast(wanted)
+
+
+@dataclass(frozen=True)
+class CustomAggregate(CustomOperator):
+    """A function of the values `of` the rows of a group, as an operator by some columns, and by any of SQL and Datalog.
+
+    `function` takes the values in a list; `made` makes what `update` brings up to date.
+    """
+
+    function: Callable[[list[Any]], Any] = field(default=list, compare=False)
+    of: Schema = Schema(())
+    results: Schema = Schema(())
+    made: Callable[[], Any] | None = field(default=None, compare=False)
+
+    @cached_property
+    def accumulator(self) -> str:
+        """Its name among the aggregates of circuits, where it stands from now on."""
+        parts = (fingerprint(part) for part in (self.function, self.made) if part is not None)
+        key = digest((*parts, str(self.of), str(self.results)))[:12]
+        return Own(f"{self.name}__{key}", self.name, self.function, self.of, self.results, self.made).name
 
 
 def operator_called(entry: str) -> CustomOperator | None:

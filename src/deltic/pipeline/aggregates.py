@@ -1,45 +1,50 @@
-"""Aggregates of a user's own: operators that look at the groups of a change alone."""
+"""Aggregates of a user's own: for SQL and Datalog, and as operators that look at the groups of a change alone."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from deltic.algebra.zset import ZSet
+from deltic.circuit.custom import CustomAggregate
+from deltic.circuit.types import Schema
 from deltic.errors import CatalogError
 from deltic.pipeline.operators import operator
 
 Row = tuple[Any, ...]
+_NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 
 
 def aggregate(
     body: Callable[..., Any] | None = None,
     /,
     *,
-    by: Mapping[str, Any],
     of: Mapping[str, Any],
     gives: Mapping[str, Any],
+    by: Mapping[str, Any] = _NO_COLUMNS,
     name: str | None = None,
     state: Callable[[], Any] | None = None,
 ) -> Any:
-    """An aggregate of your own, for `Flow.apply`: a function of the values that the rows of a group have.
+    """An aggregate of your own: a function of the values that the rows of a group have.
 
-        @deltic.aggregate(by={"shop": "string"}, of={"price": "float64"}, gives={"middle": "float64"})
+        @deltic.aggregate(of={"price": "float64"}, gives={"middle": "float64"})
         def middle(prices):
             return sorted(prices)[len(prices) // 2]
 
-    `by` are the columns of the groups, `of` those that it reads, `gives` that of the result, with types as those of
-    `Pipeline.table`. The function gets a list of the values, each as often as it is there, in no order; tuples where
-    there are several columns; and gives the result, a tuple where there are several. The values of each group are kept,
-    and a change costs those of the groups that it concerns.
+    `Pipeline.function` gives it to SQL, `SELECT middle(price) … GROUP BY shop`, and to Datalog, `@@middle p : { … }`.
+    With `by`, the columns of its groups, it is an operator for `Flow.apply`, too. `of` are the columns that it reads,
+    `gives` that of the result, with types as those of `Pipeline.table`. The function gets a list of the values, each as
+    often as it is there, in no order; tuples where there are several columns; and gives the result, a tuple where there
+    are several. The values of each group are kept, and a change costs those of the groups that it concerns.
 
-    With a `state` nothing but that is kept of a group: an object with the methods `update(value, weight)`, where a
-    weight below zero takes a value back, and `result()`. `deltic.check_derivative` tests that it gives what the
-    function does. Raises CatalogError.
+    With a `state` it costs the values of the change: an object with the methods `update(value, weight)`, where a weight
+    below zero takes a value back, and `result()`. `deltic.check_derivative` tests that it gives what the function does.
+    Raises CatalogError.
     """
     if body is None:
-        return lambda decorated: aggregate(decorated, by=by, of=of, gives=gives, name=name, state=state)
+        return lambda decorated: aggregate(decorated, of=of, gives=gives, by=by, name=name, state=state)
     if not of or not gives or {*by} & ({*of} | {*gives}):
         told = "by, of and gives have the columns of groups, values and results, all under names of their own"
         raise CatalogError(f"aggregate {name or getattr(body, '__name__', body)}: {told}")
@@ -54,7 +59,18 @@ def aggregate(
     made = (lambda: _Values(function)) if state is None else state
     called = name or getattr(body, "__name__", "")
     takes, all_given = [{**by, **of}], {**by, **gives}
-    return operator(value, name=called, takes=takes, gives=all_given, state=lambda: _Groups(made, keys, alone))
+    made_of = operator(value, name=called, takes=takes, gives=all_given, state=lambda: _Groups(made, keys, alone))
+    return CustomAggregate(
+        made_of.name,
+        made_of.body,
+        made_of.takes,
+        made_of.gives,
+        state=made_of.state,
+        function=function,
+        of=Schema(made_of.takes[0].columns[keys:]),
+        results=Schema(made_of.gives.columns[keys:]),
+        made=state,
+    )
 
 
 class _Values:

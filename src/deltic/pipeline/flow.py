@@ -10,7 +10,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.custom import CustomOperator
 from deltic.circuit.expressions import column, infer
 from deltic.circuit.graph import Circuit, CircuitBuilder
-from deltic.circuit.operators.custom import Apply, Maintain
+from deltic.circuit.operators.custom import applied
 from deltic.circuit.reading.scalars import read_expression
 from deltic.circuit.types import Column, ZSetType
 from deltic.errors import CatalogError, CircuitError
@@ -145,8 +145,7 @@ class Flow:
         """An operator that `deltic.operator` has made, of this and other flows; columns may have other names there."""
         if not isinstance(operator, CustomOperator):  # what a user gives may be anything
             raise CatalogError(f"operator {operator!r}: make it one by deltic.operator")
-        kind = Maintain if operator.is_maintained else Apply
-        return self._then(kind(operator.entry), *others)
+        return self._then(applied(operator), *others)
 
     # What they are made of
 

@@ -18,7 +18,7 @@ Totals = Mapping[Any, int]
 class Accumulator(ABC):
     """A function of the values of some columns in one group; it passes over rows in which one that `needed` is NULL."""
 
-    name: ClassVar[str]
+    name: str
     needs_column: ClassVar[bool] = True
     picks: ClassVar[bool] = False
     """Whether its result is one of the values."""
@@ -26,8 +26,18 @@ class Accumulator(ABC):
     """Whether it has a result also where there is no value, and is not NULL."""
     of_sets: ClassVar[bool] = False
     """Whether it makes no difference how often a value is there."""
-    keeps: ClassVar[str] = "a total"
+    keeps: str = "a total"
     """What has to be kept of a group to keep it fresh, for a reader."""
+
+    @property
+    def called(self) -> str:
+        """What a reader calls it."""
+        return self.name
+
+    @property
+    def like(self) -> str:
+        """The accumulator whose way of being kept and read in engines is its own, too."""
+        return self.name
 
     def takes(self, types: Sequence[Type]) -> bool:
         """Whether it is defined for values of columns of these types; of one column, if not told otherwise."""

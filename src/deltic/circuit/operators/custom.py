@@ -68,6 +68,11 @@ class MaintainDelta(Apply):
         return self._checked(changes(self, inputs), inputs)
 
 
+def applied(custom: CustomOperator) -> Apply:
+    """The operator of circuits for one that a user has made."""
+    return Maintain(custom.entry) if custom.is_maintained else Apply(custom.entry)
+
+
 def _fits(found: Schema, wanted: Schema) -> bool:
     """Whether rows are those of a schema, whatever their columns are called."""
     pairs = list(zip(found, wanted, strict=False))

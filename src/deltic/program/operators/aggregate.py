@@ -46,8 +46,8 @@ class Grouped(Definition):
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         key = ", ".join(names[: self.keys]) or "nothing"
         for name, call in zip(names[self.keys :], self.calls, strict=False):
-            kept = ACCUMULATORS[call.function].keeps
-            yield f"{name} = {call.function} of {self.source} by {key}: keeps {kept}; looks at changed groups alone"
+            found = ACCUMULATORS[call.function]
+            yield f"{name} = {found.called} of {self.source} by {key}: keeps {found.keeps}; looks at changed groups alone"
 
     def __str__(self) -> str:
         return f"aggregate [{self.keys} keys, {', '.join(map(str, self.calls))}] of {self.source}"

@@ -44,8 +44,8 @@ class Ordered:
     """The slots about values that are kept in order; where one stands in a slot, it is as relations hold it, or 0.
 
     `present` counts the different values, and `size`, where ranks are asked for, the rows; `extremes` are the least
-    (True) and the greatest (False). Results of whole groups have one slot; those of ranks have three: the result, a
-    value near which it is, and how many rows have lesser ones.
+    (True) and the greatest (False). Results of whole groups have one slot, and another that tells which are NULL where
+    they may be; those of ranks have three: the result, a value near which it is, and how many rows have lesser ones.
     """
 
     present: int
@@ -99,7 +99,7 @@ class Slots:
     def _result(self, call: Call) -> Result:
         """How a call is read: what has only NULLs is NULL itself, unless it counts."""
         accumulator = ACCUMULATORS[call.function]
-        value = READS[call.function](self, call, [self.schema.columns[c].type for c in call.columns])
+        value = READS[accumulator.like](self, call, [self.schema.columns[c].type for c in call.columns])
         count = self.count([call.columns[i] for i in accumulator.needed(len(call.columns))])
         if accumulator.counts or count == ROWS:
             return value
@@ -138,8 +138,12 @@ class Slots:
         return self._take(self.values(columns).extremes, least, 1)
 
     def whole(self, columns: Columns, call: Call) -> int:
-        """The slot of the result of a call that reads whole groups."""
-        return self._take(self.values(columns).wholes, call, 1)
+        """The slots of the result of a call that reads whole groups, and of whether it is NULL where it may be."""
+        return self._take(self.values(columns).wholes, call, 2 if self.is_partial(call) else 1)
+
+    def is_partial(self, call: Call) -> bool:
+        """Whether a result may be NULL although there are values."""
+        return ACCUMULATORS[call.function].is_partial([self.schema.columns[c] for c in call.columns])
 
     def rank(self, columns: Columns, call: Call) -> int:
         """The first slot of a call of values at ranks."""

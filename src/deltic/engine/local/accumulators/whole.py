@@ -18,6 +18,8 @@ def whole(slots: Slots, call: Call, types: Sequence[Type]) -> Result:
     """The slot of the result, which nothing has been written to while there are no values."""
     slot, present = slots.whole(call.columns, call), slots.values(call.columns).present
     accumulator = ACCUMULATORS[call.function]
+    if slots.is_partial(call):
+        return lambda totals: (totals[:, slot], totals[:, slot + 1] > 0)
     if not accumulator.counts:
         return lambda totals: (totals[:, slot], None)
     nothing = writer(accumulator.result(types), slots.interner)(accumulator.value({}, types, call.parameters))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.own import Own
 from deltic.circuit.accumulators.percentile import Ranked
 from deltic.circuit.types import Kind
 from deltic.circuit.values import from_arrow
@@ -21,9 +22,10 @@ from deltic.engine.local.accumulators.slots import Columns, Slots, Totals
 from deltic.engine.local.kernels.groups import group_ranges
 from deltic.engine.local.kernels.settle import crossings
 from deltic.engine.local.operators.extremes import Changed, last_column
-from deltic.engine.local.operators.groups import GroupedRows, Positions, starts_of_groups
+from deltic.engine.local.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.ranks import Places
+from deltic.engine.local.operators.states import States
 from deltic.engine.local.storage.arrangement import descriptors
 from deltic.engine.local.storage.codec import decode, encode
 from deltic.engine.local.storage.interner import is_labelled
@@ -52,12 +54,15 @@ class Values:
         domains = (*source.domains[:keys], self._domain())
         self.store = target.keep("values", (*range(keys), *columns), domains)
         self._walked = 0
+        self._partial = {call for call in self.slots.wholes if slots.is_partial(call)}
+        owns = ((call, ACCUMULATORS[call.function]) for call in self.slots.wholes)
+        self._states = {call: States(own) for call, own in owns if isinstance(own, Own) and own.state is not None}
 
     def change(self, rows: GroupedRows, old: Totals, change: Totals) -> None:
         """Bring the values up to date, and enter into the change of the totals what it is for the slots about them."""
         if not len(rows.weights):
             return
-        store = self.store
+        store, runs = self.store, self.store.runs
         packed = store.layout.pack([*rows.columns[: self.keys], self._offsets(self._own(rows))], len(rows.weights))
         words, sums = consolidate(packed, rows.weights, keep_zeros=True)
         *keys, values = store.layout.unpack(words)
@@ -70,10 +75,11 @@ class Values:
         past, new = old[rows.groups], change[rows.groups]
         changed = Changed(words, values, starts, before + sums > 0)
         self._extremes(changed, past, new, count)
+        gained = np.maximum(before + sums, 0) - np.maximum(before, 0)
         if self.slots.ranks:
-            self._ranks(changed, np.maximum(before + sums, 0) - np.maximum(before, 0), past, new)
+            self._ranks(changed, gained, past, new)
         if self.slots.wholes:
-            self._wholes(self._groups(words, starts), past, new)
+            self._wholes(changed, gained, runs, past, new)
         change[rows.groups] = new
 
     def sweep(self) -> None:
@@ -81,10 +87,13 @@ class Values:
 
         That costs less than the walks did, and what walks can meet after it has to be deleted first.
         """
-        if len(self.store.runs) > 1 and self._walked > len(self.store) // _PATIENCE:
-            merged = reduce(merge_runs, self.store.runs)
+        runs = self.store.runs
+        if len(runs) > 1 and self._walked > len(self.store) // _PATIENCE:
+            merged = reduce(merge_runs, runs)
             self.store.runs = (merged,) if len(merged) else ()
             self._walked = 0
+            for states in self._states.values():
+                states.left = self.store.runs if states.left is runs else None
 
     def _extremes(self, changed: Changed, past: Totals, new: Totals, count: Held) -> None:
         """Find the extreme values of changed groups."""
@@ -125,14 +134,39 @@ class Values:
         rows = zip(counts, zip(*found, strict=True), strict=True)
         held[some, 0] = [write(accumulator.between(call.parameters, n, values)) for n, values in rows]
 
-    def _wholes(self, groups: list[dict[Any, int]], past: Totals, new: Totals) -> None:
-        """Compute what is made of all values of changed groups."""
+    def _wholes(self, changed: Changed, gained: Held, runs: tuple[Run, ...], past: Totals, new: Totals) -> None:
+        """Compute what is made of all values of changed groups; `runs` were those of all values before."""
+        groups = self._groups(changed.words, changed.starts) if len(self._states) < len(self.slots.wholes) else []
+        there = past[:, self.slots.present] + new[:, self.slots.present] > 0
         for call, slot in self.slots.wholes.items():
             accumulator = ACCUMULATORS[call.function]
+            if call in self._states:
+                found = self._by_state(call, changed, gained, runs, past[:, self.slots.present] > 0, there)
+            else:
+                found = [accumulator.value(totals, self._types, call.parameters) for totals in groups]
             write = writer(accumulator.result(self._types), self.interner)
-            found = [accumulator.value(totals, self._types, call.parameters) for totals in groups]
             held = np.array([0 if value is None else write(value) for value in found], np.int64)
             new[:, slot] = held - past[:, slot]
+            if call in self._partial:
+                nulls = np.array([value is None for value in found], bool) & there
+                new[:, slot + 1] = nulls - past[:, slot + 1]
+
+    def _by_state(
+        self, call: Call, changed: Changed, gained: Held, runs: tuple[Run, ...], had: Mask, has: Mask
+    ) -> list[Any]:
+        """The results of a call that is brought up to date with the values by how much each is there more often."""
+        states, starts = self._states[call], changed.starts
+        keys = changed.words[:, starts]
+        keys[-1] &= ~last_column(self.store)
+        moves = list(zip(self._python(self._held(changed.values)), gained.tolist(), strict=True))
+        ends = [*starts[1:].tolist(), len(moves)]
+        groups = [
+            (keys[:, i].tobytes(), moves[first:end], bool(had[i]), bool(has[i]))
+            for i, (first, end) in enumerate(zip(starts.tolist(), ends, strict=True))
+        ]
+        found = states.results(runs, groups, lambda some: self._groups(changed.words, starts[list(some)]))
+        states.left = self.store.runs
+        return found
 
     def _groups(self, words: Words, starts: Positions) -> list[dict[Any, int]]:
         """All values, with their weights, of the groups of which the changed entries start there."""
