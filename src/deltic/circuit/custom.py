@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.accumulators.own import Own
-from deltic.circuit.python import digest, fingerprint
+from deltic.circuit.python import PythonFunction, digest, fingerprint
 from deltic.circuit.tables import WEIGHT, from_arrow, to_arrow, weighted
 from deltic.circuit.types import Schema
 from deltic.errors import EvaluationError
@@ -169,6 +169,10 @@ class CustomAggregate(CustomOperator):
         parts = (fingerprint(part) for part in (self.function, self.made) if part is not None)
         key = digest((*parts, str(self.of), str(self.results)))[:12]
         return Own(f"{self.name}__{key}", self.name, self.function, self.of, self.results, self.made).name
+
+
+OfPython = PythonFunction | CustomOperator
+"""What a user gives to SQL and Datalog by a name: a function of values, an aggregate, an operator on relations."""
 
 
 def operator_called(entry: str) -> CustomOperator | None:

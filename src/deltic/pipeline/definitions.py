@@ -27,11 +27,11 @@ from deltic.sql.statements.program import SqlProgram
 from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Defining, Drop, Statement
 
 if TYPE_CHECKING:
-    from deltic.circuit.python import PythonFunction
+    from deltic.circuit.custom import OfPython
     from deltic.datalog.ddlog.lowering.program import Lowered
     from deltic.pipeline.flow import Flow
 
-Functions: TypeAlias = "Mapping[str, PythonFunction]"
+Functions: TypeAlias = "Mapping[str, OfPython]"
 Macros: TypeAlias = Mapping[str, str]
 PYTHON = "Python"
 _DIRECTIVE = re.compile(r"^\s*(\.(decl|input|output|type|comp|init|include)\b|#)", re.MULTILINE)
@@ -153,7 +153,7 @@ class Definitions:
         given = {name: t for part in (self.python, *self._ddlog_parts) for name, t in _types(part).items()}
         return {**given, **declared_types(self.programs)}
 
-    def with_function(self, function: PythonFunction) -> Definitions:
+    def with_function(self, function: OfPython) -> Definitions:
         """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's."""
         from deltic.sql.dialect import taken
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from deltic.catalog.columns import remedy, value_type
-from deltic.circuit.custom import CustomOperator
+from deltic.circuit.custom import CustomOperator, OfPython
 from deltic.circuit.python import Nulls, PythonFunction
 from deltic.circuit.types import ValueType
 from deltic.errors import CatalogError, DataError, Diagnostic
@@ -87,19 +87,24 @@ def _type(name: str, given: Any) -> ValueType:
     return found.type.or_null if inner else found
 
 
-def functions_of(given: Iterable[PythonFunction] | str | Path) -> list[PythonFunction]:
-    """Functions that `deltic.function` has made: these, or all that a file of Python has.
+def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
+    """What `deltic.function`, `aggregate` and `operator` have made: these, or all that a file of Python has.
 
-    Raises DataError for a file that is none or has none, and CatalogError for what is no such function.
+    Raises DataError for a file that is none or has none, and CatalogError for what is nothing of that kind.
     """
     found = _in_module(Path(given)) if isinstance(given, str | Path) else list(given)
     for each in found:
-        if not isinstance(each, PythonFunction):  # what a user gives may be anything
-            raise CatalogError(f"function {each!r}: make it one by deltic.function")
+        check_made(each)
     return found
 
 
-def _in_module(module: Path) -> list[PythonFunction]:
+def check_made(given: Any) -> None:
+    """Raise CatalogError for what none of ours has made."""
+    if not isinstance(given, PythonFunction | CustomOperator):
+        raise CatalogError(f"function {given!r}: make it one by deltic.function, aggregate or operator")
+
+
+def _in_module(module: Path) -> list[OfPython]:
     spec = importlib.util.spec_from_file_location(module.stem, module)
     if spec is None or spec.loader is None or not module.is_file():
         raise DataError([Diagnostic("there is no such module of Python", str(module))])
@@ -108,7 +113,8 @@ def _in_module(module: Path) -> list[PythonFunction]:
         spec.loader.exec_module(loaded)
     except Exception as error:
         raise DataError([Diagnostic(f"{type(error).__name__}: {error}", str(module))]) from error
-    found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction)}
-    if not found and not any(isinstance(f, CustomOperator) for f in vars(loaded).values()):
-        raise DataError([Diagnostic("nothing in it was made by deltic.function or deltic.operator", str(module))])
+    found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction | CustomOperator)}
+    if not found:
+        told = "nothing in it was made by deltic.function, aggregate or operator"
+        raise DataError([Diagnostic(told, str(module))])
     return list(found.values())

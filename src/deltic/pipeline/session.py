@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from deltic.circuit.python import Nulls, PythonFunction
+    from deltic.circuit.custom import OfPython
+    from deltic.circuit.python import Nulls
     from deltic.pipeline.ddlog.session import Session
     from deltic.pipeline.flow import Flow
     from deltic.pipeline.outside.declared import Publication
@@ -127,7 +128,7 @@ class Pipeline(Reading):
         checkpoint: Checkpoints | int | str | None = None,
         readonly: bool = False,
         program: str | Path | None = None,
-        functions: Iterable[PythonFunction] | str | Path = (),
+        functions: Iterable[OfPython] | str | Path = (),
         retain: int = 1,
         timeout: float | None = None,
         now: Time | None = None,
@@ -406,7 +407,7 @@ class Pipeline(Reading):
 
     def function(
         self,
-        name: str | PythonFunction,
+        name: str | OfPython,
         body: Callable[..., Any] | None = None,
         *,
         arguments: Sequence[Any] | None = None,
@@ -633,7 +634,7 @@ class Pipeline(Reading):
         )
 
 
-def _with_functions(functions: Iterable[PythonFunction] | str | Path) -> Definitions:
+def _with_functions(functions: Iterable[OfPython] | str | Path) -> Definitions:
     """Definitions of functions alone."""
     from deltic.pipeline.functions import functions_of
 

@@ -19,7 +19,9 @@ from deltic.circuit.types import Kind, Type
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced
 from deltic.sql.scalars.coercion import as_signed
-from deltic.sql.scalars.operators import case
+from deltic.sql.scalars.functions.python import aggregate_called
+from deltic.sql.scalars.functions.rules import to
+from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
 
@@ -60,7 +62,7 @@ def is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, exp.Any):
         return node.arg_key != "expression" and not isinstance(node.this, exp.Query)
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in {**_ANONYMOUS, **_REFUSED}
+        return node.name.lower() in {**_ANONYMOUS, **_REFUSED} or aggregate_called(node.name) is not None
     return isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping | exp.GroupingId)
 
 
@@ -70,7 +72,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> Lowered:
     Raises ProgramError at the place of what is not supported, or of what the function does not take.
     """
     asked = _Asked.of(call, value, source)
-    rule = _RULES.get(asked.name)
+    rule = _own if aggregate_called(asked.name) else _RULES.get(asked.name)
     if rule is None:
         hint = _REFUSED.get(asked.name) or did_you_mean(asked.name, _RULES)
         raise source.error(call, f"the aggregate {asked.name} is not supported in a maintained view", hint)
@@ -164,6 +166,14 @@ class _Asked:
         if not fits(found.type.type):
             raise self._mismatch(node, what, found)
         return coerced(found, as_signed(found.type.type))
+
+    def typed(self, node: exp.Expression, type_: Type) -> Typed:
+        """The value of an argument, brought to a type as those of functions are."""
+        found = self.value(node)
+        try:
+            return to(found, type_)
+        except Mismatch as mismatch:
+            raise self.source.error(node, f"{self.name}: {mismatch}") from None
 
     def double(self, node: exp.Expression) -> Typed:
         """The value of an argument as a DOUBLE."""
@@ -373,6 +383,19 @@ def _mode(asked: _Asked) -> Lowered:
         return _one("mode", asked.ordered(ordered.this), parameters=(bool(ordered.args.get("desc")),))
     asked.take(1, 2)
     return _one("mode", asked.ordered(asked.arguments[0]), parameters=(False,))
+
+
+def _own(asked: _Asked) -> Lowered:
+    """An aggregate of Python."""
+    own = aggregate_called(asked.name)
+    assert own is not None
+    asked.take(len(own.of), len(own.of))
+    column = next((column for column in own.of if column.nullable), None)
+    if column is not None:
+        told = f"{asked.name} takes NULL in {column.name}, and in SQL aggregates pass over NULL"
+        raise asked.error(told, f"declare its type without ?, and write coalesce({column.name}, …)")
+    pairs = zip(asked.arguments, own.of, strict=True)
+    return _one(own.accumulator, *(asked.typed(argument, column.type) for argument, column in pairs))
 
 
 _NAMES: dict[type[exp.Expression], str] = {

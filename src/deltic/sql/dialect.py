@@ -38,6 +38,12 @@ def _table_function(parser: SparkParser, name: str) -> exp.Anonymous:
     return call
 
 
+def _relation(parser: SparkParser) -> exp.Expression:
+    """TABLE(name) or TABLE(query), an argument that is a relation."""
+    query = parser._parse_select()
+    return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
+
+
 class DelticParser(SparkParser):
     """Spark's parser, for which scalar functions are names and arguments."""
 
@@ -45,6 +51,7 @@ class DelticParser(SparkParser):
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
         **{name: partial(_table_function, name=name) for name in ("TUMBLE", "HOP", "SESSION")},
+        "TABLE": _relation,
     }
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {

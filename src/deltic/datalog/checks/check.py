@@ -32,15 +32,15 @@ from deltic.datalog.syntax.source import in_order
 from deltic.errors import ProgramError
 
 if TYPE_CHECKING:
-    from deltic.circuit.python import PythonFunction
+    from deltic.circuit.custom import OfPython
 
-_NO_FUNCTIONS: Mapping[str, PythonFunction] = MappingProxyType({})
+_NO_FUNCTIONS: Mapping[str, OfPython] = MappingProxyType({})
 
 
 def check(
     programs: Sequence[Program],
     others: Mapping[str, ZSetType] | None = None,
-    functions: Mapping[str, PythonFunction] = _NO_FUNCTIONS,
+    functions: Mapping[str, OfPython] = _NO_FUNCTIONS,
 ) -> CheckedProgram:
     """The meaning of all programs of one namespace together.
 

@@ -12,7 +12,7 @@ from deltic.datalog.syntax.formulas import Atom, Formula
 from deltic.datalog.syntax.source import Span
 
 if TYPE_CHECKING:
-    from deltic.circuit.python import PythonFunction
+    from deltic.circuit.custom import OfPython
 
 
 @dataclass(frozen=True)
@@ -88,4 +88,4 @@ class CheckedProgram:
     strata: tuple[tuple[str, ...], ...]
     helpers: tuple[str, ...] = ()
     inlined: tuple[str, ...] = ()
-    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    functions: Mapping[str, OfPython] = field(default_factory=dict)

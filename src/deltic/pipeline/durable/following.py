@@ -25,7 +25,7 @@ from deltic.pipeline.durable.restoring import TRIES, begin_with_checkpoint, repl
 from deltic.pipeline.durable.state import Checkpoints, State
 
 if TYPE_CHECKING:
-    from deltic.circuit.python import PythonFunction
+    from deltic.circuit.custom import OfPython
     from deltic.pipeline.session import Pipeline
 
 
@@ -36,7 +36,7 @@ class Followed:
     """
 
     def __init__(
-        self, place: str | Path, epoch: int | None = None, functions: Iterable[PythonFunction] | str | Path = ()
+        self, place: str | Path, epoch: int | None = None, functions: Iterable[OfPython] | str | Path = ()
     ) -> None:
         self._functions = functions
         self._waiting: Record | None = None
@@ -122,7 +122,7 @@ def _options(made: Manifest) -> dict[str, Any]:
     return {**made.options, **({"engine": "spark", "shards": shards} if shards else {})}
 
 
-def definitions_of(place: str | Path, functions: Iterable[PythonFunction] | str | Path = ()) -> Definitions:
+def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path = ()) -> Definitions:
     """What a state defines now; no row is read. Raises StateError."""
     from deltic.pipeline.session import Pipeline
 

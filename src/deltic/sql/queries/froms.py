@@ -18,6 +18,7 @@ from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.nodes import conjunction
+from deltic.sql.queries.own import applied_rows, own_operator
 from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
@@ -87,6 +88,8 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
         return scope.lower_alone(as_selects(node)) if reads_clock(node) else values_rows(node, scope)
     if (call := table_function_of(node)) is not None:
         return windowed(call, scope)
+    if (own := own_operator(node)) is not None:
+        return applied_rows(node, own, scope)
     return generated(node, left, scope)
 
 

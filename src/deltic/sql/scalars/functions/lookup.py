@@ -29,7 +29,7 @@ class Unknown(Exception):
 def called(name: str, arguments: Sequence[Any]) -> Typed:
     """The value of a function; Unknown where there is none of that name, Mismatch where it does not take these."""
     found = name.lower()
-    if (own := python.known().get(found)) is not None:
+    if (own := python.function_called(found)) is not None:
         return python.applied(own, arguments)
     if found in RULES:
         rule = RULES[found]
@@ -44,6 +44,9 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
         raise Unknown(f"{found} cannot stand here", "compute it in SELECT or WHERE of a subquery")
     if found in REFUSED:
         raise Unknown(f"the function {found} is not supported in a view", REFUSED[found])
+    if (custom := python.operator_called(found)) is not None:
+        given = ", ".join("TABLE(…)" for _ in custom.takes)
+        raise Unknown(f"{custom.name} is an operator on relations", f"write it in FROM: {custom.name}({given})")
     raise Unknown(f"there is no function {found}", did_you_mean(found, [*python.known(), *known()]))
 
 

@@ -1,11 +1,12 @@
-"""Functions of Python that SQL calls: those of the pipeline whose statements are lowered."""
+"""Functions, aggregates and operators of Python that SQL calls: those of the pipeline whose statements are lowered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import ValueType
 from deltic.sql.scalars.folding import folded
@@ -14,18 +15,40 @@ from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
 if TYPE_CHECKING:
+    from deltic.circuit.custom import CustomAggregate, CustomOperator, OfPython
     from deltic.circuit.python import PythonFunction
 
-_KNOWN: ContextVar[Mapping[str, PythonFunction]] = ContextVar("functions of Python")
+_KNOWN: ContextVar[Mapping[str, OfPython]] = ContextVar("what is of Python")
 
 
-def known() -> Mapping[str, PythonFunction]:
-    """The functions by their names in lower case."""
+def known() -> Mapping[str, OfPython]:
+    """All of them by their names in lower case."""
     return _KNOWN.get({})
 
 
+def function_called(name: str) -> PythonFunction | None:
+    """The function of that name."""
+    return _called(name, "deltic.circuit.python", "PythonFunction")
+
+
+def aggregate_called(name: str) -> CustomAggregate | None:
+    """The aggregate of that name."""
+    return _called(name, "deltic.circuit.custom", "CustomAggregate")
+
+
+def operator_called(name: str) -> CustomOperator | None:
+    """The operator of that name; aggregates are some, too."""
+    return _called(name, "deltic.circuit.custom", "CustomOperator")
+
+
+def _called(name: str, module: str, kind: str) -> Any:
+    """What has that name, if it is of that class, which is imported where there is something of that name."""
+    found = known().get(name.lower())
+    return found if found is not None and isinstance(found, getattr(import_module(module), kind)) else None
+
+
 @contextmanager
-def knowing(functions: Mapping[str, PythonFunction]) -> Iterator[None]:
+def knowing(functions: Functions) -> Iterator[None]:
     """Lower what stands in the block with these functions."""
     before = _KNOWN.set(functions)
     try:

@@ -1,0 +1,68 @@
+"""Operators of a user's own in FROM: `near(TABLE(customer), TABLE(SELECT … ))`, a relation for each of its inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deltic.circuit.operators.custom import applied
+from deltic.circuit.types import Column
+from deltic.sql.queries.rows import Attribute, Rows
+from deltic.sql.queries.scope import Scope, reads
+from deltic.sql.scalars.functions.python import operator_called
+from deltic.sql.types import written
+
+if TYPE_CHECKING:
+    from deltic.circuit.custom import CustomOperator
+
+
+def own_operator(node: exp.Expression) -> CustomOperator | None:
+    """The operator of Python that a relation of FROM calls."""
+    call = node.this if isinstance(node, exp.Table) else None
+    return operator_called(call.name) if isinstance(call, exp.Anonymous) else None
+
+
+def applied_rows(node: exp.Expression, custom: CustomOperator, scope: Scope) -> Rows:
+    """The rows that an operator makes of its inputs. Raises ProgramError."""
+    call, takes = node.this, custom.takes
+    given = call.expressions
+    if len(given) != len(takes):
+        told = f"{custom.name} takes {len(takes)} relation{'s' * (len(takes) != 1)}, not {len(given)}"
+        raise scope.source.error(call, told, _written(custom))
+    if scope.around is not None and any(reads(argument, scope.recursive) for argument in given):
+        told = f"{custom.name} reads {scope.recursive}, which depends on it: an operator of Python stands in no recursion"
+        raise scope.source.error(call, told, "apply it to what the recursion gives")
+    nodes = [_input(argument, custom, place, scope) for place, argument in enumerate(given)]
+    made = scope.nodes.builder.add(applied(custom), *nodes)
+    return scope.own(Rows(made, tuple(Attribute(column.name, column) for column in custom.gives)))
+
+
+def _input(argument: exp.Expression, custom: CustomOperator, place: int, scope: Scope) -> int:
+    """The node of an input: a table or a query, whose columns go by their places."""
+    if isinstance(argument, exp.Table):
+        rows = scope.rows_of(argument.name, argument)
+    elif isinstance(argument, exp.Subquery):
+        rows = scope.lower_alone(argument.this)
+    else:
+        raise scope.source.error(argument, f"{custom.name} takes relations", _written(custom))
+    there, wanted = [a.column for a in rows.visible], custom.takes[place].columns
+    if len(there) != len(wanted):
+        told = f"input {place + 1} of {custom.name} has {_columns(wanted)}, and this has {len(there)} of them"
+        raise scope.source.error(argument, told, "name the columns: TABLE(SELECT …)")
+    for attribute, found, column in zip(rows.visible, there, wanted, strict=True):
+        if found.type is not column.type:
+            told = f"{attribute.name} is {written(found.type)}, and {custom.name} takes {written(column.type)} here"
+            raise scope.source.error(argument, told, f"cast it: TABLE(SELECT CAST({attribute.name} AS …) … )")
+        if found.nullable and not column.nullable:
+            told = f"{attribute.name} may be NULL, and {custom.name} takes none here"
+            raise scope.source.error(argument, told, f"declare {column.name} with ? in Python, or write coalesce")
+    return scope.nodes.keep(rows.node, [column.name for column in there])
+
+
+def _columns(wanted: tuple[Column, ...]) -> str:
+    return f"the column{'s' * (len(wanted) != 1)} {', '.join(f'{c.name} {written(c.type)}' for c in wanted)}"
+
+
+def _written(custom: CustomOperator) -> str:
+    return f"write {custom.name}({', '.join('TABLE(…)' for _ in custom.takes)}), each a name or a query"
