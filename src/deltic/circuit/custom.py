@@ -159,8 +159,8 @@ class CustomAggregate(CustomOperator):
     """
 
     function: Callable[[list[Any]], Any] = field(default=list, compare=False)
-    of: Schema = Schema(())
-    results: Schema = Schema(())
+    of: Schema = field(default_factory=lambda: Schema(()))
+    results: Schema = field(default_factory=lambda: Schema(()))
     made: Callable[[], Any] | None = field(default=None, compare=False)
 
     @cached_property

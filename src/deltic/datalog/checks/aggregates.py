@@ -89,7 +89,8 @@ class _Scopes:
         target = aggregate.target and self.change(inside, aggregations)(aggregate.target)
         literals = self.conjunction(body, inside, frozenset(names.values()), aggregations)
         local |= set(_names(*literals)) - set(inside.values()) | {inner.result.name for inner in aggregations}
-        found.append(Aggregation(result, aggregate.function, target, literals, frozenset(local), span=aggregate.span))
+        function, entry = aggregate.function, aggregate.entry
+        found.append(Aggregation(result, function, target, literals, frozenset(local), entry, span=aggregate.span))
         return result
 
     def conjunction(

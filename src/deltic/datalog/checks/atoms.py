@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.type_names import Findings
-from deltic.datalog.syntax.expressions import Expression, Wildcard, fields_of, is_structure, subexpressions
+from deltic.datalog.syntax.expressions import FUNCTOR, Expression, Wildcard, fields_of, is_structure, subexpressions
 from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
 
@@ -43,6 +43,8 @@ def check_wildcards(head: Atom, body: Sequence[Formula], findings: Findings) -> 
 
 def _check_atom(atom: Atom, signatures: Signatures, findings: Findings) -> None:
     signature = signatures.get(atom.relation)
+    if not signature and atom.relation.startswith(FUNCTOR):
+        return  # an operator that has been reported
     if not signature:
         findings.append(_name_span(atom).error(*unknown_relation(atom.relation, signatures)))
     elif len(atom.arguments) != len(signature.attributes):

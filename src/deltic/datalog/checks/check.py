@@ -13,6 +13,7 @@ from deltic.datalog.checks.directives import check_directives
 from deltic.datalog.checks.equivalences import equivalence_rules
 from deltic.datalog.checks.hints import Hints, hints_of
 from deltic.datalog.checks.inlining import inline_relations
+from deltic.datalog.checks.of_python import check_applications, take_python
 from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
@@ -49,13 +50,14 @@ def check(
     Raises ProgramError with everything that is wrong, in the order of the texts.
     """
     findings: Findings = []
-    written = [item for program in programs for item in program.items]
+    taken = take_python((item for program in programs for item in program.items), functions, findings)
+    written = taken.items
     check_choices(written, findings)
     subsumed = subsume(written, findings)
     items = subsumed.items
     declarations = [item for item in items if isinstance(item, Declaration)]
     types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], findings)
-    others = others or {}
+    others = {**(others or {}), **taken.types}
     declared = check_declarations(declarations, others, types, findings)
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
     clauses = [resolve_quantifiers(item, findings) for item in items if isinstance(item, Clause)]
@@ -69,6 +71,9 @@ def check(
     rules = checker.rules(clauses)
     check_heads(rules, others.keys() - declared.keys(), findings)
     computed = {name: signature for name, signature in declared.items() if name not in hints.inlined}
+    applied = check_applications(
+        taken, {n: s for n, s in signatures.items() if n not in hints.inlined}, others, rules, findings
+    )
     strata = check_stratification(rules, computed, hints.hidden.keys(), subsumed.helpers, findings)
     whole = subsumed.helpers.keys() | {d.name for d in declarations if d.choices}
     relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints, whole)
@@ -76,7 +81,9 @@ def check(
     if findings:
         raise ProgramError(in_order(findings))
     helpers, inlined = strata.helpers, tuple(hints.inlined)
-    return CheckedProgram(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions)
+    return CheckedProgram(
+        relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied
+    )
 
 
 def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:

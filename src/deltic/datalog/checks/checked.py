@@ -12,7 +12,7 @@ from deltic.datalog.syntax.formulas import Atom, Formula
 from deltic.datalog.syntax.source import Span
 
 if TYPE_CHECKING:
-    from deltic.circuit.custom import OfPython
+    from deltic.circuit.custom import CustomOperator, OfPython
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,23 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Application:
+    """What an operator of Python makes of relations, as it is first mentioned."""
+
+    custom: CustomOperator
+    inputs: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
 class CheckedProgram:
     """All programs of one namespace, in normal form.
 
     `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
     each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, each after
     the helpers that it depends on. `inlined` are relations whose rules stand in those of others, `functions` those
-    of Python that there are to call, by their names in lower case.
+    of Python that there are to call, by their names in lower case; `applied` is what those on relations make, by the
+    names of relations that rules read, which are among the `others`.
     """
 
     relations: Mapping[str, Relation]
@@ -89,3 +99,4 @@ class CheckedProgram:
     helpers: tuple[str, ...] = ()
     inlined: tuple[str, ...] = ()
     functions: Mapping[str, OfPython] = field(default_factory=dict)
+    applied: Mapping[str, Application] = field(default_factory=dict)

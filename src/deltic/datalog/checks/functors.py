@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
+from deltic.circuit.accumulators.own import Own
 from deltic.circuit.types import Type
 from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types
 
@@ -114,6 +115,15 @@ def _profile(accumulator: Accumulator) -> Profile:
 AGGREGATES: Mapping[str, Profile] = {
     name: _profile(ACCUMULATORS[name]) for name in ("count", "max", "mean", "min", "sum")
 }
+
+
+def aggregate_profile(entry: str) -> Profile:
+    """What the aggregate of Python, by its name in circuits, takes and gives."""
+    own = ACCUMULATORS[entry]
+    assert isinstance(own, Own)
+    (taken,), (given,) = own.of.columns, own.gives.columns
+    return Profile((frozenset({taken.type}),), frozenset({given.type}))
+
 
 # Conditions with a name; they have no result.
 TESTS: Mapping[str, Profile] = {name: Profile((_SYMBOL, _SYMBOL), ANY) for name in ("contains", "match")}

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.declarations import Signatures
-from deltic.datalog.checks.functors import AGGREGATES, CALLS, CONVERSIONS, FUNCTORS, ORDERED, SAME, TESTS, Profile
+from deltic.datalog.checks.functors import (
+    AGGREGATES,
+    CALLS,
+    CONVERSIONS,
+    FUNCTORS,
+    ORDERED,
+    SAME,
+    TESTS,
+    Profile,
+    aggregate_profile,
+)
 from deltic.datalog.checks.kinds import ANY, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
 from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -121,7 +131,11 @@ class Typing:
     def _aggregation(self, aggregation: Aggregation) -> None:
         """An aggregate takes its target like a functor, after all that its body implies."""
         self._body(aggregation.body)
-        profile, target = AGGREGATES[aggregation.function], aggregation.target
+        target, entry = aggregation.target, aggregation.entry
+        if entry or aggregation.function in AGGREGATES:
+            profile = aggregate_profile(entry) if entry else AGGREGATES[aggregation.function]
+        else:  # one of Python that has been reported
+            profile = Profile((self._any,), self._any)
         found = self._arguments(aggregation.function, profile, (target,) if target else (), aggregation.span)
         self._slots.merge(self._expression(aggregation.result), found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.functors import Profile
@@ -14,6 +14,7 @@ from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
 from deltic.datalog.syntax.program import FunctorDeclaration
 
 if TYPE_CHECKING:
+    from deltic.circuit.custom import OfPython
     from deltic.circuit.python import PythonFunction
 
 
@@ -28,7 +29,7 @@ class Functors:
 def check_functors(
     declarations: Sequence[FunctorDeclaration],
     types: TypeTable,
-    functions: Mapping[str, PythonFunction],
+    functions: Mapping[str, OfPython],
     findings: Findings,
 ) -> Functors:
     """The functors, each a function of the same name; one that there is not, or of other types, is reported."""
@@ -49,9 +50,22 @@ def check_functors(
             hint = "give one: `pipeline.function(...)`, `Pipeline(functions=...)` or `--functors module.py`"
             findings.append(span.error(f"there is no function of Python for the functor `{name}`", hint))
             continue
+        if not _is_of_values(function):
+            hint = (
+                f"it is not declared: rules have `{name}[relations](values)`, and `@{name} x : {{ … }}` of an aggregate"
+            )
+            findings.append(span.error(f"`{name}` is an operator of Python, and no function of values", hint))
+            continue
         found[name] = function
         _check_types(declaration, known, function, findings)
     return Functors(profiles, found)
+
+
+def _is_of_values(function: OfPython) -> TypeGuard[PythonFunction]:
+    """Whether it takes the values of a row."""
+    from deltic.circuit.python import PythonFunction
+
+    return isinstance(function, PythonFunction)
 
 
 def _check_types(

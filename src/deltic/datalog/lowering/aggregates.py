@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
+from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.atoms import make_set, project
@@ -37,8 +41,19 @@ def _groups(inner: Inner, aggregation: Aggregation, node: int) -> int:
     values = [Column(name, inner.rule.type_of(target))] if target else []
     arguments = (*inner.free, *([target] if target else []))
     rows = inner.derive(arguments, (*inner.guard(node), *aggregation.body), [*inner.keys, *values])
-    call = ops.AggregateCall(aggregation.function, name if target else "", name)
-    return inner.place.builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
+    call = ops.AggregateCall(aggregation.entry or aggregation.function, name if target else "", name)
+    builder = inner.place.builder
+    found = builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
+    columns = builder.type_of(found).schema.columns
+    return _defined(builder, found, columns) if columns[-1].nullable else found
+
+
+def _defined(builder: CircuitBuilder, number: int, columns: Sequence[Column]) -> int:
+    """The groups whose result, in the last column, is not NULL."""
+    is_null = exp.Is(this=column(columns[-1].name), expression=exp.Null())
+    there = builder.add(ops.Filter(exp.Not(this=is_null)), number)
+    plain = (*columns[:-1], replace(columns[-1], nullable=False))
+    return builder.add(ops.Map(plain, tuple(column(c.name) for c in plain), partial=True), there)
 
 
 def _zero(result: Column, bindings: Schema) -> ops.Operator:

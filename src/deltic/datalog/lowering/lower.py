@@ -9,6 +9,7 @@ from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column as named
 from deltic.circuit.graph import Circuit
+from deltic.circuit.operators.custom import applied
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
@@ -35,7 +36,9 @@ def define(checked: CheckedProgram) -> Part:
     strata = [[checked.relations[name] for name in stratum] for stratum in checked.strata]
     derived = [stratum for stratum in strata if any(relation.is_derived for relation in stratum)]
     definitions = {stratum[0].name: lowering.define(stratum) for stratum in derived}
-    return Part(FRONT, tables, tuple(definitions.values()), tuple(r.name for r in relations if r.is_derived))
+    made = {name: lowering.define_applied(name) for name in checked.applied}
+    order = (*(r.name for r in relations if r.is_derived), *made)
+    return Part(FRONT, tables, (*definitions.values(), *made.values()), order)
 
 
 class _Lowering:
@@ -63,6 +66,15 @@ class _Lowering:
         for relation in stratum:
             scope.builder.add(ops.Sink(relation.name), scope.relations[relation.name])
         return Definition(tuple(map(self._view, stratum)), scope.builder.build())
+
+    def define_applied(self, name: str) -> Definition:
+        """What an operator of Python makes of relations: a set that nobody reads but rules."""
+        made = self._checked.applied[name]
+        scope = Outside(self._types, self._structures)
+        node = scope.builder.add(applied(made.custom), *(scope.relation(given) for given in made.inputs))
+        scope.builder.add(ops.Sink(name), make_set(scope.builder, node))
+        view = View(name, self._types[name], True, made.span.text, made.span.place)
+        return Definition((view,), scope.builder.build())
 
     def _view(self, relation: Relation) -> View:
         text = "\n".join(dict.fromkeys(self._texts[relation.name]))

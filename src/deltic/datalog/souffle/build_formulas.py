@@ -7,10 +7,11 @@ from collections.abc import Callable
 from lark import Token
 
 from deltic.datalog.souffle.build_expressions import EXPRESSIONS, build_arguments, build_expression
-from deltic.datalog.souffle.context import Context, Parsed, Part, tokens
+from deltic.datalog.souffle.context import Context, Parsed, Part, tokens, trees
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import (
     Aggregate,
+    Applied,
     Atom,
     Comparison,
     Conjunction,
@@ -19,6 +20,7 @@ from deltic.datalog.syntax.formulas import (
     Implication,
     Negation,
     Quantified,
+    RelationName,
     Test,
     Truth,
 )
@@ -39,6 +41,12 @@ def build_atom(context: Context, parsed: Parsed) -> Atom:
 
 def _atom(context: Context, parsed: Parsed, span: Span) -> Formula:
     return build_atom(context, parsed)
+
+
+def _applied(context: Context, parsed: Parsed, span: Span) -> Formula:
+    named = [(context.qualified(tokens(part)[0]), context.span(part)) for part in trees(parsed, "qualified")]
+    inputs = tuple(RelationName(name, span=place) for name, place in named)
+    return Applied(str(tokens(parsed)[0]), inputs, build_arguments(context, parsed), span=span)
 
 
 def _comparison(context: Context, parsed: Parsed, span: Span) -> Formula:
@@ -86,6 +94,7 @@ def _aggregate(context: Context, parsed: Parsed, span: Span) -> Expression:
 EXPRESSIONS["aggregate"] = _aggregate
 _BUILDERS: dict[str, Callable[[Context, Parsed, Span], Formula]] = {
     "atom": _atom,
+    "applied": _applied,
     "comparison": _comparison,
     "test": _test,
     "truth": _truth,

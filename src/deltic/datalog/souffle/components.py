@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from deltic.datalog.syntax.expressions import TypeName, transform
-from deltic.datalog.syntax.formulas import Atom
+from deltic.datalog.syntax.formulas import Atom, RelationName
 from deltic.datalog.syntax.program import (
     Clause,
     Component,
@@ -205,6 +205,8 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
             return replace(node, relation=scope.relation(node.relation))
         if isinstance(node, DirectiveItem):
             return replace(node, relation=scope.relation(node.relation))
+        if isinstance(node, RelationName):
+            return replace(node, name=scope.relation(node.name))
         if isinstance(node, TypeName):
             return replace(node, name=scope.type(node.name))
         if isinstance(node, Declaration | TypeDeclaration):

@@ -104,6 +104,11 @@ def _(formula: f.Comparison) -> str:
 
 
 @print_formula.register
+def _(formula: f.Applied) -> str:
+    return f"{formula.relation}({_list(formula.arguments)})"
+
+
+@print_formula.register
 def _(formula: f.Test) -> str:
     return f"{formula.name}({_list(formula.arguments)})"
 

@@ -120,6 +120,7 @@ class Apply(Expression):
 
 
 FUNCTOR = "@"
+AGGREGATE = "@@"
 RECORD = "[]"
 NIL = "nil"
 BRANCH = "$"

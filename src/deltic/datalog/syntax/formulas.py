@@ -26,6 +26,27 @@ class Atom(Formula):
 
 
 @dataclass(frozen=True)
+class RelationName(Node):
+    """The mention of a relation as a whole."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Applied(Formula):
+    """`@operator[inputs](arguments)`: the row of these values is in what an operator of Python makes of relations."""
+
+    operator: str
+    inputs: tuple[RelationName, ...]
+    arguments: tuple[Expression, ...]
+
+    @property
+    def relation(self) -> str:
+        """What the relation of its rows is called."""
+        return f"@{self.operator}[{', '.join(given.name for given in self.inputs)}]"
+
+
+@dataclass(frozen=True)
 class Comparison(Formula):
     """`=`, `!=`, `<`, `<=`, `>` or `>=` between two values. False when one of them is undefined."""
 
@@ -91,11 +112,15 @@ class Quantified(Formula):
 
 @dataclass(frozen=True)
 class Aggregate(Expression):
-    """A function of the values of a target for the bindings of which a body holds; `count` has no target."""
+    """A function of the values of a target for the bindings of which a body holds; `count` has no target.
+
+    One of Python is called by its name behind `@@`; `entry` is its name in circuits.
+    """
 
     function: str
     target: Expression | None
     body: Formula
+    entry: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +128,7 @@ class Aggregation(Formula):
     """An aggregate taken out of an expression: `result` stands in its place, and is bound by this literal.
 
     The body is a conjunction. Its variables in `local` are its own, and called like no other variable of the rule;
-    the others have their values from outside.
+    the others have their values from outside. `entry` is the name of one of Python in circuits.
     """
 
     result: Variable
@@ -111,6 +136,7 @@ class Aggregation(Formula):
     target: Expression | None
     body: tuple[Formula, ...]
     local: frozenset[str]
+    entry: str = ""
 
     def free(self) -> dict[str, Variable]:
         """The variables from outside, each as it is first mentioned."""

@@ -47,7 +47,8 @@ class Grouped(Definition):
         key = ", ".join(names[: self.keys]) or "nothing"
         for name, call in zip(names[self.keys :], self.calls, strict=False):
             found = ACCUMULATORS[call.function]
-            yield f"{name} = {found.called} of {self.source} by {key}: keeps {found.keeps}; looks at changed groups alone"
+            told = f"keeps {found.keeps}; looks at changed groups alone"
+            yield f"{name} = {found.called} of {self.source} by {key}: {told}"
 
     def __str__(self) -> str:
         return f"aggregate [{self.keys} keys, {', '.join(map(str, self.calls))}] of {self.source}"

@@ -31,7 +31,9 @@ def applied_rows(node: exp.Expression, custom: CustomOperator, scope: Scope) -> 
         told = f"{custom.name} takes {len(takes)} relation{'s' * (len(takes) != 1)}, not {len(given)}"
         raise scope.source.error(call, told, _written(custom))
     if scope.around is not None and any(reads(argument, scope.recursive) for argument in given):
-        told = f"{custom.name} reads {scope.recursive}, which depends on it: an operator of Python stands in no recursion"
+        told = (
+            f"{custom.name} reads {scope.recursive}, which depends on it: an operator of Python stands in no recursion"
+        )
         raise scope.source.error(call, told, "apply it to what the recursion gives")
     nodes = [_input(argument, custom, place, scope) for place, argument in enumerate(given)]
     made = scope.nodes.builder.add(applied(custom), *nodes)

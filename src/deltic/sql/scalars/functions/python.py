@@ -48,7 +48,7 @@ def _called(name: str, module: str, kind: str) -> Any:
 
 
 @contextmanager
-def knowing(functions: Functions) -> Iterator[None]:
+def knowing(functions: Mapping[str, OfPython]) -> Iterator[None]:
     """Lower what stands in the block with these functions."""
     before = _KNOWN.set(functions)
     try:

@@ -1,0 +1,193 @@
+"""Operators and aggregates of Python in rules: `@near[customer, shop](c, s)` and `@@energy x : { … }`.
+
+What an operator makes of some relations is a relation of its own, which nobody else reads; rules have atoms of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from deltic.circuit.types import Schema, ZSetType
+from deltic.datalog.checks.checked import Application, Rule
+from deltic.datalog.checks.declarations import Signatures, unknown_relation
+from deltic.datalog.checks.kinds import seen
+from deltic.datalog.checks.stratification import uses_of
+from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
+from deltic.datalog.syntax.formulas import Aggregate, Applied, Atom
+from deltic.datalog.syntax.program import Clause, Item, Subsumption
+from deltic.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from deltic.circuit.custom import CustomAggregate, CustomOperator, OfPython
+
+_GIVE = "give one: `pipeline.function(...)`, `Pipeline(functions=...)` or `--functors module.py`"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Statements with atoms for operators, and the first mention of each operator by the name of its relation."""
+
+    items: list[Item]
+    mentions: Mapping[str, Applied]
+    operators: Mapping[str, CustomOperator]
+    """Those that there are, by the names of their relations."""
+
+    @property
+    def types(self) -> dict[str, ZSetType]:
+        """The relations that operators make, as relations that Datalog has not declared."""
+        return {name: ZSetType(custom.gives, True) for name, custom in self.operators.items()}
+
+
+def take_python(items: Iterable[Item], functions: Mapping[str, OfPython], findings: Findings) -> Taken:
+    """The statements with atoms for what operators make, and with their names in circuits for aggregates.
+
+    What there is not, or does not fit, is reported.
+    """
+    mentions: dict[str, Applied] = {}
+    operators: dict[str, CustomOperator] = {}
+
+    def change(node: Any) -> Any:
+        if isinstance(node, Aggregate) and node.function.startswith(AGGREGATE):
+            own = _aggregate(node, functions, findings)
+            return replace(node, entry=own.accumulator) if own else node
+        if not isinstance(node, Applied):
+            return node
+        if node.relation not in mentions:
+            mentions[node.relation] = node
+            if custom := _operator(node, functions, findings):
+                operators[node.relation] = custom
+        return Atom(node.relation, node.arguments, span=node.span)
+
+    changed = [transform(item, change) if _may_call(item) else item for item in items]
+    return Taken(changed, mentions, operators)
+
+
+def _may_call(item: Item) -> bool:
+    """Whether something of Python may be called in a statement; facts are many, and are not searched."""
+    return isinstance(item, Clause | Subsumption) and FUNCTOR in item.span.text
+
+
+def _operator(node: Applied, functions: Mapping[str, OfPython], findings: Findings) -> CustomOperator | None:
+    found = functions.get(node.operator.lower())
+    custom: CustomOperator | None = _of(found, "CustomOperator")
+    if custom is None:
+        message = f"there is no operator of Python `{node.operator}`"
+        if found is not None:
+            message = f"`{node.operator}` is a function of values, and no operator on relations"
+        names = [name for name, each in functions.items() if _of(each, "CustomOperator")]
+        findings.append(node.span.error(message, did_you_mean(node.operator, names) or _GIVE))
+    elif len(custom.takes) != len(node.inputs):
+        message = f"`@{node.operator}` takes {len(custom.takes)} relations, but here {len(node.inputs)} "
+        message += f"{'is' if len(node.inputs) == 1 else 'are'} given"
+        findings.append(node.span.error(message, f"it takes {'; '.join(map(_shown, custom.takes))}"))
+        return None
+    return custom
+
+
+def _aggregate(node: Aggregate, functions: Mapping[str, OfPython], findings: Findings) -> CustomAggregate | None:
+    name = node.function.removeprefix(AGGREGATE)
+    own: CustomAggregate | None = _of(functions.get(name.lower()), "CustomAggregate")
+    if own is None:
+        names = [each for each, found in functions.items() if _of(found, "CustomAggregate")]
+        message = f"there is no aggregate of Python `{name}`"
+        findings.append(node.span.error(message, did_you_mean(name, names) or _GIVE))
+    elif len(own.of) != 1 or len(own.results) != 1 or own.of.columns[0].nullable:
+        message = f"`{node.function}` is of {_shown(own.of)} and gives {_shown(own.results)}"
+        findings.append(node.span.error(message, "in Datalog an aggregate takes one value, never NULL, and gives one"))
+        return None
+    elif any(seen(column.type) is not column.type for column in (*own.of, *own.results)):
+        message = f"`{node.function}` is of {_shown(own.of)} and gives {_shown(own.results)}"
+        findings.append(node.span.error(message, "numbers of Datalog are int64, uint64 and float64"))
+        return None
+    return own
+
+
+def check_applications(
+    taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], rules: Sequence[Rule], findings: Findings
+) -> dict[str, Application]:
+    """What operators make, of relations that are there and have the columns that they take.
+
+    An operator that is computed of what depends on it is reported.
+    """
+    for name, node in taken.mentions.items():
+        takes = taken.operators[name].takes if name in taken.operators else [None] * len(node.inputs)
+        for mention, wanted in zip(node.inputs, takes, strict=True):
+            signature = signatures.get(mention.name)
+            if signature is None:
+                findings.append(mention.span.error(*unknown_relation(mention.name, signatures)))
+            elif wanted and None not in signature.types:
+                there = signature.schema() if mention.name not in others else _as_seen(others[mention.name].schema)
+                if told := _misfit(there, wanted):
+                    hint = f"`@{node.operator}` takes {_shown(wanted)} here"
+                    findings.append(mention.span.error(f"`{mention.name}` {told}", hint))
+    _check_recursion(taken, rules, findings)
+    return {
+        name: Application(custom, tuple(given.name for given in taken.mentions[name].inputs), taken.mentions[name].span)
+        for name, custom in taken.operators.items()
+    }
+
+
+def _misfit(there: Schema, wanted: Schema) -> str:
+    """What keeps rows with some columns from being those that an operator takes, whatever the columns are called."""
+    if len(there) != len(wanted):
+        return f"has {len(there)} attribute{'s' * (len(there) != 1)}"
+    for own, column in zip(there, wanted, strict=True):
+        if own.type is not column.type:
+            return f"has {own.type} in `{own.name}`"
+        if own.nullable and not column.nullable:
+            return f"may have NULL in `{own.name}`"
+    return ""
+
+
+def _check_recursion(taken: Taken, rules: Sequence[Rule], findings: Findings) -> None:
+    """Report operators that are computed of what depends on them."""
+    graph: dict[str, set[str]] = {name: {given.name for given in node.inputs} for name, node in taken.mentions.items()}
+    if not graph:
+        return
+    for rule in rules:
+        graph.setdefault(rule.head.relation, set()).update(use.used for use in uses_of(rule))
+    for name, node in taken.mentions.items():
+        if way := _way_back(name, graph):
+            told = " ← ".join(f"`{step}`" for step in way)
+            message = f"`@{node.operator}` is computed of what depends on it: {told}"
+            hint = "apply it to what the recursion gives, or write the recursion in Python: `while_changing`"
+            findings.append(node.span.error(message, hint))
+
+
+def _way_back(name: str, graph: Mapping[str, set[str]]) -> list[str]:
+    """A shortest way from a relation over those that it is computed of back to itself; empty where there is none."""
+    came_by: dict[str, str] = {}
+    queue = deque([name])
+    while queue and name not in came_by:
+        current = queue.popleft()
+        for used in sorted(graph.get(current, ())):
+            if used not in came_by:
+                came_by[used] = current
+                queue.append(used)
+    if name not in came_by:
+        return []
+    way = [name]
+    while len(way) == 1 or way[-1] != name:
+        way.append(came_by[way[-1]])
+    return way[::-1]
+
+
+def _as_seen(schema: Schema) -> Schema:
+    """The columns as rules see them, and operators that rules apply."""
+    return Schema(tuple(replace(column, type=seen(column.type)) for column in schema))
+
+
+def _shown(schema: Schema) -> str:
+    return f"({', '.join(f'{column.name}: {column.value_type}' for column in schema)})"
+
+
+def _of(found: object, kind: str) -> Any:
+    """What is given, if it is of that class, which is imported where something is given; else None."""
+    if found is None:
+        return None
+    return found if isinstance(found, getattr(import_module("deltic.circuit.custom"), kind)) else None
