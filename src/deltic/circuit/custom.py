@@ -89,6 +89,11 @@ class CustomOperator:
         return f"{self.name}__{digest(map(str, (self.fingerprint, *self.takes, self.gives, self.form)))[:12]}"
 
     @property
+    def keys(self) -> int:
+        """How many columns, of input and result, those are by which it looks at each group alone; 0 for all rows."""
+        return 0
+
+    @property
     def is_maintained(self) -> bool:
         """Whether somebody says how it changes."""
         return self.derivative is not None or self.state is not None
@@ -162,6 +167,10 @@ class CustomAggregate(CustomOperator):
     of: Schema = field(default_factory=lambda: Schema(()))
     results: Schema = field(default_factory=lambda: Schema(()))
     made: Callable[[], Any] | None = field(default=None, compare=False)
+
+    @property
+    def keys(self) -> int:
+        return len(self.takes[0]) - len(self.of)
 
     @cached_property
     def accumulator(self) -> str:

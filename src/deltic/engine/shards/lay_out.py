@@ -27,6 +27,7 @@ from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_by_
 from deltic.errors import UnsupportedError
 from deltic.program.definitions import Constant, Derived, Table
 from deltic.program.operators.aggregate import Grouped
+from deltic.program.operators.custom import Maintained, Recomputed
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
@@ -157,7 +158,8 @@ class _LayOut:
             if relation.definition.sources and name not in self.program.recursive:
                 own, read = _needs(relation)
                 yield name, own
-                yield from zip(relation.definition.sources, read, strict=True)
+                if not isinstance(relation.definition, Recomputed):
+                    yield from zip(relation.definition.sources, read, strict=True)
         for stratum, way in self.ways.items():
             for name in () if way.in_rounds else stratum.relations:
                 yield name, (way.keys[name],) if way.keys else ()
@@ -202,9 +204,19 @@ class _LayOut:
             self._place(relation, name, self.homes[name])
             self.epoch.add(Take(name, 0))
         else:
+            if isinstance(definition, Recomputed):
+                relation = self._beside(relation, definition)
+                definition = relation.definition
             self._place(relation, name, self.homes[name])
             self.epoch.add(Define(name, max(self.epoch.known[source] for source in definition.sources)))
         self.strata.append(Stratum((name,), recursive=False))
+
+    def _beside(self, relation: Relation, definition: Recomputed) -> Relation:
+        """An operator that reads all rows of what it follows: of placed relations with the keys that it needs."""
+        _, keys = _needs(relation)
+        read = {name: self._at(name, key) for name, key in zip(definition.inputs, keys, strict=True)}
+        self.probed.update(read.values())
+        return replace(relation, definition=definition.renamed(read))
 
     def _recursion(self, stratum: Stratum) -> None:
         """A recursion: its rules over what is on the shard."""
@@ -377,6 +389,10 @@ def _needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
             return whole, (whole,)
         case Windowed():
             return whole, (whole, EVERYWHERE)
+        case Maintained(operator=operator) if keys := operator.custom.keys:
+            return tuple(range(keys)), (tuple(range(keys)),)
+        case Recomputed(inputs=inputs):
+            return (), tuple(() for _ in inputs)
     raise UnsupportedError(f'engine spark: {relation.definition} has no place on shards yet; engine="local" runs it')
 
 

@@ -19,9 +19,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.operators.custom import Apply, Maintain
 from deltic.circuit.reading import parse_circuit
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.shards.lay_out import lay_out
 from deltic.errors import CatalogError, CircuitError, DelticError, EvaluationError, ProgramError, UnsupportedError
-from deltic.program.extract import program_of
 
 POINT = {"id": "int64", "x": "float64?"}
 SIDES = {"takes": [POINT, POINT], "gives": {"a": "int64", "b": "int64"}}
@@ -277,12 +275,6 @@ def test_the_law_check():
     assert wrong.value(values) + wrong.change(values, changes) != wrong.value(after)
     with pytest.raises(DelticError, match="nothing to test"):
         deltic.check_derivative(made["anew"])
-
-
-def test_shards_refuse_it_by_name():
-    program = program_of(pipeline_of("reference", bag=False).catalog.circuit)
-    with pytest.raises(UnsupportedError, match=r"anew.* has no place on shards"):
-        lay_out(program)
 
 
 def test_an_engine_alone():

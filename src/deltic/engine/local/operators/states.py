@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from deltic.circuit.accumulators.own import Own
@@ -55,7 +56,7 @@ class States:
         """Add values: first those that come, so that nothing goes that is not there."""
         for value, weight in sorted(moves, key=lambda move: move[1] < 0):
             if weight and self._own.counts_row(value):
-                self._own.guarded(lambda value=value, weight=weight: state.made.update(value, weight))
+                self._own.guarded(partial(state.made.update, value, weight))
                 state.size += weight
 
 

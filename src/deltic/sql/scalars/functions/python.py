@@ -28,17 +28,20 @@ def known() -> Mapping[str, OfPython]:
 
 def function_called(name: str) -> PythonFunction | None:
     """The function of that name."""
-    return _called(name, "deltic.circuit.python", "PythonFunction")
+    found: PythonFunction | None = _called(name, "deltic.circuit.python", "PythonFunction")
+    return found
 
 
 def aggregate_called(name: str) -> CustomAggregate | None:
     """The aggregate of that name."""
-    return _called(name, "deltic.circuit.custom", "CustomAggregate")
+    found: CustomAggregate | None = _called(name, "deltic.circuit.custom", "CustomAggregate")
+    return found
 
 
 def operator_called(name: str) -> CustomOperator | None:
     """The operator of that name; aggregates are some, too."""
-    return _called(name, "deltic.circuit.custom", "CustomOperator")
+    found: CustomOperator | None = _called(name, "deltic.circuit.custom", "CustomOperator")
+    return found
 
 
 def _called(name: str, module: str, kind: str) -> Any:
