@@ -10,12 +10,19 @@ from __future__ import annotations
 import random
 
 import pytest
+from pyspark import cloudpickle
 
 import deltic
 from deltic import ZSet
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.custom import CUSTOM
+from deltic.circuit.operators.custom import Apply
 from deltic.cli.main import app
+from deltic.engine.shards.lay_out import lay_out
 from deltic.errors import CatalogError, DataError, EvaluationError, ProgramError, UnsupportedError
+from deltic.program.extract import program_of
 
+REGISTRIES = {"aggregates": ACCUMULATORS, "operators": CUSTOM}
 PLACE = {"id": "int64", "x": "float64"}
 
 
@@ -140,6 +147,22 @@ def test_every_engine_computes_what_the_reference_does(tmp_path):
             engines["local"] = deltic.Pipeline(
                 engine="local", state=tmp_path / "s", functions=of_python(), conflicts="normalize"
             )
+
+
+def test_the_code_travels_with_the_plan_of_shards():
+    pipeline = pipeline_of("spark", shards=2)
+    plan = lay_out(program_of(pipeline.catalog.circuit))
+    packed = cloudpickle.dumps(plan)
+    names = {kind: [name for name in there if "__" in name] for kind, there in REGISTRIES.items()}
+    for kind, found in names.items():
+        for name in found:
+            del REGISTRIES[kind][name]
+    there = cloudpickle.loads(packed)
+    assert str(there) == str(plan)
+    called = {call.function for r in there.program.relations.values() for call in getattr(r.definition, "calls", ())}
+    assert {ACCUMULATORS[name].value({3: 2}, (), ()) for name in called if name.startswith("energy__")} == {18}
+    operators = [getattr(r.definition, "operator", None) for r in there.program.relations.values()]
+    assert {op.custom.name for op in operators if isinstance(op, Apply)} == {"near", "nearer"}
 
 
 def test_a_state_costs_the_values_of_the_change():

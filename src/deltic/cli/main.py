@@ -82,7 +82,7 @@ _Functions = Annotated[
     typer.Option(
         "--functions",
         "--functors",
-        help="A module of Python with functions for SQL and functors for Datalog, made by deltic.function.",
+        help="A module of Python with what deltic.function, aggregate and operator made, for SQL and Datalog.",
         show_default="none",
     ),
 ]

@@ -100,9 +100,9 @@ class Pipeline(Reading):
     they begin. With `program`, a file or a text of Datalog or SQL, the pipeline has just the definitions of that from
     then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
 
-    `functions` are those of Python that SQL may call, made by `deltic.function`: these, or all that a file has. Views
-    of SQL may ask for the time, which is one in each epoch: that of the machine, or `now`, which stands until `advance`
-    moves it.
+    `functions` are those of Python that SQL and Datalog may call, with aggregates and operators: these, or all that a
+    file has. Views of SQL may ask for the time, which is one in each epoch: that of the machine, or `now`, which stands
+    until `advance` moves it.
 
     Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
     in seconds if there is one; who reads waits for nobody, and reads what the last committed epoch has left. Epochs are
@@ -416,7 +416,9 @@ class Pipeline(Reading):
         nulls: Nulls = "skip",
         deterministic: bool = False,
     ) -> Evolution:
-        """Add a function of Python, which SQL calls by its name, or one that `deltic.function` has made.
+        """Add a function of Python, which SQL and Datalog call by its name, or what `deltic.function` has made.
+
+        What `deltic.aggregate` and `deltic.operator` have made they call, too: docs/extending.md says how.
 
         `arguments` and `returns` are types as those of `table`, "int64?" where the result may be NULL; without them the
         annotations of the function count. It gets the values of one row; `vectorized`, Arrow arrays of as many rows as

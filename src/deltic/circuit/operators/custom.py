@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.changes import changes
@@ -49,6 +49,17 @@ class Apply(Operator):
 
     def arguments(self) -> str:
         return word(self.name)
+
+    def __reduce__(self) -> Any:
+        """In another process it is there with the code that it is of."""
+        return _received, (type(self), self.custom, self.name)
+
+
+def _received(kind: type[Apply], custom: CustomOperator, name: str) -> Apply:
+    from deltic.circuit.custom import CUSTOM
+
+    CUSTOM.setdefault(name, custom)
+    return kind(name)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ UNSUPPORTED = {
     ),
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
     "user_aggregate": (
-        "user-defined aggregates (@@...) are not supported",
-        "their values would depend on the order of rows; use count, sum, min, max or mean, or collect rows in SQL",
+        "aggregates by a functor and an initial value (@@f start, x : ...) are not supported",
+        "their values would depend on the order of rows; make one by deltic.aggregate in Python: `@@f x : ...`",
     ),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS, Parameter
+from deltic.circuit.accumulators.own import Own
 from deltic.circuit.graph import Node
 from deltic.program.definitions import Definition
 from deltic.program.scope import Scope, relation_of
@@ -21,9 +22,21 @@ class Call:
     columns: tuple[int, ...]
     parameters: tuple[Parameter, ...] = ()
 
+    def __reduce__(self) -> Any:
+        """In another process one of Python is there with its code."""
+        own = ACCUMULATORS[self.function]
+        code = own if isinstance(own, Own) else None
+        return _received, (self.function, self.columns, self.parameters, code)
+
     def __str__(self) -> str:
         constants = "".join(f"; {constant!r}" for constant in self.parameters)
         return f"{self.function}({', '.join(map(str, self.columns)) or '*'}{constants})"
+
+
+def _received(function: str, columns: tuple[int, ...], parameters: tuple[Parameter, ...], code: Own | None) -> Call:
+    if code is not None:
+        ACCUMULATORS.setdefault(function, code)
+    return Call(function, columns, parameters)
 
 
 @dataclass(frozen=True)
