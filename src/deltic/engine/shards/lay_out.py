@@ -27,7 +27,7 @@ from deltic.engine.shards.recursion import Maintained, Way, in_rounds, reads_by_
 from deltic.errors import UnsupportedError
 from deltic.program.definitions import Constant, Derived, Table
 from deltic.program.operators.aggregate import Grouped
-from deltic.program.operators.custom import Maintained, Recomputed
+from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
@@ -389,10 +389,8 @@ def _needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
             return whole, (whole,)
         case Windowed():
             return whole, (whole, EVERYWHERE)
-        case Maintained(operator=operator) if keys := operator.custom.keys:
-            return tuple(range(keys)), (tuple(range(keys)),)
-        case Recomputed(inputs=inputs):
-            return (), tuple(() for _ in inputs)
+        case Recomputed(inputs=inputs, keys=keys):
+            return tuple(range(keys)), tuple(tuple(range(keys)) for _ in inputs)
     raise UnsupportedError(f'engine spark: {relation.definition} has no place on shards yet; engine="local" runs it')
 
 

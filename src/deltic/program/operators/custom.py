@@ -34,6 +34,11 @@ class Recomputed(Definition):
         return replace(self, inputs=tuple(names[name] for name in self.inputs))
 
     @property
+    def keys(self) -> int:
+        """How many columns those are by which it looks at each group alone; 0 where it looks at all rows."""
+        return 0
+
+    @property
     def called(self) -> str:
         """What a reader calls the operator."""
         return self.operator.called if isinstance(self.operator, Apply) else self.operator.label
@@ -52,6 +57,10 @@ class Maintained(Recomputed):
     """What a user's operator that says how it changes makes of relations."""
 
     operator: Apply
+
+    @property
+    def keys(self) -> int:
+        return self.operator.custom.keys
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         custom, read = self.operator.custom, ", ".join(self.inputs)
