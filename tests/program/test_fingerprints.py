@@ -114,3 +114,17 @@ def test_every_query_is_a_position_of_its_rule():
         queries = list(rule.queries())
         assert [q.delta.relation for q in queries] == [a.relation for a in (*rule.body.atoms, *rule.body.absent)]
         assert all(query.rule is rule for query in queries)
+
+
+@pytest.mark.parametrize("far", ["edge(x, y), node(x)", "edge(y, x)"])
+def test_relations_of_a_long_recursion_tell_what_is_far_away(far):
+    def chain(base):
+        rules = (
+            f".decl r{i}(x: number, y: number)\nr{i}(x, y) :- r{(i + 1) % 9}(x, y), edge(x, y).\n" for i in range(9)
+        )
+        return program(*rules, f"r8(x, y) :- {base}.\n").fingerprints()
+
+    one, other = chain("edge(x, y)"), chain(far)
+    mine = [f"r{i}" for i in range(9)]
+    assert len({one[name] for name in mine}) == len(mine)
+    assert not {one[name] for name in mine} & {other[name] for name in mine}

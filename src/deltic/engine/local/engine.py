@@ -505,7 +505,7 @@ class LocalEngine(Engine):
     @exclusive
     def explain(self, name: str, full: bool = False) -> str:
         tell = explain if full else summary
-        told = tell(self.circuit.part(name), self.program, self.states, self.evaluations, self._strategies)
+        told = tell(self.circuit, name, self.program, self.states, self.evaluations, self._strategies)
         below = self.program.below(self.program.sinks[name])
         if forgotten := list(self._forgetting.lines(below)):
             forgotten += [_PINNED] * self._forgetting.has_forgotten

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from deltic.calculus import incrementalize
 from deltic.calculus.passes import optimize
+from deltic.calculus.passes.drop_unread import drop_unread
 from deltic.calculus.report import bounded, cost_lines, operator_lines, recursion_lines, step_lines
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
@@ -34,17 +36,18 @@ _QUERIES = (
 
 def summary(
     circuit: Circuit,
+    view: str,
     program: Program,
     states: Mapping[str, State],
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
 ) -> str:
-    """How the one view of `circuit` is kept fresh, on one screen: what its parts cost and keep; its delta queries."""
-    ((view, number),) = circuit.sinks.items()
+    """How a view of `circuit` is kept fresh, on one screen: what its parts cost and keep; its delta queries."""
+    number = circuit.sinks[view]
     relations = _relations(program.sinks[view], program, states, evaluations, strategies, plans=False)
     sections = {
         f"{view}: {circuit.type_of(number)}; its operators, how their work grows and what they keep": list(
-            cost_lines(optimize(inline(circuit)))
+            cost_lines(drop_unread(_optimized(circuit).part(view)))
         ),
         _FORMULAS: bounded(list(_formulas(program.sinks[view], program, evaluations, signed=True)), _FEW),
         _QUERIES: bounded(list(relations), _FEW),
@@ -52,22 +55,29 @@ def summary(
     return f"{_text(sections)}\n\nwith circuits, derivatives and plans: --full on the command line, full=True in Python"
 
 
+@lru_cache(maxsize=2)
+def _optimized(circuit: Circuit) -> Circuit:
+    """The circuit as the engine runs it, kept for who asks for one view after the other."""
+    return optimize(inline(circuit))
+
+
 def explain(
     circuit: Circuit,
+    view: str,
     program: Program,
     states: Mapping[str, State],
     evaluations: Sequence[Evaluation],
     strategies: Strategies,
 ) -> str:
-    """How the one view of `circuit` is computed and kept, in five to seven sections.
+    """How a view of `circuit` is computed and kept, in five to seven sections.
 
     The circuit; the steps that make it incremental; the derivative of each of its operators, why it is right and what
     it costs; for a recursive view the chain from naive evaluation to what is kept fresh, and the formulas of its rules
     with what comes and goes; the incremental circuit; and what the engine keeps and searches: for each relation its
     delta queries. Long circuits are cut, and other views are only named.
     """
-    (view,) = circuit.sinks
-    optimized = optimize(inline(circuit))
+    optimized = drop_unread(_optimized(circuit).part(view))
+    circuit = circuit.part(view)
     sections = {
         "circuit": bounded(str(circuit).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
@@ -107,6 +117,9 @@ def _relations(
 ) -> Iterator[str]:
     """What is kept of a relation and of all that it is derived from; their delta queries, with `plans` or without."""
     needed, views = program.below(name), set(program.sinks.values())
+    by_head: dict[str, list[Evaluation]] = {}
+    for evaluation in evaluations:
+        by_head.setdefault(evaluation.query.head, []).append(evaluation)
     for stratum, relation in ((s, r) for s in program.strata for r in s.relations if r in needed):
         state = states[relation]
         columns = state.relation.schema.names
@@ -117,7 +130,7 @@ def _relations(
         kept += [f"{state.nbytes / 1024:,.1f} KiB now"] * bool(state.nbytes)
         yield f"{relation}: {'; '.join(kept)}"
         yield from (f"  {line}" for line in state.relation.definition.describe(columns))
-        queries = [evaluation for evaluation in evaluations if evaluation.query.head == relation]
+        queries = by_head.get(relation, [])
         if relation in views and relation != name:
             yield f"  {len(queries)} delta queries: explain {relation}"
             continue
