@@ -12,6 +12,7 @@ from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.compile import Compiler
 from deltic.datalog.ddlog.declarations import Declarations, RelationEntry
 from deltic.datalog.ddlog.definitions import constructor_definitions, type_definitions
+from deltic.datalog.ddlog.depth import deep
 from deltic.datalog.ddlog.functions import check_function
 from deltic.datalog.ddlog.inference import Inference
 from deltic.datalog.ddlog.modules import Module, load
@@ -35,10 +36,18 @@ def check(
 
     Raises ProgramError with a finding for each declaration and rule that is wrong.
     """
-    modules = load(text, file, directories)
+    with deep():
+        try:
+            return _checked(load(text, file, directories), functions or {})
+        except RecursionError:
+            message = "the program is nested too deeply"
+            raise ProgramError([Diagnostic(message, file, hint="compute parts of expressions as variables")]) from None
+
+
+def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., Any]]) -> c.Checked:
     declarations = Declarations(modules)
     findings = declarations.findings
-    compiler = Compiler(declarations, functions or {})
+    compiler = Compiler(declarations, functions)
     _check_functions(declarations, compiler, findings)
     relations = {
         name: _relation(declarations, entry, findings) for name, entry in declarations.relations.entries.items()

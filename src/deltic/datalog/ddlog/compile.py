@@ -15,6 +15,7 @@ from typing import Any
 from deltic.datalog.ddlog import core, runtime
 from deltic.datalog.ddlog.declarations import Declarations, Signature
 from deltic.datalog.ddlog.definitions import type_definitions
+from deltic.datalog.ddlog.depth import deep
 from deltic.datalog.ddlog.emit import Emitter, name_of
 from deltic.datalog.ddlog.functions import Body, check_function, types_given
 from deltic.datalog.ddlog.natives import NATIVES, Instance
@@ -56,10 +57,11 @@ class Compiler:
 
     def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of the values of `names` that gives the expression's value."""
-        emitter = Emitter(self, {})
-        value = emitter.value(expression)
-        emitter.line(f"return {value}")
-        return self._defined("expression", [name_of(name) for name in names], emitter)
+        with deep():
+            emitter = Emitter(self, {})
+            value = emitter.value(expression)
+            emitter.line(f"return {value}")
+            return self._defined("expression", [name_of(name) for name in names], emitter, expression.span)
 
     def pattern(self, pattern: core.Pattern, names: Sequence[str]) -> Callable[..., tuple[Any, ...] | None]:
         """A function of a value, and the values of `names`, that gives what the pattern binds, or None."""
@@ -70,13 +72,18 @@ class Compiler:
             emitter.line("    return None")
         bound = "".join(f"{path}, " for _, path in bindings)
         emitter.line(f"return ({bound})")
-        return self._defined("pattern", ["value", *map(name_of, names)], emitter)
+        return self._defined("pattern", ["value", *map(name_of, names)], emitter, pattern.span)
 
-    def _defined(self, name: str, parameters: Sequence[str], emitter: Emitter) -> Callable[..., Any]:
+    def _defined(self, name: str, parameters: Sequence[str], emitter: Emitter, span: Span) -> Callable[..., Any]:
         """The function of these parameters and statements."""
         source = f"def {name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in emitter.lines)
         scope: dict[str, Any] = {}
-        exec(compile(source, f"<ddlog {name}>", "exec"), self._namespace, scope)
+        try:
+            code = compile(source, f"<ddlog {name}>", "exec")
+        except (SyntaxError, MemoryError, RecursionError) as error:
+            told = "this is nested more levels deep than Python can"
+            raise ProgramError([span.error(told, "put its inner parts into functions of their own")]) from error
+        exec(code, self._namespace, scope)
         self.sources[name] = source
         found: Callable[..., Any] = scope[name]
         return found
@@ -113,7 +120,7 @@ class Compiler:
         emitter.given_back = [p for p, mutable in zip(parameters, instance.mutable, strict=True) if mutable]
         value = emitter.value(body.expression)
         emitter.give(value)
-        return self._defined(name, parameters, emitter)
+        return self._defined(name, parameters, emitter, signature.declaration.span)
 
     def _body(self, signature: Signature) -> Body:
         key = signature.name, signature.number

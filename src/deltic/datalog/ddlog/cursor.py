@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
+from deltic.datalog.ddlog.depth import DEEPEST
 from deltic.datalog.ddlog.lexer import END, INT, NAME, OPERATOR, Token
 from deltic.datalog.syntax.source import Source, Span
 from deltic.errors import Diagnostic, ProgramError
@@ -51,8 +53,6 @@ RESERVED = frozenset(
         "var",
     ]
 )
-DEEPEST = 100
-
 ValueT = TypeVar("ValueT")
 
 
@@ -115,6 +115,18 @@ class Cursor:
         if self.token.kind != INT:
             raise self.unexpected(what)
         return int(self.advance().value)
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One level deeper. Raises ProgramError where these are too many."""
+        if self.depth >= DEEPEST:
+            message = f"this is nested more than {DEEPEST} levels deep"
+            raise ProgramError([self.finding(self.token, message, "compute its parts as variables: `var x = ...`")])
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
 
     def is_upper(self, count: int = 0) -> bool:
         """Whether a token is a name of a relation or a constructor."""

@@ -261,10 +261,8 @@ class Declarations:
                 self.transformers.entries[module.full(item.name)] = item
 
     def _declare_function(self, module: Module, item: s.FunctionDeclaration) -> None:
-        variables = sorted(
-            {v for p in item.parameters for v in _type_variables(p.type)}
-            | (set(_type_variables(item.result)) if item.body is None and item.result else set())
-        )
+        mentions = [*(p.type for p in item.parameters), *([item.result] if item.result else [])]
+        variables = sorted({variable for mention in mentions for variable in _type_variables(mention)})
         parameters = tuple(Parameter(self.type(p.type, module, variables), p.mutable) for p in item.parameters)
         result = self.type(item.result, module, variables) if item.result else UNIT
         names = tuple(p.name for p in item.parameters)

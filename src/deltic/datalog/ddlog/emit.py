@@ -430,14 +430,24 @@ def _in_sequence(emitter: Emitter, node: core.InSequence) -> str:
 
 @emits(core.Choose)
 def _choose(emitter: Emitter, node: core.Choose) -> str:
+    """A choice between two, or a chain of them."""
     condition = emitter.value(node.condition)
     is_unit = emitter.type(node.type) == UNIT
-    then, otherwise = emitter.captured(node.then), emitter.captured(node.otherwise)
-    if not (is_unit or then[0] or otherwise[0]):
-        return f"({then[1]} if {condition} else {otherwise[1]})"
+    then = emitter.captured(node.then)
+    branches, rest = [(f"if {condition}:", then)], node.otherwise
+    while isinstance(rest, core.Choose):
+        before, condition = emitter.captured(rest.condition)
+        if before:
+            break
+        branches.append((f"elif {condition}:", emitter.captured(rest.then)))
+        rest = rest.otherwise
+    otherwise = emitter.captured(rest)
+    if not (is_unit or then[0] or otherwise[0] or len(branches) > 1):
+        return f"({then[1]} if {branches[0][0][3:-1]} else {otherwise[1]})"
     result = "" if is_unit else emitter.temporary()
-    emitter.branch(f"if {condition}:", result, then)
-    if not _is_nothing(node.otherwise):
+    for header, found in branches:
+        emitter.branch(header, result, found)
+    if not _is_nothing(rest):
         emitter.branch("else:", result, otherwise)
     return result or "()"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,7 +43,7 @@ def load(text: str, file: str, directories: Sequence[Path]) -> list[Module]:
     """
     loader = _Loader(directories)
     for name in PRELUDE:
-        if _library_text(name) is not None:
+        if _library_module(name) is not None:
             loader.load(name, None)
     loader.add("", parse(text, file), is_library=False)
     return list(loader.modules.values())
@@ -60,9 +61,9 @@ class _Loader:
         """Have a module that is imported."""
         if path in self.modules or path in self.pending:
             return
-        file, text, is_library = self._found(path, wanted)
+        syntax, is_library = self._found(path, wanted)
         self.pending.add(path)
-        self.add(path, parse(text, file), is_library)
+        self.add(path, syntax, is_library)
 
     def add(self, path: str, module: s.Module, is_library: bool) -> None:
         """Have a module, and before it what it imports."""
@@ -73,18 +74,25 @@ class _Loader:
         seen = [(name, None) for name in PRELUDE if name not in told and name != path]
         self.modules[path] = Module(path, module, (*told.items(), *seen), is_library)
 
-    def _found(self, path: str, wanted: s.Import | None) -> tuple[str, str, bool]:
-        """The file, its text, and whether it is one of ours."""
+    def _found(self, path: str, wanted: s.Import | None) -> tuple[s.Module, bool]:
+        """A module, and whether it is one of ours."""
         place = Path(*path.split("::")).with_suffix(".dl")
         for directory in self.directories:
             if (directory / place).is_file():
-                return str(directory / place), (directory / place).read_text(encoding="utf-8"), False
-        text = _library_text(path)
-        if text is None:
+                return parse((directory / place).read_text(encoding="utf-8"), str(directory / place)), False
+        syntax = _library_module(path)
+        if syntax is None:
             assert wanted is not None
             hint = did_you_mean(path, library_modules()) or f"{place} is sought beside the program; name more by `-L`"
             raise ProgramError([wanted.span.error(f"there is no module `{path}`", hint)])
-        return f"<{path}>", text, True
+        return syntax, True
+
+
+@cache
+def _library_module(path: str) -> s.Module | None:
+    """A module of the library, which never changes; None where there is none."""
+    text = _library_text(path)
+    return None if text is None else parse(text, f"<{path}>")
 
 
 def library_modules() -> tuple[str, ...]:

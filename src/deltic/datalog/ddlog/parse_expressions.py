@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deltic.datalog.ddlog import syntax as s
-from deltic.datalog.ddlog.cursor import DEEPEST, RESERVED, STARTERS
+from deltic.datalog.ddlog.cursor import RESERVED, STARTERS
+from deltic.datalog.ddlog.depth import LONGEST
 from deltic.datalog.ddlog.lexer import END, FLOAT, INT, LIT, NAME, OPERATOR, Token
 from deltic.datalog.ddlog.parse_types import TypeParser
 from deltic.errors import ProgramError
@@ -36,14 +37,8 @@ class ExpressionParser(TypeParser):
 
     def expression(self) -> s.Expression:
         """An expression without `;` outside of braces."""
-        if self.depth >= DEEPEST:
-            message = f"this is nested more than {DEEPEST} levels deep"
-            raise ProgramError([self.finding(self.token, message, "compute its parts as variables: `var x = ...`")])
-        self.depth += 1
-        try:
+        with self.nested():
             return self._assignment()
-        finally:
-            self.depth -= 1
 
     def _assignment(self) -> s.Expression:
         start = self.token.start
@@ -61,14 +56,22 @@ class ExpressionParser(TypeParser):
     def _operators(self, level: int) -> s.Expression:
         """Operands of operators at least as tight as `level`, from left to right."""
         start = self.token.start
-        left = self._unary()
+        left, count = self._unary(), 0
         while (operator := self._operator()) and _TIGHTNESS[operator] >= level:
+            count = self._counted(count)
             self.advance()
             if operator in (">>", ">="):
                 self.advance()
             right = self._operators(_TIGHTNESS[operator] + 1)
             left = s.Binary(operator, left, right, span=self.span(start))
         return left
+
+    def _counted(self, count: int) -> int:
+        """One more link of a chain of operators or fields."""
+        if count >= LONGEST:
+            message = f"this is longer than {LONGEST} operations"
+            raise ProgramError([self.finding(self.token, message, "compute its parts as variables: `var x = ...`")])
+        return count + 1
 
     def _operator(self) -> str:
         """The operator that is next, "" where there is none."""
@@ -82,25 +85,20 @@ class ExpressionParser(TypeParser):
     def _unary(self) -> s.Expression:
         start, token = self.token.start, self.token
         if self.accept("&"):
-            return s.Reference(self._unary(), span=self.span(start))
+            with self.nested():
+                return s.Reference(self._unary(), span=self.span(start))
         if token.kind in (OPERATOR, NAME) and token.text in ("-", "~", "not"):
             self.advance()
-            if self.depth >= DEEPEST:
-                raise ProgramError([self.finding(token, f"this is nested more than {DEEPEST} levels deep")])
-            self.depth += 1
-            try:
+            with self.nested():
                 return s.Unary(token.text, self._unary(), span=self.span(start))
-            finally:
-                self.depth -= 1
         return self._postfix(self._term(), start)
 
     def _postfix(self, of: s.Expression, start: int) -> s.Expression:
         """What stands behind a term: calls, fields, slices, types, casts."""
-        while True:
-            behind = self._next_postfix(of, start)
-            if behind is None:
-                return of
-            of = behind
+        count = 0
+        while (behind := self._next_postfix(of, start)) is not None:
+            of, count = behind, self._counted(count)
+        return of
 
     def _next_postfix(self, of: s.Expression, start: int) -> s.Expression | None:
         if self.token.kind not in (OPERATOR, NAME):

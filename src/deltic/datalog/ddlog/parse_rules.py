@@ -122,6 +122,10 @@ class RuleParser(ExpressionParser):
         return tuple(s.Rule((found.head,), found.clauses, attributes, span=span) for found in derived)
 
     def _statement(self) -> list[_Derived]:
+        with self.nested():
+            return self._any_statement()
+
+    def _any_statement(self) -> list[_Derived]:
         if self.is_at("for"):
             return self._for_statement()
         if self.is_at("if"):

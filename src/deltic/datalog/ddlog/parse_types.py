@@ -21,6 +21,10 @@ class TypeParser(Cursor):
 
     def type(self) -> TypeMention:
         """A type."""
+        with self.nested():
+            return self._type()
+
+    def _type(self) -> TypeMention:
         start = self.token.start
         if self.token.kind == TYPE_VARIABLE:
             return TypeVariableName(self.advance().text, span=self.span(start))
