@@ -190,6 +190,12 @@ def test_letters_are_read_as_they_were_written(tmp_path):
     mailbox = Mailbox(files)
     assert mailbox.rows(letters[0]).equals(few)
     assert mailbox.reader(letters[1:])().equals(rows)
+    parcels = [Parcel("all", 0, rows), Parcel("own", 0, rows.slice(7)), *(Parcel("all", n, rows) for n in (1, 2))]
+    copies = list(sent(files, parcels, 0, 0))
+    assert files.size(copies[0].file) < 2.2 * files.size(letters[1].file), "rows for all shards stand there once"
+    for parcel in parcels:
+        mine = [letter for letter in copies if (letter.target, letter.shard) == (parcel.target, parcel.shard)]
+        assert mailbox.reader(mine)().equals(parcel.rows)
     direct = list(letters_of("many", 0, 1, few))
     assert together_few(files, iter(direct), 1 << 10) == direct
     kept = together_few(files, [*direct, *letters_of("many", 0, 1, rows)], 1 << 10)

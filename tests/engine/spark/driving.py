@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 import deltic
-from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
-from deltic.engine.shards.letters import Letter
+from deltic.engine.shards.files import DESCRIPTIONS, LETTERS, RUNS, files_of, read_description
+from deltic.engine.shards.letters import DIRECT, Letter
 from deltic.engine.shards.tasks import Task
 from deltic.engine.spark.job import run_job
 
@@ -130,8 +130,9 @@ class World:
         return self.differences()
 
     def work_with(self, trouble: Trouble | None) -> None:
-        """Let the next jobs have a trouble."""
+        """Let the next jobs have a trouble, and all their rows in files; without one few rows have none."""
         job = partial(run_job, self.spark)
+        self.engine._direct = 0 if trouble else DIRECT
         self.engine._run_tasks = partial(_troubled_job, job, trouble) if trouble else job
 
     def change_reference(self, rows: Change | None = None) -> None:
@@ -179,7 +180,8 @@ def epochs(spark, folder: Path, count: int, trouble: Trouble | None = None) -> t
     engine = world.engine
     states = set(engine._states.values())
     named = {name for state in states for name in files_of(read_description(engine.files, state))}
-    return found, len({*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)} - named - states)
+    there = {name for folder in (RUNS, DESCRIPTIONS, LETTERS) for name in engine.files.names(folder)}
+    return found, len(there - named - states)
 
 
 def refused(spark, folder: Path, trouble: Trouble | None = None) -> tuple[str, float, dict[str, object]]:

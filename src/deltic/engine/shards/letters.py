@@ -8,9 +8,10 @@ attempt gives, and is garbage once the epoch is over; who has it open may still 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from uuid import uuid4
 
 import pyarrow as pa
@@ -49,8 +50,8 @@ class Letter:
 
 def letters_of(target: str, shard: int, stage: int, rows: pa.Table) -> Iterator[Letter]:
     """Rows, to arrive in a stage, in letters of no more than go well into one, which have them with them."""
-    for start in range(0, rows.num_rows, _MANY):
-        yield Letter(shard, stage, target, to_stream(rows.slice(start, _MANY)).to_pybytes())
+    for part in slices(rows.num_rows):
+        yield Letter(shard, stage, target, to_stream(rows.slice(part.start, part.stop - part.start)).to_pybytes())
 
 
 def slices(rows: int) -> Iterator[slice]:
@@ -59,12 +60,20 @@ def slices(rows: int) -> Iterator[slice]:
 
 
 def sent(files: Files, parcels: Sequence[Parcel], stage: int, direct: int) -> Iterator[Letter]:
-    """Parcels to arrive in a stage: those of more than `direct` bytes stand in one file together."""
-    small = [parcel for parcel in parcels if parcel.rows.nbytes <= direct]
-    large = [parcel for parcel in parcels if parcel.rows.nbytes > direct]
-    yield from _of_parcels(small, stage)
+    """Parcels to arrive in a stage: those of more than `direct` bytes stand in one file together.
+
+    Rows that go to several shards stand there once.
+    """
+    yield from _of_parcels((parcel for parcel in parcels if parcel.rows.nbytes <= direct), stage)
+    large = defaultdict[int, list[Parcel]](list)
+    for parcel in parcels:
+        if parcel.rows.nbytes > direct:
+            large[id(parcel.rows)].append(parcel)
     if large:
-        yield from _in_file(files, _of_parcels(large, stage))
+        there = iter(_in_file(files, _of_parcels((same[0] for same in large.values()), stage)))
+        for same in large.values():
+            for letter in islice(there, sum(1 for _ in slices(same[0].rows.num_rows))):
+                yield from (replace(letter, shard=parcel.shard, target=parcel.target) for parcel in same)
 
 
 def _of_parcels(parcels: Iterable[Parcel], stage: int) -> Iterator[Letter]:
