@@ -10,7 +10,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import ConstructorEntry
 from deltic.datalog.ddlog.inference import Inference
-from deltic.datalog.ddlog.types import BOOL, REFERENCES, Named, Tuple, Type
+from deltic.datalog.ddlog.types import BOOL, BROKEN, REFERENCES, Named, Tuple, Type
 from deltic.datalog.ddlog.unification import Unknown, resolve
 from deltic.datalog.syntax.expressions import Node, nodes_in
 from deltic.errors import did_you_mean
@@ -97,8 +97,7 @@ class PatternOf:
     def _construct(self, node: s.Construct, type_: Type) -> Build:
         entry = find_constructor(self.inference, node)
         if entry is None:
-            for argument in node.arguments:
-                self.of(argument.value, self.inference.unknown())
+            self.bind_all(node.arguments)
             return lambda: core.Anything(self.inference.known(type_), span=node.span)
         own = self.inference.unknown_type(entry.type)
         wanted = resolve(type_)
@@ -107,12 +106,19 @@ class PatternOf:
         self.inference.require(node.span, own, wanted)
         return self.of_fields(node, own, entry, node.arguments, node.constructor)
 
+    def bind_all(self, arguments: tuple[s.Argument, ...]) -> None:
+        """Have the variables of what was reported, so that they are not reported where they are used."""
+        for argument in arguments:
+            self.of(argument.value, BROKEN)
+
     def of_fields(
         self, node: Node, own: Named, entry: ConstructorEntry, arguments: tuple[s.Argument, ...], name: str
     ) -> Build:
         """The pattern of a struct by those of its fields; those that are left out may be anything."""
         types = self.inference.declarations.fields(own, entry)
         placed = place_arguments(self.inference, node, name, entry, arguments, complete=False)
+        if not placed:
+            self.bind_all(arguments)
         span, parts = node.span, list[Build]()
         for place, type_ in enumerate(types):
             parts.append(self.of(placed.get(place) or s.Wildcard(span=span), type_))

@@ -83,7 +83,10 @@ class _Loader:
         syntax = _library_module(path)
         if syntax is None:
             assert wanted is not None
-            hint = did_you_mean(path, library_modules()) or f"{place} is sought beside the program; name more by `-L`"
+            hint = (
+                did_you_mean(path, library_modules())
+                or f"{place} is sought beside the program, and where `--ddlog-library` says"
+            )
             raise ProgramError([wanted.span.error(f"there is no module `{path}`", hint)])
         return syntax, True
 

@@ -109,6 +109,7 @@ class _Checking:
         """The pattern that records have, and what it binds."""
         entry = self.relation(atom)
         if entry is None:
+            PatternOf(self.inference, "rule").bind_all(atom.arguments or ())
             return None
         if atom.location is not None:
             self.inference.report(atom.location.span, "only heads have places", "remove `@`")
