@@ -12,7 +12,6 @@ from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
 from deltic.datalog.souffle.words import PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
-from deltic.datalog.syntax.formulas import Atom, Conjunction, Disjunction, Formula
 from deltic.datalog.syntax.program import (
     Attribute,
     Branch,
@@ -145,27 +144,21 @@ def _option(context: Context, parsed: Parsed) -> Option:
     return Option(str(key), text, span=context.span(parsed))
 
 
-def _check_plan(context: Context, parsed: Parsed, body: Formula | None) -> None:
-    """Report orders of atoms that are not orders of those of the body."""
-    parts = body.parts if isinstance(body, Conjunction) else (body,)
-    count = sum(isinstance(part, Atom) for part in parts)
+def _check_plan(context: Context, parsed: Parsed) -> None:
+    """Report orders that are none. How many atoms there are depends on what is inlined."""
     for plan in trees(parsed, "plan"):
         for order in trees(plan, "order"):
             _, *places = (int(token) for token in tokens(order))
-            if sorted(places) != list(range(1, count + 1)) and not isinstance(body, Disjunction):
-                message = f"this is no order of the atoms of the body, of which there {_are(count)}"
-                context.report(order, message, "name each of them once, counted from 1; or remove .plan")
-
-
-def _are(count: int) -> str:
-    return f"are {count}" if count != 1 else "is 1"
+            if sorted(places) != list(range(1, len(places) + 1)):
+                hint = "name each atom of the body once, counted from 1; or remove .plan"
+                context.report(order, "this is no order of atoms", hint)
 
 
 def _clause(context: Context, parsed: Parsed) -> Iterator[Item]:
     heads, *rest = [child for child in parsed.children if isinstance(child, Tree) and child.data != "plan"]
     atoms = tuple(build_atom(context, atom) for atom in trees(heads, "atom"))
     body = build_formula(context, rest[0]) if rest else None
-    _check_plan(context, parsed, body)
+    _check_plan(context, parsed)
     yield Clause(atoms, body, span=context.span(parsed))
 
 
