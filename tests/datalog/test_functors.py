@@ -217,6 +217,25 @@ def test_a_representative_by_ord_is_maintained():
         members -= gone
 
 
+def test_as_reinterprets_numbers_and_unsigneds():
+    text = """
+    .type address <: unsigned
+    .decl r(a: address, o: number)
+    .decl moved(d: address)     moved(as(as(a, number) + o, address)) :- r(a, o).
+    .decl bound(d: number)      bound(as(d, number)) :- r(a, o), d = a + as(o, unsigned).
+    .decl before(d: number)     before(x) :- x = as(y, number), y = a, r(a, _).
+    .decl literal(d: unsigned)  literal(as(5, unsigned)) :- r(_, _).
+    .decl inlined(d: address) inline  inlined(a) :- r(a, _).
+    """
+    found = derive(text, {"r": [(10, -3), (2, -5)]})
+    assert sorted(found["moved"]) == [(7,), (2**64 - 3,)]
+    assert sorted(found["bound"]) == [(-3,), (7,)]
+    assert sorted(found["before"]) == [(2,), (10,)]
+    assert list(found["literal"]) == [(5,)]
+    with pytest.raises(deltic.ProgramError, match="is a number"):
+        derive(text + ".decl mixed(o: number)  mixed(o) :- r(_, o), inlined(o).\n", {})
+
+
 def test_every_functor_is_tested():
     tested = " ".join(expression for expression, *_ in [*CASES, *RANGES])
     assert all(name in tested for name in FUNCTORS)

@@ -62,11 +62,11 @@ class RuleChecker:
         typing = Typing(self._signatures, self._types, self._functors.profiles, self._findings)
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
-        shapes = typing.shapes()
+        typing.settle()
         rule = Rule(head, body, typing.variables(), typing.expressions(), span)
         for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings)
-        plain = _plain(shapes, self._functors)
+        plain = _plain(typing.shapes(), typing.conversions(), self._functors)
         bare = tuple(with_expressions(literal, plain) for literal in body)
         return Rule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
 
@@ -76,12 +76,15 @@ def _says_little(literal: Formula) -> int:
     return 0 if isinstance(literal, Atom) else 1 if isinstance(literal, Negation | Aggregation) else 2
 
 
-def _plain(shapes: Mapping[Span, str], functors: Functors) -> Callable[[Expression], Expression]:
+def _plain(
+    shapes: Mapping[Span, str], conversions: Mapping[Span, str], functors: Functors
+) -> Callable[[Expression], Expression]:
     """What takes the casts out of an expression, and tells structures their shapes and calls their functions."""
 
     def part(expression: Expression) -> Expression:
         if isinstance(expression, Cast):
-            return expression.argument
+            functor = conversions.get(expression.span)
+            return Apply(functor, (expression.argument,), span=expression.span) if functor else expression.argument
         if is_structure(expression) and expression.span in shapes:
             return Pack(expression.functor, expression.arguments, shapes[expression.span], span=expression.span)
         if isinstance(expression, Apply) and expression.functor in functors.functions:

@@ -17,7 +17,7 @@ from deltic.datalog.checks.functors import (
     Profile,
     aggregate_profile,
 )
-from deltic.datalog.checks.kinds import ANY, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
+from deltic.datalog.checks.kinds import ANY, INTEGER, NUMERIC, OPAQUE, Base, Structure, Types, phrase, preferred, stored
 from deltic.datalog.checks.slots import Evidence, Slot, Slots
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import (
@@ -61,6 +61,8 @@ class Typing:
         self._ordered = frozenset(type_ for type_ in self._any if not isinstance(type_, Structure))
         self._variables: dict[str, Slot] = {}
         self._expressions: dict[Span, Slot] = {}
+        self._casts: list[tuple[Cast, Slot, Base]] = []
+        self._conversions: dict[Span, str] = {}
 
     def variables(self) -> Mapping[str, Type]:
         """The type of each variable."""
@@ -70,9 +72,18 @@ class Typing:
         """The type of each expression but variables, by its place."""
         return {span: stored(preferred(self._slots.types(slot))) for span, slot in self._expressions.items()}
 
-    def shapes(self) -> Mapping[Span, str]:
-        """The shape of each record and value of a branch, by its place; once all literals have been taken."""
+    def settle(self) -> None:
+        """Take, after all literals, what casts and structures imply."""
+        for cast, slot, type_ in self._casts:
+            self._decide(cast, slot, type_)
         self._settle()
+
+    def conversions(self) -> Mapping[Span, str]:
+        """The functors that casts are between numbers and unsigneds, by their places; once all is settled."""
+        return self._conversions
+
+    def shapes(self) -> Mapping[Span, str]:
+        """The shape of each record and value of a branch, by its place; once all is settled."""
         return {apply.span: shape for apply, slot, _ in self._structures if (shape := self._shape(apply, slot))}
 
     def _settle(self) -> None:
@@ -178,12 +189,30 @@ class Typing:
     def _cast(self, cast: Cast) -> Slot:
         slot = self._expression(cast.argument)
         type_ = self._type_table.base(cast.type)
-        if not type_ or self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
+        if not type_:
             return slot
+        found = self._slots.new(frozenset({type_}))
+        if self._is_reinterpreted(cast, slot, type_):
+            self._casts.append((cast, slot, type_))
+        else:
+            self._decide(cast, slot, type_)
+        return found
+
+    def _is_reinterpreted(self, cast: Cast, slot: Slot, type_: Base) -> bool:
+        """Whether a number may have to become an unsigned, or the other way round: casts of users may do that."""
+        others = INTEGER - {type_}
+        return type_ in INTEGER and cast.span != cast.argument.span and not others.isdisjoint(self._slots.types(slot))
+
+    def _decide(self, cast: Cast, slot: Slot, type_: Base) -> None:
+        """Let the argument of a cast be of its type, or be converted to it; report it where neither can be."""
+        if self._slots.restrict(slot, frozenset({type_}), Evidence("`as`", cast.span)):
+            return
+        if self._is_reinterpreted(cast, slot, type_):
+            self._conversions[cast.span] = "itou" if type_ is Type.UINT64 else "utoi"
+            return
         message = f"{self._is(cast.argument, slot)}, and `as` cannot turn it into {phrase([type_])}"
         hint = f"compute one with `{CONVERSIONS[type_]}(...)`" if type_ in CONVERSIONS else ""
         self._findings.append(cast.span.error(message, hint))
-        return self._slots.new(frozenset({type_}))
 
     def _structure(self, apply: Apply) -> Slot:
         """A record, `nil` or a value of a branch: of the types that have such; which one, other literals say."""
