@@ -47,15 +47,14 @@ class Work:
     """Sent from stage to stage."""
     sent: int
     """Bytes of these."""
-    read: int
-    """Bytes of files that Spark itself has read."""
     written: int
+    """Bytes of files that Spark itself has written."""
     busy: float
     """Seconds of all tasks together."""
     slowest: float
 
 
-_SUMS = ("numCompleteTasks", "shuffleReadRecords", "shuffleReadBytes", "inputBytes", "outputBytes")
+_SUMS = ("numCompleteTasks", "shuffleReadRecords", "shuffleReadBytes", "outputBytes")
 
 
 def measured(spark: Any, run: Callable[[], object]) -> Work:

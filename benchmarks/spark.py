@@ -53,9 +53,9 @@ transaction; the median of {TIMES}. cpu: processor seconds of all processes. Spa
 tables, its result overwritten; the change itself is not written to them. Deltic keeps the view in its state, and
 nobody reads its change. Each executor has taken a load of {_WARM:,} line items before. ratio: Spark's time over the
 executor's. visited/row: rows and index entries looked at for each changed row. jobs to MiB sent: of one refresh, from
-Spark's own pages; sent: from stage to stage. MiB read and written: from and to files, by Spark as its pages tell, by
-jobs as reports do; of files that are mapped all that Linux brings with a page counts, which is 64 KiB and more, so
-that many changed rows bring all of a column order. All executors end with equal views, which is checked."""
+Spark's own pages; sent: from stage to stage. MiB read and written: from and to files, as reports tell, and
+for Spark its pages, which do not tell what its reader of Parquet reads; of files that are mapped all that Linux brings
+with a page counts, 64 KiB to 2 MiB. All executors end with equal views, which is checked."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ def _told(one: Refresh, whole: Refresh) -> list[object]:
     told += [f"{ratio:.1f}" for ratio in (whole.cpu / max(one.cpu, TICK), whole.wall / one.wall)]
     if one.work is None or not one.work.jobs:
         return [*told, 0, 0, 0, *["0.00"] * 3]
-    sizes = (one.work.sent, one.read or one.work.read, one.written or one.work.written)
-    sent = f"{one.work.rows:,}"
-    return [*told, one.work.jobs, one.work.stages, sent, *(f"{size / 2**20:.2f}" for size in sizes)]
+    read = f"{one.read / 2**20:.2f}" if one.read else "-"
+    sent, written = f"{one.work.sent / 2**20:.2f}", f"{(one.written or one.work.written) / 2**20:.2f}"
+    return [*told, one.work.jobs, one.work.stages, f"{one.work.rows:,}", sent, read, written]
 
 
 def tables_of(count: int) -> dict[str, pa.Table]:
