@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -43,6 +44,7 @@ class _RuleLowering:
         self._pending = [part for part in rule.body if not isinstance(bare(part), Atom | Aggregation | Existential)]
         self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
         self._results = {inner.result for inner in self._inner if isinstance(inner, Aggregation)}
+        self._shared = self._computed_by_several()
 
     def lower(self, schema: Schema) -> int:
         atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, Atom)]
@@ -57,7 +59,26 @@ class _RuleLowering:
         """An atom, with the conditions on it alone and the variables that join it to other atoms."""
         node = lower_atom(atom, self._rule, self._scope)
         elsewhere = {v.name for a in self._rule.body if isinstance(a, Atom) and a is not atom for v in mentions_of(a)}
-        return self._compute(node, elsewhere)
+        wanted = elsewhere | self._shared
+        for name, needed in reversed(self._given_by(atom).items()):
+            wanted |= needed if name in wanted else set()
+        return self._compute(node, wanted)
+
+    def _computed_by_several(self) -> set[str]:
+        """The variables to which several atoms give values, each by itself: they join those atoms."""
+        atoms = [literal for literal in self._rule.body if isinstance(literal, Atom)]
+        counts = Counter(name for atom in atoms for name in self._given_by(atom))
+        return {name for name, count in counts.items() if count > 1}
+
+    def _given_by(self, atom: Atom) -> dict[str, set[str]]:
+        """The variables of an atom, and those whose values equations compute from them, each with what it needs."""
+        given: dict[str, set[str]] = {variable.name: set() for variable in mentions_of(atom)}
+        pending = [c for c in self._pending if isinstance(c, Comparison) and c.operator == "="]
+        while binding := next((b for c in pending if (b := _binding(c, list(given)))), None):
+            variable, value, equation = binding
+            pending = [c for c in pending if c is not equation]
+            given[variable.name] = {v.name for v in variables(value)}
+        return given
 
     def _sets(self) -> list[int]:
         """The existentials whose bodies need nothing from outside, as sets to join with."""

@@ -13,7 +13,7 @@ from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.ranges import is_range, name_ranges
 from deltic.datalog.lowering.scalars import predicate, scalar
-from deltic.datalog.lowering.structures import unpack_structures
+from deltic.datalog.lowering.structures import unify_structures, unpack_structures
 from deltic.datalog.syntax.expressions import (
     Apply,
     Call,
@@ -54,9 +54,9 @@ def simplify(rule: Rule) -> Rule | None:
     are equations for these. The same rows are derived. What is inside of aggregates
     is left to their lowering.
     """
-    rule = fold_constants(name_ranges(rule))
+    rule = unify_structures(fold_constants(name_ranges(rule)))
     while equation := next(_substitutions(rule), None):
-        rule = fold_constants(_substitute(rule, *equation))
+        rule = unify_structures(fold_constants(_substitute(rule, *equation)))
     if Truth(False, span=rule.head.span) in rule.body:
         return None
     rule = replace(rule, body=tuple(literal for literal in rule.body if not isinstance(literal, Truth)))

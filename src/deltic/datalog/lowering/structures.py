@@ -23,6 +23,34 @@ def unpack_structures(rule: Rule) -> Rule:
     return _Unpacking(rule).rule() if any(map(_is_match, rule.body)) else rule
 
 
+def unify_structures(rule: Rule) -> Rule:
+    """The rule with equations of fields in the place of those of structures, also of two that equal the same variable.
+
+    Structures with floats are left: equal floats may differ. So are those with fields that may have any value.
+    """
+    if not any(map(_is_match, rule.body)):
+        return rule
+    first: dict[Expression, Pack] = {}
+    unpacking, body = _Unpacking(rule), list[Formula]()
+    for literal in (part for given in rule.body for part in unpacking.split(given)):
+        if not (isinstance(literal, Comparison) and _is_plain_match(literal)):
+            body.append(literal)
+            continue
+        structure, value = _match(literal)
+        known = first.setdefault(value, structure)
+        equation = Comparison("=", known, structure, span=literal.span)
+        body += [literal] if known is structure else unpacking.split(equation)
+    return replace(rule, body=tuple(body))
+
+
+def _is_plain_match(equation: Comparison) -> bool:
+    if not _is_match(equation):
+        return False
+    structure, value = _match(equation)
+    parts = [part for part in fields_of(structure) if isinstance(part, Wildcard)]
+    return isinstance(value, Variable) and not parts and "f" not in letters_of(structure.shape)
+
+
 def _is_match(literal: Formula) -> bool:
     """Whether a literal is an equation with a structure."""
     is_equation = isinstance(literal, Comparison) and literal.operator == "="
@@ -50,6 +78,13 @@ def _match(equation: Formula) -> tuple[Pack, Expression]:
     return structure, value
 
 
+def _field_variables(literal: Formula) -> Iterator[Variable]:
+    """The variable of an equation that gives it the value of a field."""
+    if isinstance(literal, Comparison) and literal.operator == "=" and isinstance(literal.right, Unpack):
+        if isinstance(literal.left, Variable):
+            yield literal.left
+
+
 class _Unpacking:
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
@@ -58,12 +93,12 @@ class _Unpacking:
 
     def rule(self) -> Rule:
         """The rule unpacked."""
-        body = [part for literal in self._rule.body for part in self._split(literal)]
+        body = [*self._rule.body]
         while (found := self._unbinding(body)) is not None:
             body[found : found + 1] = self._fields(*_match(body[found]))
         return replace(self._rule, body=tuple(body), variables=self._variables, types=self._types)
 
-    def _split(self, literal: Formula) -> Iterator[Formula]:
+    def split(self, literal: Formula) -> Iterator[Formula]:
         """An equation of two structures as equations of their fields."""
         if not (isinstance(literal, Comparison) and _is_match(literal)):
             yield literal
@@ -76,7 +111,7 @@ class _Unpacking:
         else:
             for one, other in zip(left.arguments, right.arguments, strict=True):
                 if not isinstance(one, Wildcard) and not isinstance(other, Wildcard):
-                    yield from self._split(Comparison("=", one, other, span=literal.span))
+                    yield from self.split(Comparison("=", one, other, span=literal.span))
 
     def _unbinding(self, body: Sequence[Formula]) -> int | None:
         """The place of an equation that is to be taken apart.
@@ -85,6 +120,7 @@ class _Unpacking:
         its structure has no value.
         """
         stored = {argument for literal in body if isinstance(literal, Atom) for argument in literal.arguments}
+        stored |= {variable for literal in body for variable in _field_variables(literal)}
         for place, literal in enumerate(body):
             if isinstance(literal, Comparison) and _is_match(literal):
                 others = bound_variables([*map(_hidden, body[:place]), *map(_hidden, body[place + 1 :])])
