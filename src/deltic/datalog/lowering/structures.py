@@ -80,9 +80,9 @@ def _match(equation: Formula) -> tuple[Pack, Expression]:
 
 def _field_variables(literal: Formula) -> Iterator[Variable]:
     """The variable of an equation that gives it the value of a field."""
-    if isinstance(literal, Comparison) and literal.operator == "=" and isinstance(literal.right, Unpack):
-        if isinstance(literal.left, Variable):
-            yield literal.left
+    is_equation = isinstance(literal, Comparison) and literal.operator == "="
+    if is_equation and isinstance(literal, Comparison) and isinstance(literal.right, Unpack):
+        yield from (side for side in (literal.left,) if isinstance(side, Variable))
 
 
 class _Unpacking:
