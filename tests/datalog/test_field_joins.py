@@ -1,4 +1,4 @@
-"""Structures that several equations take apart, and that join atoms by their fields, against Python, over epochs. Catches
+"""Structures that several equations take apart, and that join atoms by their fields, against Python. Catches
 a field that is compared with another one, or not at all, where equations of one variable are unified.
 """
 
