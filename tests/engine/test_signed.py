@@ -30,7 +30,7 @@ from deltic.engine.reference import ReferenceEngine
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.errors import IterationLimitError, UnsupportedError
 from tests.engine.reopening import Reopening
-from tests.engine.signed_bodies import BODIES, RANDOM, Row, game, random_body, random_changes, tree
+from tests.engine.signed_bodies import BODIES, RANDOM, Row, game, parity, random_body, random_changes, tree
 
 LIMIT = 40
 INCREMENTAL = Refresh(Policy.INCREMENTAL)
@@ -180,10 +180,30 @@ def test_an_epoch_without_a_fixpoint_leaves_no_trace() -> None:
     engine.apply(batches(circuit, {"child": {(0, 1): 1, (1, 2): 1, (2, 3): 1}}))
     before = entries(engine), views(engine, circuit)
     with pytest.raises(
-        IterationLimitError, match=r"through win has no end after 10 .*; nothing was changed. Rows come and go in it"
+        IterationLimitError, match=r"through win has no end: .* it is as it was .*; nothing was changed"
     ):
         engine.apply(batches(circuit, {"child": {(3, 1): 1}}))
     assert (entries(engine), views(engine, circuit)) == before
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+@pytest.mark.parametrize("thresholds", [DEFAULTS, Thresholds(most_waiting=-1)], ids=["compiled", "vectors"])
+def test_what_goes_round_in_circles_is_found_with_its_rows(size: int, thresholds: Thresholds) -> None:
+    """A bit that goes round `size` nodes, from which a chain leads that has come to rest before."""
+    circuit = parity()
+    engine = LocalEngine(circuit, refresh=INCREMENTAL, thresholds=thresholds)
+    chain = {(100 + i, 101 + i): 1 for i in range(90)}
+    engine.apply(batches(circuit, {"child": chain, "node": {(100,): 1}}))
+    before = entries(engine)
+    ring = {(x, (x + 1) % size): 1 for x in range(size)}
+    with pytest.raises(IterationLimitError) as caught:
+        engine.apply(batches(circuit, {"child": ring, "node": {(0,): 1}}))
+    period = 2 * size
+    assert f" it is as it was {period} before, and not at rest" in str(caught.value)
+    shown = [f"on({x})" for x in range(min(size, 6))]
+    listed = f"{', '.join(shown)} and {size - 6} more" if size > 6 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    assert f"In between come and go {listed}." in str(caught.value)
+    assert entries(engine) == before
 
 
 def test_updates_are_abandoned_where_a_bootstrap_is_better() -> None:

@@ -31,11 +31,19 @@ def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> I
     return IterationLimitError(message, tuple(relations))
 
 
-def oscillation_error(relations: Sequence[str], iterations: int, period: int) -> IterationLimitError:
-    """The error of a recursion through these relations that is in an iteration as it was some iterations before."""
+def oscillation_error(
+    relations: Sequence[str], iterations: int, period: int, rows: Sequence[str] = ()
+) -> IterationLimitError:
+    """The error of a recursion through these relations that is in an iteration as it was some iterations before.
+
+    `rows` are some that come and go in between.
+    """
     message = f"the recursion through {', '.join(relations)} has no end: in iteration {iterations:,} it is as it was "
-    message += f"{period:,} before, and not at rest; nothing was changed. An aggregate in it takes away what it was "
-    message += "computed from: let the rules only add rows, or keep circles out of the data"
+    message += f"{period:,} before, and not at rest; nothing was changed. "
+    if rows:
+        message += f"In between come and go {' and '.join(filter(None, [', '.join(rows[:-1]), rows[-1]]))}. "
+    message += "What is derived in it takes away what it was derived from: let no row depend on its own absence, nor "
+    message += "an aggregate on its own result, or keep circles out of the data"
     return IterationLimitError(message, tuple(relations))
 
 

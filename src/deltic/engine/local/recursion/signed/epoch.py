@@ -19,6 +19,7 @@ from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.signed.examination import Examination
 from deltic.engine.local.recursion.signed.nested import Nest
+from deltic.engine.local.recursion.signed.oscillation import Watch
 from deltic.engine.local.storage.arrangement import Arrangement, time_array
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.run import Run, Weights, Words, merge_runs, plain
@@ -83,6 +84,8 @@ class _Epoch:
         self.agendas = {name: Agenda(large) for name in component.states}
         self.changes = {name: Batch(large) for name, delay in component.delays.items() if delay}
         self.patience = 0
+        delayed = {_shown(name): component.states[name] for name, delay in component.delays.items() if delay}
+        self.watch = Watch(delayed, self.environment.interner)
         for examination in component.examined.values():
             examination.begin()
         for nest in component.nests.values():
@@ -137,7 +140,7 @@ class _Epoch:
     def _run_compiled(self) -> None:
         """Follow small changes; where these were few, the next ones are left to vectorised code."""
         assert self.component.compiled is not None
-        limit, thresholds = self.environment.iteration_limit, self.environment.thresholds
+        limit, thresholds = min(self.environment.iteration_limit, self.watch.horizon), self.environment.thresholds
 
         def check(now: int) -> None:
             self.check(now)
@@ -189,16 +192,23 @@ class _Epoch:
             self.agendas[name].reconsider(found.again, found.times)
 
     def _check_end(self, name: str, change: Run, now: int) -> None:
-        """Raise IterationLimitError where a recursive relation changes past the limit, or grows without an end."""
-        limit = self.environment.iteration_limit
-        if now > limit and self.component.delays[name]:
-            raise limit_error(self._shown(), self.component.computing, limit)
-        if _greatest(change.weights) > _MOST:
-            raise circle_error(self._shown())
+        """Raise IterationLimitError where a recursive relation changes past the limit, or grows without an end.
 
-    def _shown(self) -> list[str]:
-        """The recursive relations, by the names of which these are the histories."""
-        return sorted(name.removesuffix(BY_ITERATION) for name, delay in self.component.delays.items() if delay)
+        And where all recursive relations are as they were in an earlier iteration; that is looked for now and then.
+        """
+        limit, delays = self.environment.iteration_limit, self.component.delays
+        shown = sorted(_shown(name) for name, delay in delays.items() if delay)
+        if now > min(limit, self.watch.horizon) and delays[name]:
+            self.watch.look(now)
+            if now > limit:
+                raise limit_error(shown, self.component.computing, limit)
+        if _greatest(change.weights) > _MOST:
+            raise circle_error(shown)
+
+
+def _shown(name: str) -> str:
+    """What a recursive relation is called, of which this is the history."""
+    return name.removesuffix(BY_ITERATION)
 
 
 def _greatest(weights: Weights) -> int:
