@@ -32,6 +32,7 @@ from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.recursion import Maintained
+from deltic.engine.shards.rounds import in_rounds
 from deltic.engine.shards.shard import Options, Parcel, Renumbered, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
@@ -194,8 +195,7 @@ class ShardedEngine(Engine):
         started, visited = time.perf_counter(), self._visited()
         was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
         while (now := min((t for s in self.shards if (t := s.first(step)) is not None), default=None)) is not None:
-            if now > self.options.iteration_limit + 1 and step.computing:
-                raise limit_error(sorted(step.stratum.relations), step.computing, self.options.iteration_limit)
+            check_end(step, now, self.options.iteration_limit)
             mail: Mail = {}
             for stage in range(len(step.stages)):
                 sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in self.shards)
@@ -209,7 +209,7 @@ class ShardedEngine(Engine):
             step.stratum.relations,
             Strategy.NESTED.value,
             "bootstrap" if was_empty else "update",
-            f"in {rounds:,} round{'s' * (rounds != 1)} over {len(self.shards)} shards",
+            in_rounds(rounds, len(self.shards)),
             sum(self._changed_rows(name) for name in self.plan.followed(step)),
             sum(self._changed_rows(name) for name in step.stratum.relations),
             self._visited() - visited,
@@ -383,6 +383,12 @@ class ShardedEngine(Engine):
     def sizes(self) -> list[Size]:
         sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
         return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
+
+
+def check_end(step: Iterate, now: int, limit: int) -> None:
+    """Raise IterationLimitError past the limit; at the iteration after it, known rows may be derived again."""
+    if now > limit + 1 and step.computing:
+        raise limit_error(sorted(step.stratum.relations), step.computing, limit)
 
 
 def _rows_of(relation: Relation) -> pa.Table:

@@ -89,8 +89,24 @@ class Iterate:
         """The steps of each stage of a round."""
         return _by_stage(self.steps)
 
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The relations of the recursion, and their other places."""
+        return (*self.stratum.relations, *(step.target for step in self.steps if isinstance(step, Send)))
+
     def __str__(self) -> str:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
+
+
+@dataclass(frozen=True)
+class Adopt:
+    """What rounds have changed of some placed relations, which was sent, is taken over."""
+
+    names: tuple[str, ...]
+    stage: int
+
+    def __str__(self) -> str:
+        return f"adopt {', '.join(self.names)}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +138,7 @@ class Search:
         return f"search {self.query}"
 
 
-Step = Take | Define | Recur | Iterate | Send | Search
+Step = Take | Define | Recur | Iterate | Adopt | Send | Search
 
 
 def _by_stage(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
@@ -174,29 +190,31 @@ class ShardPlan:
         Of the last stage all that change what is kept, for it is the one that writes. What was sent is there already.
         """
         is_last = stage + 1 == len(self.stages)
-        wanted = {name for step in self.stages[stage] for name in self._reads(step)}
+        wanted = {name for step in self.stages[stage] for name in self.reads(step)}
         wanted |= {name for name, placed in self.placed.items() if is_last and placed.kept}
         found: list[Step] = []
         for step in reversed([step for steps in self.stages[:stage] for step in steps]):
             sends = isinstance(step, Send) or (isinstance(step, Search) and not step.stays)
-            if not sends and not wanted.isdisjoint(self._makes(step)):
+            if not sends and not wanted.isdisjoint(self.makes(step)):
                 found.append(step)
-                wanted |= self._reads(step)
+                wanted |= self.reads(step)
         return found[::-1]
 
-    def _makes(self, step: Step) -> tuple[str, ...]:
+    def makes(self, step: Step) -> tuple[str, ...]:
         """The placed relations that a step changes."""
         match step:
             case Take(name=name) | Define(name=name):
                 return (name,)
             case Recur(stratum=stratum) | Iterate(stratum=stratum):
                 return stratum.relations
+            case Adopt(names=names):
+                return names
             case Send(target=target):
                 return (target,)
             case Search(query=query):
                 return (query.head,)
 
-    def _reads(self, step: Step) -> set[str]:
+    def reads(self, step: Step) -> set[str]:
         """The placed relations that a step reads, the rows or the change."""
         match step:
             case Take(name=name):
@@ -206,8 +224,10 @@ class ShardPlan:
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
+            case Adopt(names=names):
+                return set(names)
             case Iterate(steps=steps):
-                return {name for each in steps for name in self._reads(each)}
+                return {name for each in steps for name in self.reads(each)}
             case Send(source=source):
                 return {source}
             case Search(query=query):
@@ -245,7 +265,7 @@ class ShardPlan:
 
     def _home(self, step: Step) -> str:
         """The relation that a step works for."""
-        return self.placed[self._makes(step)[0]].home
+        return self.placed[self.makes(step)[0]].home
 
     def _exchange(self, step: Step) -> str:
         if isinstance(step, Send):

@@ -24,9 +24,9 @@ from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors, time_array
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import Layout
-from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words, add_runs, merge_runs, plain
-from deltic.engine.local.storage.state import State
-from deltic.engine.shards.plan import Iterate, Send
+from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, Weights, Words, add_runs, merge_runs, plain
+from deltic.engine.local.storage.state import Role, State
+from deltic.engine.shards.plan import Iterate
 from deltic.program.queries import When
 
 # Rows with the layout in which they are packed.
@@ -46,7 +46,6 @@ class Rounds:
     def __init__(self, step: Iterate, states: Mapping[str, State], environment: Environment) -> None:
         self.step, self.environment = step, environment
         self.homes = {name: states[name] for name in step.stratum.relations}
-        self.places = {each.target for each in step.steps if isinstance(each, Send)}
         self.timed = {name: states[name] for name in sorted(step.timed)}
         self.forget()
 
@@ -54,6 +53,7 @@ class Rounds:
         """Forget the epoch."""
         self._agendas: dict[str, tuple[Layout, Agenda]] = {}
         self._changes: dict[str, list[_Packed]] = {}
+        self._counted: dict[str, _Packed] = {}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
 
     def begin(self) -> None:
@@ -95,6 +95,7 @@ class Rounds:
     def settle(self, now: int) -> None:
         """Let rows of this shard come and go at iteration `now`: all earlier ones are final."""
         self.environment.check()
+        self._counted = {}
         for name in self._agendas:
             self._settle(name, now)
 
@@ -112,7 +113,9 @@ class Rounds:
             agenda.reconsider(again, times)
         counted, weights = select(words, found.counted, found.counted)
         if len(weights):
-            state.count(Run(counted, time_array(len(weights), now), plain(weights)))
+            run = Run(counted, time_array(len(weights), now), plain(weights))
+            self._counted[name] = state.layout, run
+            state.count(run)
         moved, signs = select(words, found.actions, found.actions)
         if len(signs):
             self.change(name, Run(moved, time_array(len(signs), now), plain(signs)), kept=True)
@@ -124,6 +127,13 @@ class Rounds:
         if kept:
             state.append(run)
         self._changes.setdefault(name, []).append((state.layout, Run(run.words, weights=run.weights)))
+
+    def counted(self, name: str) -> Run | None:
+        """How the numbers of derivations of a relation's rows have changed in this round."""
+        if name not in self._counted:
+            return None
+        (layout, run), state = self._counted[name], self.homes[name]
+        return run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
 
     @property
     def is_active(self) -> bool:
@@ -158,6 +168,34 @@ class Rounds:
                     arrangement.before = arrangement.runs
         self.forget()
 
+    def hold(self) -> None:
+        """Let the relations keep what waits, so that it is written with them."""
+        for name, state in self.homes.items():
+            entries = list(self._agenda(name).drain())
+            again = [(time, words, NO_WEIGHTS) for time, words, weights in entries if not weights.any()]
+            waiting = [entry for entry in entries if entry[2].any()]
+            self._held(state, "waiting").runs = tuple(filter(None, [of_times(waiting)]))
+            self._held(state, "again").runs = tuple(filter(None, [of_times(again)]))
+
+    def load(self) -> None:
+        """Take what waits from where it was held."""
+        self.forget()
+        for name, state in self.homes.items():
+            for role in ("waiting", "again"):
+                held = state.auxiliary.get((role, state.canonical))
+                for run in () if held is None else held.runs:
+                    there = run if held.layout == state.layout else held.repacked(run, held.layout, state.layout)
+                    if role == "waiting":
+                        self.receive(name, there)
+                    else:
+                        self._agenda(name).reconsider(there.words, there.times)
+
+    def _held(self, state: State, role: Role) -> Arrangement:
+        """Where a relation keeps what waits, packed as its rows are."""
+        held = state.keep(role, state.canonical, state.domains)
+        held.layout = state.layout
+        return held
+
     def copy_of_changes(self) -> dict[str, list[_Packed]]:
         """What has changed so far, to come back to."""
         return {name: list(found) for name, found in self._changes.items()}
@@ -165,6 +203,11 @@ class Rounds:
     def come_back(self, changes: Mapping[str, list[_Packed]]) -> None:
         """Let this be what has changed so far."""
         self._changes = {name: list(found) for name, found in changes.items()}
+
+
+def in_rounds(rounds: int, shards: int) -> str:
+    """How a recursion was brought up to date, for a report."""
+    return f"in {rounds:,} round{'s' * (rounds != 1)} over {shards} shards"
 
 
 def by_time(run: Run) -> Iterator[tuple[int, Words, Weights]]:

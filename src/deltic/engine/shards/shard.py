@@ -37,7 +37,7 @@ from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.hashing import shards_of
-from deltic.engine.shards.plan import Define, Iterate, Key, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Adopt, Define, Iterate, Key, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.rounds import Rounds, TimedPiece, by_time, derived_by_time, of_times
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
@@ -48,6 +48,8 @@ _Staying = tuple[Layout, Run]
 Inbox = Mapping[str, Sequence[pa.Table]]
 # The column with the iterations of rows that carry any.
 _ITERATION = "iteration\0"
+# The same column where the weights of the rows are changes of the numbers of their derivations.
+_COUNTED = "counted\0"
 
 
 class Renumbered(Exception):
@@ -63,6 +65,8 @@ class _Received(NamedTuple):
     columns: list[Column]
     weights: Weights
     times: Times
+    counted: bool = False
+    """Whether the weights are changes of the numbers of derivations."""
 
 
 @dataclass(frozen=True)
@@ -201,10 +205,11 @@ class Shard:
         """Whether this shard has no row of a recursion."""
         return self._rounds[step].is_empty
 
-    def run_round(self, step: Iterate, stage: int, now: int, inbox: Inbox) -> list[Parcel]:
+    def run_round(self, step: Iterate, stage: int, now: int, inbox: Inbox, sends: bool = True) -> list[Parcel]:
         """Take the steps of a stage of the round of iteration `now`, with what was sent to it.
 
-        Raises Renumbered, and what `run` raises.
+        Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
+        Renumbered, and what `run` raises.
         """
         rounds, received = self._rounds[step], self._encoded(inbox)
         self._admit(received)
@@ -217,7 +222,8 @@ class Shard:
         changes = rounds.copy_of_changes()
         while True:
             try:
-                sent = [p for each in step.stages[stage] for p in self._taken_in_round(rounds, each, now, received)]
+                steps = [each for each in step.stages[stage] if sends or not _sends(each)]
+                sent = [parcel for each in steps for parcel in self._taken_in_round(rounds, each, now, received)]
                 self._come_home(rounds, {})
                 return sent
             except DomainOverflow as error:
@@ -234,6 +240,67 @@ class Shard:
         rounds.end_round()
         self._admit(received)
         self._come_home(rounds, received)
+
+    def round_alone(self, step: Iterate, now: int, inboxes: Sequence[Inbox]) -> list[Parcel]:
+        """Take the last stage of those of a round to which so much was sent, in a shard that holds what waits for it.
+
+        Of the stages before, what changes the shard is done again; what it finds to be amiss was told by them.
+        """
+        last = len(inboxes) - 1
+        while True:
+            try:
+                self._rounds[step].load()
+                sent: list[Parcel] = []
+                for stage, inbox in enumerate(inboxes):
+                    self.environment.faults.clear()
+                    if stage < len(step.stages):
+                        sent = self.run_round(step, stage, now, inbox, sends=stage == last)
+                    else:
+                        received = self._encoded(inbox)
+                        self._admit(received)
+                        self._come_home(self._rounds[step], received)
+                        sent = []
+                return sent
+            except Renumbered:
+                self.roll_back()
+                self.fit()
+                self._before = self.store.snapshot()
+
+    def changed_in_round(self, step: Iterate) -> Iterator[Parcel]:
+        """What the present round has changed on this shard, for a shard that is to adopt it."""
+        interner = self.store.interner
+        changes = [(name, _ITERATION, self.states[name].delta) for name in step.places]
+        changes += [(name, _COUNTED, self._rounds[step].counted(name)) for name in step.stratum.relations]
+        for name, kind, run in changes:
+            if run is not None:
+                state = self.states[name]
+                rows = decode_rows(state.relation.schema, state.layout, run.words, interner, run.all_weights())
+                yield Parcel(name, self.number, rows.append_column(kind, pa.array(run.times, pa.int32())))
+
+    def hold(self, step: Iterate) -> None:
+        """End the present round, if there is one, and keep what waits for later ones so that it is written."""
+        self._rounds[step].end_round()
+        self._rounds[step].hold()
+
+    def changed_rows(self, name: str) -> int:
+        """How many rows of a relation the present epoch has changed here."""
+        delta = self.states[name].delta
+        return 0 if delta is None else len(delta)
+
+    def _adopt(self, name: str) -> None:
+        """Let a relation change as rounds have changed it, which was sent."""
+        state, sent = self.states[name], self._sent_to(name)
+        if (counts := self._gathered(name, (s for s in sent if s.counted))) is not None:
+            state.count(counts)
+        if (change := self._gathered(name, (s for s in sent if not s.counted))) is None:
+            return
+        if self.plan.placed[name].kept:
+            state.append(change)
+        total = Batch()
+        total.add(change.words, change.all_weights())
+        state.delta = total.run()
+        if state.delta is None:
+            state.compact()
 
     def finish_rounds(self, step: Iterate) -> None:
         """Nothing waits on any shard: let the relations have their changes."""
@@ -271,7 +338,7 @@ class Shard:
         match step:
             case Take(name=name):
                 run = self._gathered(name, received.get(name, ()))
-                if run is not None and name in rounds.places:
+                if run is not None and name in rounds.step.places:
                     at = Run(run.words, time_array(len(run), now), run.weights)
                     rounds.change(name, at, self.plan.placed[name].kept)
                 elif run is not None:
@@ -289,7 +356,7 @@ class Shard:
             for layout, run in self._staying.pop(name, ()):
                 there = run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
                 yield from by_time(there)
-            for columns, weights, times in received:
+            for columns, weights, times, _ in received:
                 for time in np.unique(times).tolist() if times.size else (0,):
                     chosen = times == time if times.size else slice(None)
                     some = [(v[chosen], None if n is None else n[chosen]) for v, n in columns]
@@ -384,10 +451,10 @@ class Shard:
         return {name: [self._encoded_rows(name, rows) for rows in tables] for name, tables in inbox.items()}
 
     def _encoded_rows(self, name: str, rows: pa.Table) -> _Received:
-        times = NO_TIMES
-        if _ITERATION in rows.column_names:
-            times, rows = rows.column(_ITERATION).to_numpy(), rows.drop_columns([_ITERATION])
-        return _Received(*encode_batch(name, TableBatch(rows), self.states[name], self.store.interner), times)
+        times, counted = NO_TIMES, _COUNTED in rows.column_names
+        for column in {_ITERATION, _COUNTED} & set(rows.column_names):
+            times, rows = rows.column(column).to_numpy(), rows.drop_columns([column])
+        return _Received(*encode_batch(name, TableBatch(rows), self.states[name], self.store.interner), times, counted)
 
     # Steps
 
@@ -411,6 +478,9 @@ class Shard:
                     yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
             case Iterate():
                 self._begin_rounds(step)
+            case Adopt(names=names):
+                for name in names:
+                    self._adopt(name)
             case Search():
                 yield from (self._search_timed(step, 0) if step.query.head in self.plan.timed else self._search(step))
 
@@ -529,6 +599,11 @@ def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parce
         for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if end > start:
                 yield Parcel(target, shard, sorted_rows.slice(start, end - start))
+
+
+def _sends(step: Step) -> bool:
+    """Whether what a step finds leaves it for good."""
+    return isinstance(step, Send) or (isinstance(step, Search) and not step.stays)
 
 
 def _extend(error: DomainOverflow, grown: set[Domain]) -> None:

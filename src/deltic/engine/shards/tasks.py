@@ -27,8 +27,8 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
-from deltic.engine.shards.plan import ShardPlan, Step, Take
-from deltic.engine.shards.shard import Inbox, Options, Shard
+from deltic.engine.shards.plan import Adopt, Iterate, ShardPlan, Step, Take
+from deltic.engine.shards.shard import Inbox, Options, Parcel, Shard
 from deltic.errors import DelticError
 
 # What the letter of a shard is for that could not go on: it has no part in later stages.
@@ -54,6 +54,10 @@ class Outcome:
     states: dict[int, str] = field(default_factory=dict)
     """The description of each shard's state, by the name of its file."""
     errors: list[DelticError] = field(default_factory=list)
+    first: int | None = None
+    """The least iteration for which anything waits, amid the rounds of a recursion."""
+    was_empty: bool = True
+    """Whether that recursion had no rows."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +83,22 @@ class Task:
             yield from self._worked(received[0].shard, [letter for letter in received if letter.stage != DRIVER])
 
     @property
+    def _count(self) -> int:
+        """How many stages there are."""
+        return len(self.plan.stages)
+
+    @property
     def _is_last(self) -> bool:
-        return self.stage + 1 == len(self.plan.stages)
+        return self.stage + 1 == self._count
 
     def _worked(self, number: int, received: Sequence[Letter]) -> Iterator[Letter]:
         outcome = Outcome()
         try:
             files = files_at(self.directory)
             yield from self._carried(files, received)
-            # The last one builds all column orders that this epoch has probed, so that they are written.
-            steps = None if self._is_last else self._steps(self.stage)
-            shard = opened(number, self.plan, self.options, files, self.states.get(number), steps)
+            shard = self._opened(number, files)
             shard.begin(self.conflicts)
-            parcels = shard.run_alone(self.stage, self._inboxes(files, received))
+            parcels = self._taken(shard, self._inboxes(files, received))
             yield from sent(files, parcels, self.stage + 1, self.direct)
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if self._is_last:
@@ -101,20 +108,29 @@ class Task:
             outcome = Outcome(errors=[error])
         yield Letter(number, DRIVER, _FAILED if outcome.errors else "", pickle.dumps(outcome))
 
+    def _opened(self, number: int, files: Files) -> Shard:
+        """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
+        steps = None if self._is_last else self._steps(self.stage)
+        return opened(number, self.plan, self.options, files, self.states.get(number), steps)
+
+    def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
+        """Take the steps of the stage: what the shard sends."""
+        return shard.run_alone(self.stage, inboxes)
+
     def _steps(self, stage: int) -> list[Step]:
         """The steps that the task of a stage takes."""
         return [*self.plan.needed(stage), *self.plan.stages[stage]]
 
     def _carried(self, files: Files, received: Sequence[Letter]) -> Iterator[Letter]:
         """What the shard's own later tasks take of what it was sent."""
-        later = _taken(step for stage in range(self.stage + 1, len(self.plan.stages)) for step in self._steps(stage))
+        later = _received_by(step for stage in range(self.stage + 1, self._count) for step in self._steps(stage))
         kept = [letter for letter in received if letter.target in later]
         yield from (letter for letter in kept if letter.file)
         yield from together_few(files, (letter for letter in kept if not letter.file), self.direct)
 
     def _inboxes(self, files: Files, received: Iterable[Letter]) -> list[Inbox]:
         """What was sent and is taken here, by stage and placed relation."""
-        taken, mailbox = _taken(self._steps(self.stage)), Mailbox(files)
+        taken, mailbox = _received_by(self._steps(self.stage)), Mailbox(files)
         inboxes: list[dict[str, list[pa.Table]]] = [defaultdict(list) for _ in range(self.stage + 1)]
         for letter in received:
             if letter.target in taken:
@@ -126,7 +142,9 @@ class Task:
         program = self.plan.program
         outcome.reports = shard.reports
         deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
-        outcome.rows_in = {name: len(deltas[name]) for name in program.tables.values() if name in deltas}
+        adopted = (name for step in self.plan.steps if isinstance(step, Adopt) for name in step.names)
+        counted = {*program.tables.values(), *adopted}
+        outcome.rows_in = {name: len(delta) for name, delta in deltas.items() if name in counted}
         views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}
         outcome.counts = {name: (*_counts(delta), len(delta)) for name, delta in views.items()}
         told = (
@@ -141,9 +159,18 @@ class Task:
         outcome.states[shard.number] = save(shard, files, self.states.get(shard.number))
 
 
-def _taken(steps: Iterable[Step]) -> set[str]:
+def _received_by(steps: Iterable[Step]) -> set[str]:
     """The placed relations of which steps take what was sent."""
-    return {step.name for step in steps if isinstance(step, Take)}
+    found: set[str] = set()
+    for step in steps:
+        match step:
+            case Take(name=name):
+                found.add(name)
+            case Adopt(names=names):
+                found.update(names)
+            case Iterate(stratum=stratum):
+                found.update(stratum.relations)
+    return found
 
 
 def _counts(delta: Run) -> tuple[int, int]:
@@ -178,6 +205,8 @@ def total(letters: Iterable[Letter]) -> Outcome:
         found.faults += one.faults
         found.states |= one.states
         found.errors += one.errors
+        found.first = min((f for f in (found.first, one.first) if f is not None), default=None)
+        found.was_empty = found.was_empty and one.was_empty
         for name, rows in one.rows_in.items():
             found.rows_in[name] = found.rows_in.get(name, 0) + rows
         for name, counts in one.counts.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -18,10 +19,12 @@ from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
-from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, empty_relations, summed
+from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, check_end, empty_relations, summed
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
+from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.restrict import restrict
+from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning
 from deltic.engine.shards.shard import Parcel, Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion
@@ -135,23 +138,26 @@ class SparkEngine(ShardedEngine):
         collect_garbage(self.files, ())
 
     def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
-        """Run the epoch as a job; where a recursion takes rounds, in this process."""
+        """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
         plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
-        if plan.iterated:
-            return self._in_process(mail, conflicts)
         self._write()
-        count_, stages = self.options.shards, range(len(plan.stages))
-        tasks = [Task(plan, self.options, self.files.place, self._states, s, conflicts, self._direct) for s in stages]
         parcels = [
             Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches
         ]
-        letters = [*wake(count_), *sent(self.files, parcels, 0, self._direct)]
-        outcome = total(self._run_tasks(letters, tasks, count_, self._told(len(tasks))))
-        if outcome.errors:
-            raise joined(outcome.errors)
-        self._refuse(outcome.faults)
+        letters = [*wake(self.options.shards), *sent(self.files, parcels, 0, self._direct)]
+        taken: list[RoundsTaken] = []
+        for step in plan.iterated:
+            taken.append(self._iterate_by_jobs(plan, step, letters, conflicts))
+            letters += taken[-1].letters
+        final = adopting(plan, plan.iterated)
+        stages = range(len(final.stages))
+        tasks = [Task(final, self.options, self.files.place, self._states, s, conflicts, self._direct) for s in stages]
+        outcome = self._outcome(letters, tasks, self._told(len(tasks)))
+        self._refuse(chain(outcome.faults, *(rounds.faults for rounds in taken)))
         stores = self._written_stores(outcome.states)
+        outcome.visited += sum(rounds.visited for rounds in taken)
+        outcome.reports += [rounds.report(outcome, stores) for rounds in taken]
         versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
         version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
         outcome.read += self.files.traffic.fetched - fetched
@@ -163,6 +169,36 @@ class SparkEngine(ShardedEngine):
             self._collect_garbage()
 
         return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
+
+    def _outcome(self, letters: Sequence[Letter], tasks: Sequence[Task], told: str) -> Outcome:
+        """What comes of a job; raises what its tasks found to be wrong."""
+        outcome = total(self._run_tasks(letters, tasks, self.options.shards, told))
+        if outcome.errors:
+            raise joined(outcome.errors)
+        return outcome
+
+    def _iterate_by_jobs(
+        self, plan: ShardPlan, step: Iterate, letters: Sequence[Letter], conflicts: Conflicts
+    ) -> RoundsTaken:
+        """Take all shards through the rounds of a recursion, each a job."""
+        names, place, stages = some_of(step.stratum.relations), self.files.place, len(step.stages)
+        first, rounds = beginning(plan, step), adopting(plan, (), later=(step,))
+        begin = [
+            Begin(first, self.options, place, self._states, stage, conflicts, self._direct)
+            for stage in range(step.stage + 1)
+        ]
+        outcome = self._outcome(letters, begin, f"epoch {self.epoch + 1}: {names}: begin")
+        taken = RoundsTaken(step, outcome, self.options.shards)
+        while (now := outcome.first) is not None:
+            check_end(step, now, self.options.iteration_limit)
+            tasks = [
+                Round(rounds, self.options, place, outcome.states, stage, conflicts, self._direct, now)
+                for stage in range(stages + 1)
+            ]
+            told = f"epoch {self.epoch + 1}: {names}: iteration {now}"
+            outcome = self._outcome(wake(self.options.shards), tasks, told)
+            taken.add(outcome)
+        return taken
 
     def _told(self, stages: int) -> str:
         """What the job of the next epoch is called."""
