@@ -43,13 +43,12 @@ ENGINES: dict[str, Callable[[Circuit], Engine]] = {
 }
 
 
-def in_tasks(circuit: Circuit, executor: Executor) -> SparkEngine:
+def in_tasks(circuit: Circuit, executor: Executor, **options: Any) -> SparkEngine:
     """The engine on Spark, its jobs run in this process; rows of more than 64 bytes go to tasks and come in files."""
     directory = Path(tempfile.mkdtemp(prefix="deltic-tasks-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return SparkEngine(
-        circuit, directory=LocalFiles(directory), run_tasks=run_here, executor=executor, direct=64, shards=2
-    )
+    made: dict[str, Any] = {"run_tasks": run_here, "direct": 64, "shards": 2, **options}
+    return SparkEngine(circuit, directory=LocalFiles(directory), executor=executor, **made)
 
 
 Changes = Mapping[str, Iterable[tuple[tuple, int]]]

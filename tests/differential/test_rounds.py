@@ -17,7 +17,9 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.program.extract import program_of
-from tests.differential.compare import first_disagreement
+from tests.conformance.engines import Driver, in_tasks
+from tests.differential.compare import MakeEngine, first_disagreement
+from tests.engine.shards.jobs import run_here
 
 E = ".decl e(x: number, y: number) .input e\n"
 PROGRAMS = {
@@ -97,11 +99,11 @@ def random_run(rng: random.Random, circuit: Circuit, epochs: int):
     return [*run, dict.fromkeys(tables, frozenset()), run[-1]]
 
 
-def compare(name: str, seeds: range, epochs: int = 6) -> None:
+def compare(name: str, seeds: range, epochs: int = 6, make: MakeEngine | None = None) -> None:
     circuit = circuit_of(name)
     for seed in seeds:
         run = random_run(random.Random(seed), circuit, epochs)
-        found = first_disagreement(circuit, run, partial(ShardedEngine, shards=1 + seed % 4))
+        found = first_disagreement(circuit, run, make or partial(ShardedEngine, shards=1 + seed % 4))
         if found is not None:
             pytest.fail(f"seed {seed}\n{PROGRAMS[name]}\n{run}\n{found}", pytrace=False)
 
@@ -120,3 +122,37 @@ def test_an_epoch_that_is_given_up_leaves_layouts_for_which_queries_are_ready():
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_many_rounds(name):
     compare(name, range(100, 110))
+
+
+def by_jobs(few: int) -> MakeEngine:
+    """Each round is a job, but for those for which no more than a few rows wait."""
+    return lambda circuit: in_tasks(circuit, "job", few=few)
+
+
+@pytest.mark.parametrize("few", [pytest.param(0, marks=pytest.mark.slow), 5, 1000])
+def test_rounds_as_jobs(few):
+    compare("doubling", range(few, few + 1), epochs=2, make=by_jobs(few))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_many_rounds_as_jobs(name):
+    for few in (4, 1000):
+        compare(name, range(300, 301), epochs=3, make=by_jobs(few))
+
+
+def test_jobs_and_reports_tell_the_rounds():
+    circuit, called = circuit_of("doubling"), list[str]()
+
+    def run(letters, tasks, shards, what):
+        called.append(what)
+        return run_here(letters, tasks, shards, what)
+
+    engine = in_tasks(circuit, "job", few=0, run_tasks=run)
+    chain = [(i, i + 1) for i in range(4)]
+    report = Driver(engine, circuit).insert(e=chain).components[0]
+    rounds = [f"epoch 1: p: iteration {i}" for i in (1, 2, 3, 4)]
+    assert called == ["epoch 1: p: begin", *rounds, "epoch 1: 2 stages: p"]
+    assert (report.action, report.reason) == ("bootstrap", "in 4 rounds over 2 shards, 4 of them a job each")
+    assert (report.rows_in, report.rows_out) == (4, 10)
+    assert "in rounds of exchanges: no key is handed on by all rules" in engine.explain("p")

@@ -132,7 +132,7 @@ class Engines:
         if self.spark is None:
             from deltic.engine.shards.engine import ShardedEngine
 
-            return ShardedEngine(circuit, **options, shards=self.shards.count, rounds=False)
+            return ShardedEngine(circuit, **options, shards=self.shards.count, rounds=self.shards.rounds)
         return self._placed(circuit, self.shards, self.spark, options)
 
     def _local(self, options: Mapping[str, Any], circuit: Circuit) -> LocalEngine:
@@ -152,7 +152,7 @@ class Engines:
         def on_shards(circuit: Circuit) -> SparkEngine:
             job = partial(run_job, spark)
             return SparkEngine(
-                circuit, directory=shards.files(), run_tasks=job, **options, shards=shards.count, rounds=False
+                circuit, directory=shards.files(), run_tasks=job, **options, shards=shards.count, rounds=shards.rounds
             )
 
         is_auto = self.name == "auto"
@@ -165,11 +165,14 @@ class Engines:
         """An engine for the circuit with a state that was written by one of any kind."""
         engine, written = self.new(circuit), shards_of(saved)
         taken = {self.shards.count if self.shards else 0} | ({0} if self.name == "auto" else set())
-        if written in taken:
+        is_same = not written or self.shards is None or rounds_of(saved) == self.shards.rounds
+        if written in taken and is_same:
             engine.restore(saved, tables_alone)
         else:
             name: EngineName = "spark" if written else "local"
-            writer = replace(self, name=name, shards=Shards(written) if written else None, spark=None).new(circuit)
+            writer = replace(
+                self, name=name, shards=Shards(written, rounds=rounds_of(saved)) if written else None, spark=None
+            ).new(circuit)
             writer.restore(saved, tables_alone)
             _move(writer, engine)
         return engine
@@ -178,6 +181,11 @@ class Engines:
 def shards_of(saved: Saved) -> int:
     """How many shards have written a state; 0 for the local engine."""
     return len(saved.about.get("shards", ()))
+
+
+def rounds_of(saved: Saved) -> bool:
+    """Whether the shards that have written a state take rounds for recursions that preserve no key."""
+    return bool(saved.about.get("rounds", False))
 
 
 def _move(old: Engine, new: Engine) -> None:

@@ -31,11 +31,15 @@ class Shards:
     which takes what is expected to be quicker, and a job where the state would outgrow this process's memory. Jobs and
     this process share the files in `directory`, which every executor has to see under that name; where Spark runs on
     this machine alone, a temporary directory will do, and is the default.
+
+    A recursion that preserves no key is computed on one shard, which is quickest while one task has room for it. With
+    `rounds` it is on all shards, and takes a round of exchanges for each iteration.
     """
 
     count: int = 8
     directory: str | Path | None = None
     executor: ExecutorName = "auto"
+    rounds: bool = False
 
     def __post_init__(self) -> None:
         if self.count < 1:

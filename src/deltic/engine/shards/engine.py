@@ -194,14 +194,9 @@ class ShardedEngine(Engine):
         """Take all shards through the rounds of a recursion."""
         started, visited = time.perf_counter(), self._visited()
         was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
-        while (now := min((t for s in self.shards if (t := s.first(step)) is not None), default=None)) is not None:
+        while (now := first_of(self.shards, step)) is not None:
             check_end(step, now, self.options.iteration_limit)
-            mail: Mail = {}
-            for stage in range(len(step.stages)):
-                sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in self.shards)
-                mail = _sorted([parcel for parcels in sent for parcel in parcels])
-            for shard in self.shards:
-                shard.end_round(step, mail.get(shard.number, {}))
+            take_round(self.shards, step, now)
             rounds += 1
         for shard in self.shards:
             shard.finish_rounds(step)
@@ -298,6 +293,7 @@ class ShardedEngine(Engine):
             shard.fit()
         about = {
             "epoch": self.epoch,
+            "rounds": self._given["rounds"],
             "token": self.token,
             "relations": self.plan.program.fingerprints(),
             "tables": dict(self.program.tables),
@@ -383,6 +379,23 @@ class ShardedEngine(Engine):
     def sizes(self) -> list[Size]:
         sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
         return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
+
+
+def first_of(shards: Iterable[Shard], step: Iterate) -> int | None:
+    """The least iteration for which anything waits on any shard."""
+    return min((first for shard in shards if (first := shard.first(step)) is not None), default=None)
+
+
+def take_round(shards: Sequence[Shard], step: Iterate, now: int, told: list[Parcel] | None = None) -> None:
+    """Take all shards through the round of iteration `now`; what it changes is `told`, for who is to adopt it."""
+    mail: Mail = {}
+    for stage in range(len(step.stages)):
+        sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in shards)
+        mail = _sorted([parcel for parcels in sent for parcel in parcels])
+    if told is not None:
+        told += [parcel for shard in shards for parcel in shard.changed_in_round(step)]
+    for shard in shards:
+        shard.end_round(step, mail.get(shard.number, {}))
 
 
 def check_end(step: Iterate, now: int, limit: int) -> None:

@@ -27,7 +27,7 @@ _TRIED = 4096
 class Maintained:
     """How an engine is to keep recursions: what has part in the choice of a way.
 
-    Without `rounds`, what preserves no key is on one shard: where all shards are in one process, this one is quicker.
+    Without `rounds`, what preserves no key is on one shard.
     """
 
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
@@ -66,7 +66,7 @@ def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str 
         return f"its strategy is {strategy.value}"
     if maintained.refresh.of(stratum).policy is Policy.FULL:
         return "each epoch computes it anew"
-    return None if maintained.rounds else "all shards are in this process"
+    return None if maintained.rounds else "rounds were not asked for: Shards(rounds=True)"
 
 
 def in_rounds(query: Query, relations: Collection[str]) -> Query:

@@ -18,7 +18,7 @@ from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport
 from deltic.engine.shards.letters import DRIVER, Letter, letters_of, together_few
-from deltic.engine.shards.plan import Adopt, Iterate, Search, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Adopt, Iterate, ShardPlan, Step
 from deltic.engine.shards.rounds import in_rounds
 from deltic.engine.shards.shard import Inbox, Parcel, Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save
@@ -51,9 +51,8 @@ def adopting(plan: ShardPlan, iterated: Collection[Iterate], later: Collection[I
                     yield Adopt(step.places, step.stage)
                 elif step in later:
                     yield step
-            elif not (isinstance(step, Search) and step.query.head in gone):
-                if not (isinstance(step, Take) and step.name in gone):
-                    yield step
+            elif plan.makes(step)[0] not in gone:
+                yield step
 
     return replace(plan, steps=tuple(steps()))
 
@@ -66,7 +65,7 @@ class Begin(Task):
         step = self.plan.iterated[-1]
         outcome.was_empty = shard.is_empty(step)
         outcome.rows_in = {name: shard.changed_rows(name) for name in self.plan.followed(step)}
-        _hold(shard, step, files, self.states.get(shard.number), outcome)
+        hold(shard, step, files, self.states.get(shard.number), outcome)
         return iter(())
 
 
@@ -98,7 +97,7 @@ class Round(Task):
         parcels = shard.changed_in_round(self._step)
         told = (letter for p in parcels for letter in letters_of(p.target, p.shard, DRIVER, p.rows))
         yield from together_few(files, told, self.direct)
-        _hold(shard, self._step, files, self.states[shard.number], outcome)
+        hold(shard, self._step, files, self.states[shard.number], outcome)
 
 
 @dataclass
@@ -108,19 +107,26 @@ class RoundsTaken:
     step: Iterate
     began: Outcome
     shards: int
-    count: int = 0
+    jobs: int = 0
+    here: int = 0
+    """How many rounds were taken in the driver's process."""
     visited: int = 0
+    read: int = 0
+    written: int = 0
     letters: list[Letter] = field(default_factory=list)
     faults: list[tuple[str, str, int]] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
+        self.visited, self.read, self.written = self.began.visited, self.began.read, self.began.written
         self.faults += self.began.faults
 
     def add(self, outcome: Outcome) -> None:
-        """Add a round."""
-        self.count += 1
+        """Add a round that was a job."""
+        self.jobs += 1
         self.visited += outcome.visited
+        self.read += outcome.read
+        self.written += outcome.written
         self.faults += outcome.faults
         told = chain.from_iterable(outcome.changes.values())
         self.letters += [replace(letter, stage=self.step.stage) for letter in told]
@@ -132,7 +138,7 @@ class RoundsTaken:
             relations,
             Strategy.NESTED.value,
             "bootstrap" if self.began.was_empty else "update",
-            f"{in_rounds(self.count, self.shards)}, each a job",
+            f"{in_rounds(self.jobs + self.here, self.shards)}, {self.jobs:,} of them a job each",
             sum(self.began.rows_in.values()),
             sum(outcome.rows_in.get(name, 0) for name in relations),
             self.visited,
@@ -141,9 +147,9 @@ class RoundsTaken:
         )
 
 
-def _hold(shard: Shard, step: Iterate, files: Files, before: str | None, outcome: Outcome) -> None:
+def hold(shard: Shard, step: Iterate, files: Files, before: str | None, outcome: Outcome) -> None:
     """Write the state of a shard amid rounds, with what waits for them."""
-    outcome.first = shard.first(step)
+    outcome.first, outcome.waiting = shard.first(step), shard.waiting(step)
     shard.hold(step)
     shard.end()
     shard.forget_changes()

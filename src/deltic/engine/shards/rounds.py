@@ -92,6 +92,11 @@ class Rounds:
         """The least iteration for which anything waits."""
         return min((t for _, agenda in self._agendas.values() if (t := agenda.first()) is not None), default=None)
 
+    @property
+    def waiting(self) -> int:
+        """How many rows wait, each as often as it is derived from another part of a batch."""
+        return sum(agenda.waiting for _, agenda in self._agendas.values())
+
     def settle(self, now: int) -> None:
         """Let rows of this shard come and go at iteration `now`: all earlier ones are final."""
         self.environment.check()

@@ -201,6 +201,14 @@ class Shard:
         """The least iteration for which anything waits on this shard."""
         return self._rounds[step].first()
 
+    def waiting(self, step: Iterate) -> int:
+        """How many rows wait on this shard."""
+        return self._rounds[step].waiting
+
+    def load(self, step: Iterate) -> None:
+        """Take what waits from where `hold` has kept it."""
+        self._rounds[step].load()
+
     def is_empty(self, step: Iterate) -> bool:
         """Whether this shard has no row of a recursion."""
         return self._rounds[step].is_empty
@@ -249,7 +257,7 @@ class Shard:
         last = len(inboxes) - 1
         while True:
             try:
-                self._rounds[step].load()
+                self.load(step)
                 sent: list[Parcel] = []
                 for stage, inbox in enumerate(inboxes):
                     self.environment.faults.clear()

@@ -56,8 +56,28 @@ class Outcome:
     errors: list[DelticError] = field(default_factory=list)
     first: int | None = None
     """The least iteration for which anything waits, amid the rounds of a recursion."""
+    waiting: int = 0
+    """How many rows wait then."""
     was_empty: bool = True
     """Whether that recursion had no rows."""
+
+    def include(self, one: Outcome) -> None:
+        """Add what a shard did, but for the letters with its changes."""
+        self.visited += one.visited
+        self.read += one.read
+        self.written += one.written
+        self.reports += one.reports
+        self.faults += one.faults
+        self.states |= one.states
+        self.errors += one.errors
+        self.first = min((first for first in (self.first, one.first) if first is not None), default=None)
+        self.waiting += one.waiting
+        self.was_empty = self.was_empty and one.was_empty
+        for name, rows in one.rows_in.items():
+            self.rows_in[name] = self.rows_in.get(name, 0) + rows
+        for name, counts in one.counts.items():
+            inserted, deleted, rows = (a + b for a, b in zip(self.counts.get(name, (0, 0, 0)), counts, strict=True))
+            self.counts[name] = inserted, deleted, rows
 
 
 @dataclass(frozen=True)
@@ -197,21 +217,7 @@ def total(letters: Iterable[Letter]) -> Outcome:
         if letter.target not in ("", _FAILED):
             found.changes.setdefault(letter.target, []).append(letter)
             continue
-        one: Outcome = pickle.loads(letter.content)
-        found.visited += one.visited
-        found.read += one.read
-        found.written += one.written
-        found.reports += one.reports
-        found.faults += one.faults
-        found.states |= one.states
-        found.errors += one.errors
-        found.first = min((f for f in (found.first, one.first) if f is not None), default=None)
-        found.was_empty = found.was_empty and one.was_empty
-        for name, rows in one.rows_in.items():
-            found.rows_in[name] = found.rows_in.get(name, 0) + rows
-        for name, counts in one.counts.items():
-            inserted, deleted, rows = (a + b for a, b in zip(found.counts.get(name, (0, 0, 0)), counts, strict=True))
-            found.counts[name] = inserted, deleted, rows
+        found.include(pickle.loads(letter.content))
     return found
 
 

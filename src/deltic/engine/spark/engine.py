@@ -19,13 +19,22 @@ from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
-from deltic.engine.shards.engine import Executed, Mail, ShardedEngine, check_end, empty_relations, summed
+from deltic.engine.shards.engine import (
+    Executed,
+    Mail,
+    ShardedEngine,
+    check_end,
+    empty_relations,
+    first_of,
+    summed,
+    take_round,
+)
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.restrict import restrict
-from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning
-from deltic.engine.shards.shard import Parcel, Shard
+from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning, hold
+from deltic.engine.shards.shard import Parcel, Renumbered, Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion
 from deltic.engine.spark.described import some_of
@@ -36,13 +45,18 @@ from deltic.engine.spark.placement import Executor
 RunTasks = Callable[[Sequence[Letter], Sequence[Task], int, str], Iterable[Letter]]
 
 
+FEW = 1 << 16
+"""The rows that wait for a round at most where the driver's process takes it: a job costs more than these."""
+
+
 class SparkEngine(ShardedEngine):
     """Runs a circuit on shards whose state is below `directory`, which driver and executors see under one name.
 
     `run_tasks` runs an epoch as a job. A state is in the memory of the driver, in files, or in both: `_states` names
     the descriptions of what was written last, and `_open` has the shards, where the driver has them; those that are
     `_ahead` of the files have run an epoch since. `executor` runs the next epoch: it may be set between epochs. Rows
-    of more than `direct` bytes go to tasks, and come from them, in files.
+    of more than `direct` bytes go to tasks, and come from them, in files. Of an epoch that is a job, those rounds of
+    recursions for which no more than `few` rows wait are taken in this process.
     """
 
     def __init__(
@@ -53,6 +67,7 @@ class SparkEngine(ShardedEngine):
         run_tasks: RunTasks,
         executor: Executor = "process",
         direct: int = DIRECT,
+        few: int = FEW,
         **options: Any,
     ) -> None:
         self._states: Mapping[int, str] = {}
@@ -62,9 +77,9 @@ class SparkEngine(ShardedEngine):
         self._former: Files | None = None
         super().__init__(circuit, **options)
         self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
-        self._direct = direct
+        self._direct, self._few = direct, few
         atexit.register(self.files.clear)
-        self._given |= {"directory": directory, "run_tasks": run_tasks, "direct": direct}
+        self._given |= {"directory": directory, "run_tasks": run_tasks, "direct": direct, "few": few}
 
     @property
     def shards(self) -> list[Shard]:
@@ -156,7 +171,10 @@ class SparkEngine(ShardedEngine):
         outcome = self._outcome(letters, tasks, self._told(len(tasks)))
         self._refuse(chain(outcome.faults, *(rounds.faults for rounds in taken)))
         stores = self._written_stores(outcome.states)
-        outcome.visited += sum(rounds.visited for rounds in taken)
+        for rounds in taken:
+            outcome.visited += rounds.visited
+            outcome.read += rounds.read
+            outcome.written += rounds.written
         outcome.reports += [rounds.report(outcome, stores) for rounds in taken]
         versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
         version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
@@ -190,6 +208,9 @@ class SparkEngine(ShardedEngine):
         outcome = self._outcome(letters, begin, f"epoch {self.epoch + 1}: {names}: begin")
         taken = RoundsTaken(step, outcome, self.options.shards)
         while (now := outcome.first) is not None:
+            if outcome.waiting <= self._few:
+                outcome = self._iterate_here(rounds, taken, outcome)
+                continue
             check_end(step, now, self.options.iteration_limit)
             tasks = [
                 Round(rounds, self.options, place, outcome.states, stage, conflicts, self._direct, now)
@@ -199,6 +220,45 @@ class SparkEngine(ShardedEngine):
             outcome = self._outcome(wake(self.options.shards), tasks, told)
             taken.add(outcome)
         return taken
+
+    def _iterate_here(self, plan: ShardPlan, taken: RoundsTaken, begun: Outcome) -> Outcome:
+        """Take rounds in this process, as long as few rows wait."""
+        step, outcome, told = taken.step, Outcome(), list[Parcel]()
+        shards = [
+            opened(number, plan, self.options, self.files, state, [step]) for number, state in begun.states.items()
+        ]
+        for shard in shards:
+            shard.begin("trust")
+        while not self._iterated_here(shards, taken, told):
+            for shard in shards:
+                shard.roll_back()
+            told.clear()
+        for shard in shards:
+            taken.faults += shard.environment.faults
+            taken.visited += shard.environment.visits.rows
+        if first_of(shards, step) is not None:
+            for shard in shards:
+                one = Outcome()
+                hold(shard, step, self.files, begun.states[shard.number], one)
+                outcome.include(one)
+        taken.letters += sent(self.files, told, step.stage, self._direct)
+        return outcome
+
+    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, told: list[Parcel]) -> bool:
+        """Take rounds while few rows wait; whether that went well, or values were numbered anew on the way."""
+        step, rounds = taken.step, 0
+        try:
+            for shard in shards:
+                shard.fit()
+                shard.load(step)
+            while (now := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self._few:
+                check_end(step, now, self.options.iteration_limit)
+                take_round(shards, step, now, told)
+                rounds += 1
+        except Renumbered:
+            return False
+        taken.here += rounds
+        return True
 
     def _told(self, stages: int) -> str:
         """What the job of the next epoch is called."""
