@@ -95,6 +95,28 @@ def test_a_state_opens_under_every_engine(tmp_path, written, other):
         assert back.epoch == 3
 
 
+def test_rounds_are_asked_for_and_a_state_opens_with_and_without(tmp_path):
+    program = FOLLOWS.replace("reaches(x, y), follows(y, z)", "reaches(x, y), reaches(y, z)")
+    with deltic.Pipeline(engine="spark", shards=Shards(3, rounds=True), state=tmp_path) as pipeline:
+        pipeline.datalog(program)
+        with pipeline.transaction() as change:
+            change.insert("follows", [AB, BC])
+        pipeline.sql(FANS)
+        assert "reaches in rounds of exchanges: no key is handed on by all rules" in pipeline.explain("reaches")
+        pipeline.checkpoint()
+    for shards, way in ((3, "on one shard: no key"), (Shards(3, rounds=True), "in rounds of exchanges")):
+        with deltic.Pipeline(engine="spark", shards=shards, state=tmp_path) as again:
+            assert way in again.explain("reaches")
+            assert told(again, "reaches") == [AB, ("ada", "cy"), BC]
+            with again.transaction() as change:
+                change.delete("follows", [BC])
+            with again.transaction() as change:
+                change.insert("follows", [BC])
+            reasons = [component.reason for component in change.report.components]
+            assert ("in 2 rounds over 3 shards" in reasons) == ("rounds" in way)
+            again.checkpoint()
+
+
 def test_what_a_state_remembers_is_not_opened_elsewhere(tmp_path):
     with deltic.Pipeline(state=tmp_path) as pipeline:
         pipeline.table("seen", {"at": "int64", "who": "int64"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from deltic.engine.shards.plan import Define, Iterate, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Adopt, Define, Iterate, Recur, Search, Send, ShardPlan, Step, Take
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program
 from deltic.program.queries import When
@@ -43,6 +43,8 @@ class _Restrict:
                 return self._follow(stratum.relations, [name for rule in rules for name in rule.relations])
             case Iterate():
                 return self._iterate(step)
+            case Adopt(names=names):
+                return self._follow(names, names)
             case Send(source=source, target=target):
                 return self._send(source, (), target, stays=False)
             case Search(query=query, stays=stays, needs=needs):

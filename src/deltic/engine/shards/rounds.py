@@ -29,6 +29,8 @@ from deltic.engine.local.storage.state import Role, State
 from deltic.engine.shards.plan import Iterate
 from deltic.program.queries import When
 
+# What a relation keeps of what waits: derivations, and rows to be looked at again.
+_HELD: tuple[Role, Role] = ("waiting", "again")
 # Rows with the layout in which they are packed.
 _Packed = tuple[Layout, Run]
 
@@ -179,16 +181,17 @@ class Rounds:
             entries = list(self._agenda(name).drain())
             again = [(time, words, NO_WEIGHTS) for time, words, weights in entries if not weights.any()]
             waiting = [entry for entry in entries if entry[2].any()]
-            self._held(state, "waiting").runs = tuple(filter(None, [of_times(waiting)]))
-            self._held(state, "again").runs = tuple(filter(None, [of_times(again)]))
+            for role, found in zip(_HELD, (waiting, again), strict=True):
+                held, run = self._held(state, role), of_times(found)
+                held.layout, held.runs = state.layout, () if run is None else (run,)
 
     def load(self) -> None:
         """Take what waits from where it was held."""
         self.forget()
         for name, state in self.homes.items():
-            for role in ("waiting", "again"):
-                held = state.auxiliary.get((role, state.canonical))
-                for run in () if held is None else held.runs:
+            for role in _HELD:
+                held = self._held(state, role)
+                for run in held.runs:
                     there = run if held.layout == state.layout else held.repacked(run, held.layout, state.layout)
                     if role == "waiting":
                         self.receive(name, there)
@@ -196,10 +199,8 @@ class Rounds:
                         self._agenda(name).reconsider(there.words, there.times)
 
     def _held(self, state: State, role: Role) -> Arrangement:
-        """Where a relation keeps what waits, packed as its rows are."""
-        held = state.keep(role, state.canonical, state.domains)
-        held.layout = state.layout
-        return held
+        """Where a relation keeps what waits."""
+        return state.keep(role, state.canonical, state.domains)
 
     def copy_of_changes(self) -> dict[str, list[_Packed]]:
         """What has changed so far, to come back to."""
