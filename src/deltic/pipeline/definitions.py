@@ -175,7 +175,8 @@ class Definitions:
         from deltic.datalog.ddlog.lowering.program import Lowered
 
         places = [Path(file).parent, *map(Path, directories)]
-        made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places))))
+        functions = {name: function.body for name, function in self.functions.items()}
+        made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places, functions))))
         return made._after(self, "ddlog", text=text, file=file, directories=list(directories))
 
     def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:

@@ -10,7 +10,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.check import check
 from deltic.datalog.ddlog.checked import Assignment, GroupBy, Match
 from deltic.datalog.ddlog.types import Bit, Named
-from deltic.errors import ProgramError
+from deltic.errors import EvaluationError, ProgramError
 
 DECLARATIONS = """
 typedef Point = Point{x: u8, y: string}
@@ -74,6 +74,9 @@ def test_an_extern_function_without_one_of_python_is_told_where_it_is_called(
     golden("ddlog/extern.txt", str(error.value))
     given = check(program, functions={"twice": lambda x: 2 * x})
     assert given.compile_expression(given.rules[-1].heads[0].record, [])().fields == (8,)
+    given = check(program, functions={"twice": lambda x: -x})
+    with pytest.raises(EvaluationError, match=r"`twice` gave -4, which is no `bit<8>`"):
+        given.compile_expression(given.rules[-1].heads[0].record, [])()
 
 
 @pytest.mark.parametrize(

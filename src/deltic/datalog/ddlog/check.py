@@ -32,7 +32,7 @@ def check(
     """A program of DDlog with its modules, checked.
 
     Modules are sought in `directories`, in that order, and then in the library. `functions` are those of Python behind
-    the program's own extern functions, by their names.
+    the program's own extern functions, by their names in lower case.
 
     Raises ProgramError with a finding for each declaration and rule that is wrong.
     """
@@ -90,8 +90,8 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
         if not inference.findings:
             key = c.PrimaryKey(name, typed.build())
         findings += inference.findings
-    original = next((a.value.value for a in item.attributes if isinstance(a.value, s.StringLiteral)), None)
-    return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, original)
+    told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringLiteral)]
+    return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, told[0] if told else None)
 
 
 def _refuse(declarations: Declarations, module: Module, item: s.Apply) -> None:

@@ -18,10 +18,11 @@ from deltic.datalog.ddlog.definitions import type_definitions
 from deltic.datalog.ddlog.depth import deep
 from deltic.datalog.ddlog.emit import Emitter, name_of
 from deltic.datalog.ddlog.functions import Body, check_function, types_given
-from deltic.datalog.ddlog.natives import NATIVES, Instance
+from deltic.datalog.ddlog.natives import NATIVES, Instance, has_type
+from deltic.datalog.ddlog.types import Type
 from deltic.datalog.ddlog.values import Constructor, Map, Struct, Vec
 from deltic.datalog.syntax.source import Span
-from deltic.errors import Diagnostic, ProgramError
+from deltic.errors import Diagnostic, EvaluationError, ProgramError
 
 _RUNTIME = {
     name: getattr(runtime, name)
@@ -134,16 +135,28 @@ class Compiler:
 
     def _extern(self, signature: Signature, instance: core.FunctionInstance, span: Span) -> Callable[..., Any]:
         """The function of Python behind an extern one."""
-        given = self.given.get(instance.name) or self.given.get(instance.name.rpartition("::")[2])
+        given = self.given.get(instance.name.rpartition("::")[2].lower())
         if native := NATIVES.get(instance.name):
             if not native.typed:
                 return native.function
             found: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self._types))
             return found
         if given:
-            return given
+            return _promised(given, signature, instance.result)
         told = f"the function `{signature}` is not written in DDlog, and there is none of Python for it"
-        raise ProgramError([span.error(told, "give one: `--functors module.py` that defines it")])
+        raise ProgramError([span.error(told, "give one: `pipeline.function(...)` or `--functors module.py`")])
+
+
+def _promised(function: Callable[..., Any], signature: Signature, result: Type) -> Callable[..., Any]:
+    """A function of the user, whose results are checked to be of the type that its declaration promises."""
+
+    def called(*values: Any) -> Any:
+        found = function(*values)
+        if not has_type(found, result):
+            raise EvaluationError(f"`{signature.name}` gave {found!r}, which is no `{result}`")
+        return found
+
+    return called
 
 
 def _plain(name: str) -> str:

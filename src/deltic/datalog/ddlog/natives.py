@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deltic.datalog.ddlog.types import Type
+from deltic.datalog.ddlog.types import BigInt, Bit, Bool, Double, Float, Signed, String, Type
 
 if TYPE_CHECKING:
     from deltic.datalog.ddlog.checked import TypeDefinition
@@ -50,3 +50,23 @@ def native(name: str, *, typed: bool = False) -> Callable[[FunctionT], FunctionT
         return function
 
     return register
+
+
+def has_type(value: Any, type_: Type) -> bool:
+    """Whether a value of Python's is one of a type; of types with parts, their kind alone is looked at."""
+    match type_:
+        case Bool():
+            return isinstance(value, bool)
+        case String():
+            return isinstance(value, str)
+        case Float() | Double():
+            return isinstance(value, float)
+        case BigInt():
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Bit(width):
+            return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << width
+        case Signed(width):
+            half = 1 << width - 1
+            return isinstance(value, int) and not isinstance(value, bool) and -half <= value < half
+        case _:
+            return isinstance(value, tuple)
