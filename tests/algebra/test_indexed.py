@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deltic.algebra.groups import INTEGERS, Z_SETS, FiniteMaps
@@ -50,6 +51,11 @@ def law(statement, variables, left, right):
 @pytest.mark.law("DBSP §8.1.1")
 def test_indexed_z_sets_are_a_group():
     check_group(INDEXED_Z_SETS, indexed, examples=100)
+
+
+@given(indexed, indexed)
+def test_a_difference_is_what_leads_from_one_to_the_other(left, right):
+    assert (left - right) + right == left
 
 
 @pytest.mark.law("DBSP §8.1.1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltic.algebra.groups import INTEGERS, Z_SETS
+from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
 from deltic.algebra.zset import ZSet
 from deltic.theory.group_laws import check_linear
 from deltic.theory.law import LawViolation
@@ -205,6 +205,19 @@ def test_the_nested_expansion_of_bilinear_operators():
     check_equivalent("(↑(↑(a × b))^Δ)^Δ", incremental(inner), nine_products, two, SHAPE)
     with pytest.raises(LawViolation):
         check_equivalent("as printed", incremental(inner), eleven_products, two, SHAPE)
+
+
+@pytest.mark.law("DBSP §5.2.3 bilinear")
+def test_the_nested_expansion_of_a_product_that_does_not_commute():
+    """Pairs (a, b) × (c, d) = (ac, ad): in none of the four products may the factors change their places."""
+    pairs = Pairs(INTEGERS, INTEGERS)
+    times = lambda m, n: (m[0] * n[0], m[0] * n[1])  # noqa: E731
+    inner = lift(incremental(lift(times, pairs)), Streams(pairs))
+    outer = nested_incremental_bilinear(lift_repeatedly(times, pairs, 2))
+    a = nested_stream(pairs, 2, lambda row, column: (2 * row - column, row + 1))
+    b = nested_stream(pairs, 2, lambda row, column: (row * column + 1, 3 - column))
+    assert block(outer(a, b), *SHAPE) == block(incremental(inner)(a, b), *SHAPE)
+    assert block(outer(a, b), *SHAPE) != block(outer(b, a), *SHAPE)
 
 
 @pytest.mark.law("DBSP Prop 5.6")
