@@ -135,6 +135,30 @@ PAIRS = {
         '.decl a.r(x: number)\n.output a.r(filename="r.csv")\n.pragma "hidden" "a.r"',
     ),
     "without an instance nothing is there": (GRAPH, ""),
+    "a parameter is not seen by the components that it stands for": (
+        """
+        .comp Local { .decl p(x: number) p(1). }
+        .comp Other : Local { p(2). }
+        .comp Inner<Local> { .init l = Local }
+        .comp Outer<Local> : Local { .init i = Inner<Local> }
+        .init o = Outer<Other>
+        """,
+        """
+        .decl o.p(x: number)
+        o.p(1).
+        o.p(2).
+        .decl o.i.l.p(x: number)
+        o.i.l.p(1).
+        o.i.l.p(2).
+        """,
+    ),
+    "a component in another sees the parameters of that": (
+        """
+        .comp Outer<T> { .comp Inner { .decl n(x: T) }  .init i = Inner }
+        .init o = Outer<number>
+        """,
+        ".decl o.i.n(x: number)",
+    ),
 }
 
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 from deltic.errors import DelticError, did_you_mean
 
 T = TypeVar("T")
+# How many names an error lists.
+_NAMED = 20
 
 
 def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | None = None) -> T:
@@ -26,5 +28,7 @@ def check_choice(value: str, kind: str, choices: Sequence[str]) -> None:
 
 
 def _all(known: Iterable[str]) -> str:
-    names = ", ".join(known)
-    return f"what there is: {names}" if names else "no program has declared any yet"
+    names = list(known)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    listed = ", ".join(names[:_NAMED]) + more
+    return f"what there is: {listed}" if names else "no program has declared any yet"

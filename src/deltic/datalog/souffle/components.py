@@ -46,11 +46,16 @@ class _Names:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What names mean in the statements of one component in one instance; `outer` is where the instance is."""
+    """What names mean in the statements of one component in one instance; `outer` is where the instance is.
+
+    The component sees the parameters of the one in which it is declared, whose names are `home`, but not those of
+    others in which it has an instance.
+    """
 
     names: _Names
     outer: _Scope | None = None
     arguments: Mapping[str, tuple[TypeName, _Scope]] = field(default_factory=dict)
+    home: _Names | None = None
 
     def relation(self, name: str) -> str:
         """The relation that is meant, by its name in the whole program."""
@@ -67,16 +72,23 @@ class _Scope:
         first, dot, _ = name.partition(".")
         if first in (self.names.instances if dot else self.names.types):
             return self.names.prefix + name
-        return self.outer.type(name) if self.outer else name
+        return self._around.type(name) if self._around else name
 
-    def component(self, name: str) -> Component | None:
-        """The component that is meant."""
+    def component(self, name: str) -> tuple[Component, _Names] | None:
+        """The component that is meant, and the names among which it is declared."""
         if name in self.arguments:
             mention, scope = self.arguments[name]
             return scope.component(mention.name)
         if name in self.names.components:
-            return self.names.components[name]
-        return self.outer.component(name) if self.outer else None
+            return self.names.components[name], self.names
+        return self._around.component(name) if self._around else None
+
+    @property
+    def _around(self) -> _Scope | None:
+        """The outer scope, as the component sees it."""
+        if self.outer is None or self.outer.names is self.home:
+            return self.outer
+        return replace(self.outer, arguments={})
 
     def known(self) -> list[str]:
         """The components that may be meant."""
@@ -128,11 +140,12 @@ class _Instantiation:
 
         `bare` is the scope of the instance, to which the component adds what its parameters stand for.
         """
-        component = scope.component(mention.name)
-        if component is None:
+        found = scope.component(mention.name)
+        if found is None:
             hint = did_you_mean(mention.name, scope.known()) or f"write `.comp {mention.name} {{ ... }}`"
             self._error(mention.span, f"there is no component `{mention.name}`", hint)
             return
+        component, home = found
         if len(component.parameters) != len(mention.arguments):
             has, given = len(component.parameters), len(mention.arguments)
             message = f"the component `{mention.name}` has {has} parameters, and gets {given} here"
@@ -142,7 +155,7 @@ class _Instantiation:
             self._error(mention.span, f"the component `{mention.name}` is a base of itself")
             return
         arguments = {p: (a, scope) for p, a in zip(component.parameters, mention.arguments, strict=True)}
-        inner = replace(bare, arguments=arguments)
+        inner = replace(bare, arguments=arguments, home=home)
         overrides = [item for item in component.items if isinstance(item, Override)]
         gone = overridden.union(override.relation for override in overrides)
         inherited = [
