@@ -368,11 +368,15 @@ def evaluated(case: Case) -> tuple[Meter, Meter | None, Meter | None]:
 
 
 def line(case: Case) -> tuple[list[str], float]:
-    """The cells of a case, and how many times as long some take as all; 0 and infinite for over time."""
+    """The cells of a case, and how many times as long some take as all: 0 and infinite for over time.
+
+    1 where no recursion is evaluated naively, so that both are the same.
+    """
     last, both, some = evaluated(case)
-    ratio = (
-        1.0 if not both and not some else 0.0 if not both else float("inf") if not some else some.seconds / both.seconds
-    )
+    if not last.iterations or (both is None and some is None):
+        ratio = 1.0
+    else:
+        ratio = 0.0 if both is None else float("inf") if some is None else some.seconds / both.seconds
     seconds = [f"{m.seconds:.3f}" if m else f"over {LIMIT:.0f}" for m in (both, some)]
     visited = [f"{m.visited:,}" if m else "" for m in (both, some)]
     return [case.name, case.kind, f"{last.iterations:,}", *seconds, *visited, f"{ratio:.2f}"], ratio
@@ -405,7 +409,11 @@ def notes(ratios: Mapping[str, float]) -> str:
     }
     worst = sorted((r, name) for name, r in ratios.items() if r < 0.9)[:8]
     lines = [f"{count:4} of {len(ratios)} {what}" for what, count in counts.items()]
-    return "\n".join([*lines, *(f"     worst: {name}, {1 / r:.1f} times as slow" for r, name in worst if r)])
+    lines += [f"     worst: {name}, {1 / r:.1f} times as slow" for r, name in worst if r]
+    remark = (
+        "Processor time: of programs of less than 0.1 s it tells little where others use the machine; rows are exact."
+    )
+    return "\n".join([*lines, "", remark])
 
 
 if __name__ == "__main__":
