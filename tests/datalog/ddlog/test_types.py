@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,7 @@ def test_an_extern_function_without_one_of_python_is_told_where_it_is_called(
     "text",
     [
         "O(a) :- R(a, b), b.len() > 1.",
+        "relation Same[R]\nfor (r in R if r.a > 1) Same(r)",
         "O(x) :- R(a, b), var v = [a, 1], var x = FlatMap(v).",
         "O(x) :- R(a, b), var x = one([a]).unwrap_or(0).",
         "O(p.x) :- R(a, b), var p = Point{.y = b, .x = a}, Point{1, _} = p.",
@@ -121,3 +123,19 @@ def test_of_a_group_the_key_alone_stays_known() -> None:
     group = next(clause for clause in checked.rules[-1].body if isinstance(clause, GroupBy))
     assert group.visible == ("k",)
     assert group.type == Named("ddlog_std::Group", (Bit(8), group.values.type))
+
+
+def test_modules_are_sought_beside_the_program_and_named_by_what_imports_them(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "mod1.dl").write_text("input relation R1(f1: bool)\nfunction g(x: u8): u8 { x + 1 }")
+    (tmp_path / "lib" / "mod2.dl").write_text("import mod1\ninput relation R2(f2: u8)\ntypedef T = T{x: u8}")
+    main = "import mod1\nimport lib::mod2 as m2\noutput relation Main(f1: bool, t: m2::T)\n"
+    rule = "Main(f1, m2::T{g(x)}) :- R1(f1), m2::R2(x)."
+    checked = check(main + rule, directories=[tmp_path])
+    rule_found = checked.rules[-1]
+    matched = [clause.relation for clause in rule_found.body if isinstance(clause, Match)]
+    assert matched == ["mod1::R1", "lib::mod2::R2"]
+    derived = checked.compile_expression(rule_found.heads[0].record, ["f1", "x"])(True, 1)
+    assert str(derived) == "Main{.f1 = True, .t = lib::mod2::T{.x = 2}}"
+    with pytest.raises(ProgramError, match="there is no relation `R2`"):
+        check(main + rule.replace("m2::R2", "R2"), directories=[tmp_path])

@@ -152,13 +152,17 @@ class _Checking:
         return lambda: c.Head(name, typed.build(), atom.span)
 
     def _head_record(self, atom: s.Atom, entry: RelationEntry) -> Typed:
+        """The fields of a record, or `R[record]`; one argument for several fields is the record too."""
         if atom.record is not None:
             record = content(entry.record) if atom.by_reference else entry.record
             return self.inference.expect(atom.record, record)
         constructor = self._constructor(atom, entry)
         if constructor is None:
             return self.inference.broken(atom.span)
-        made = construct(self.inference, atom, atom.relation, constructor, atom.arguments or ())
+        arguments = atom.arguments or ()
+        if len(arguments) == 1 and arguments[0].name is None and len(constructor.fields) != 1:
+            return self.inference.expect(arguments[0].value, content(entry.record))
+        made = construct(self.inference, atom, atom.relation, constructor, arguments)
         self.inference.require(atom.span, made.type, content(entry.record))
         return made
 
