@@ -34,11 +34,11 @@ row. Workers have one core each, of one machine with two. All views are equal, w
 GALEN = """\
 Every epoch is one job of two shards on two workers, whose executors have a heap of 1 GiB; the recursion is on one
 shard. MiB sent: through Spark. MiB read, written: from and to files, by the tasks and the driver; of files that are
-mapped the pages that came. The views have the sizes that are known of Galen, the deletion
+mapped the pages that came, 64 KiB to 2 MiB at a time. The views have the sizes that are known of Galen, the deletion
 changes them as it does in the local engine, which is checked row by row, and so does putting the rows back."""
 
 
-def growth(count: int) -> None:
+def growth(count: int, note: str) -> None:
     """Measure the revenue view with each number of workers and shards."""
     rows: list[list[object]] = []
     views = []
@@ -56,7 +56,7 @@ def growth(count: int) -> None:
     assert all(view == views[0] for view in views), "the views differ"
     header = ["workers", "shards", "change", "wall s", "jobs", "stages", "tasks", "rows sent", "MiB sent", "MiB read"]
     header += ["MiB written", "task s", "slowest", "visited/row"]
-    report("cluster-growth", f"{count:,} line items on a cluster", header, rows, NOTES)
+    report("cluster-growth", f"{count:,} line items on a cluster", header, rows, note + NOTES)
 
 
 class OnCluster:
@@ -96,7 +96,7 @@ def _epochs(spark: Any, pipeline: deltic.Pipeline, count: int) -> Iterator[tuple
     yield f"{PART:.0%}", sorted(found, key=lambda one: one.wall)[TIMES // 2]
 
 
-def galen_by_jobs() -> None:
+def galen_by_jobs(note: str) -> None:
     """Bootstrap Galen, delete ten rows and put them back, each as a job."""
     with tempfile.TemporaryDirectory() as name, OnCluster(2, "1g") as (spark, folder):
         removed = galen.prepare(Path(name))
@@ -146,7 +146,7 @@ def galen_by_jobs() -> None:
             "Galen on a cluster",
             ["epoch", "wall s", "jobs", "stages", "tasks", "MiB sent", "MiB read", "MiB written", "changes"],
             rows,
-            GALEN,
+            note + GALEN,
         )
 
 
@@ -158,5 +158,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["growth", "galen"])
     parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--note", default="", help="what is to be known of this run")
     options = parser.parse_args()
-    sys.exit(growth(options.rows) if options.what == "growth" else galen_by_jobs())
+    note = f"{options.note}\n" if options.note else ""
+    sys.exit(growth(options.rows, note) if options.what == "growth" else galen_by_jobs(note))
