@@ -170,12 +170,15 @@ class Definitions:
         return made._after(self, "datalog", text=program.source.text, file=program.source.file)
 
     def with_ddlog(self, text: str, file: str, directories: Sequence[str]) -> Definitions:
-        """With a DDlog program, whose modules are sought beside it and in directories. Raises ProgramError."""
+        """With a DDlog program, whose modules are sought beside it and in directories. Raises ProgramError.
+
+        Functions of Python are its extern functions of the same names.
+        """
         from deltic.datalog.ddlog.check import check
         from deltic.datalog.ddlog.lowering.program import Lowered
 
         places = [Path(file).parent, *map(Path, directories)]
-        functions = {name: function.body for name, function in self.functions.items()}
+        functions = {function.name: function.body for function in self.functions.values()}
         made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places, functions))))
         return made._after(self, "ddlog", text=text, file=file, directories=list(directories))
 

@@ -77,3 +77,36 @@ def test_other_languages_read_relations() -> None:
     assert list(pipeline["doubled"]) == [(8,)]
     with pytest.raises(deltic.CatalogError, match="DDlog program"):
         pipeline.drop("B", "doubled")
+
+
+def test_extern_functions_are_pythons() -> None:
+    pipeline = deltic.Pipeline()
+    pipeline.function("doubled", lambda x: 2 * x, arguments=["int64"], returns="int64", deterministic=True)
+    text = "extern function doubled(x: u8): u8\ninput relation A(x: u8)\noutput relation B(x: u8)\n"
+    session = pipeline.ddlog(text + "B(doubled(x)) :- A(x).\n")
+    session.run("start; insert A(4); commit;")
+    assert list(pipeline["B"]) == [(8,)]
+
+
+def test_functions_behind_conditions_may_fail_for_what_these_exclude() -> None:
+    text = """
+    function fits(x: u32): bool { not (x % 4 == 0 or x > 9) }
+    function part(x: u32): u32 { 6 / (x % 4) }
+    input relation S(x: u32)
+    input relation A(x: u32, y: u32)
+    output relation R(x: u32, y: u32)
+    R(x, y) :- S(x), fits(x), var z = part(x), A(part(x) + z, y), A(_, y).
+    """
+    lines = printed(
+        text, "start; insert S(4), insert S(0), insert S(3), insert A(4, 1), insert A(8, 2); commit; dump R;"
+    )
+    assert lines == ["R{.x = 3, .y = 1}"]
+    failing = text.replace("fits(x),", "")
+    assert "rejected" in _raised(failing, "start; insert S(4), insert A(4, 1); commit;")
+
+
+def _raised(text: str, commands: str) -> str:
+    session = deltic.Pipeline().ddlog(text)
+    with pytest.raises(deltic.DelticError) as found:
+        session.run(commands)
+    return str(found.value)

@@ -239,6 +239,31 @@ class Codecs:
             self._made[type_] = self._make(type_)
         return self._made[type_]
 
+    def has(self, type_: t.Type) -> bool:
+        """Whether the values of a type are records."""
+        try:
+            self.check(type_)
+        except RecordError:
+            return False
+        return True
+
+    def check(self, type_: t.Type) -> None:
+        """Raises RecordError for a type some of whose values are no records."""
+        pending, seen = [type_], set[t.Type]()
+        while pending:
+            type_ = t.content(pending.pop())
+            if type_ in seen:
+                continue
+            seen.add(type_)
+            self.of(type_)
+            if isinstance(type_, t.Tuple):
+                pending += type_.items
+            elif isinstance(type_, t.Named):
+                definition = self._types[type_.name]
+                given = dict(zip(definition.parameters, type_.arguments, strict=True))
+                pending += [t.substitute(field, given) for _, fields in definition.constructors for field in fields]
+                pending += type_.arguments
+
     def _make(self, type_: t.Type) -> Codec:
         if (simple := _simple(type_)) is not None:
             return simple

@@ -54,6 +54,10 @@ class Columns:
         """The type of a column of values."""
         return native_type(type_) or Type.STRING
 
+    def has(self, type_: t.Type) -> bool:
+        """Whether values of the type can stand in columns."""
+        return native_type(type_) is not None or self.codecs.has(type_)
+
     def reading(self, type_: t.Type) -> Callable[[Any], Any]:
         """What makes a value of what a column has."""
         return same if native_type(type_) else self.codecs.of(type_).of_text

@@ -7,6 +7,7 @@ not called for each row: comparisons, logic, and integer arithmetic modulo 2^n.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlglot import exp
 
 from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.python import PythonFunction, digest
-from deltic.circuit.types import Type, ValueType
+from deltic.circuit.types import Column, Type, ValueType
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import Checked
@@ -40,11 +41,36 @@ REMEMBERED = 1 << 12
 """How many matches of a pattern with values are remembered, for the variables that it binds."""
 
 
-class Expressions:
-    """The expressions of a program over columns."""
+@dataclass(frozen=True)
+class Guard:
+    """A condition before a function, which computes it of these columns; `told` tells it apart."""
 
-    def __init__(self, checked: Checked, columns: Columns, program: str) -> None:
-        self._checked, self.columns, self._program = checked, columns, program
+    test: Callable[..., bool]
+    columns: tuple[Column, ...]
+    told: str
+
+
+class Expressions:
+    """The expressions of a program over columns.
+
+    Engines choose the order in which functions are called. So a function behind a condition that is one too may be
+    called for what does not meet it: its value is NULL, and no error, where it fails then.
+    """
+
+    def __init__(self, checked: Checked, columns: Columns, program: str, guards: Sequence[Guard] = ()) -> None:
+        self._checked, self.columns, self._program, self._guards = checked, columns, program, tuple(guards)
+
+    def behind(self, condition: core.Expression, known: Environment) -> Expressions:
+        """The expressions behind a condition."""
+        condition = plain(condition, known)
+        test, names = self.function(condition, known)
+        columns = tuple(each for name in names for each in known[name].columns)
+        guard = Guard(test, columns, self._told("guard", condition))
+        return Expressions(self._checked, self.columns, self._program, (*self._guards, guard))
+
+    def unguarded(self) -> Expressions:
+        """The expressions behind what no row passes that does not meet all conditions before it."""
+        return Expressions(self._checked, self.columns, self._program)
 
     def value(self, expression: core.Expression, known: Environment) -> Tree:
         """What the column of an expression's values has."""
@@ -126,12 +152,12 @@ class Expressions:
             return found(*values) is not None
 
         places, told = [*used, *names], (pattern, subject)
-        conditions = [] if self._always(pattern) else [self._call(test, ("test", told), places, given, Type.BOOLEAN)]
-        bound = {}
+        is_partial, bound = not self._always(pattern), {}
         for i, (name, type_) in enumerate(core.bound_by(pattern)):
-            take = _taking(found, i, self.columns.writing(type_))
-            bound[name] = (type_, self._call(take, ("part", i, told), places, given, self.columns.type(type_)))
-        return conditions, bound
+            take, column_type = _taking(found, i, self.columns.writing(type_)), self.columns.type(type_)
+            bound[name] = (type_, self._call(take, ("part", i, told), places, given, column_type, is_partial))
+        tests = [self._call(test, ("test", told), places, given, Type.BOOLEAN)] if is_partial and not bound else []
+        return tests, bound
 
     def _always(self, pattern: core.Pattern) -> bool:
         """Whether all values of the type have a pattern."""
@@ -163,10 +189,24 @@ class Expressions:
             start += len(binding.columns)
         return lambda *given: function(*(read(*given[begin:end]) for read, begin, end in ends)), names
 
-    def _call(self, body: Callable[..., Any], told: Any, names: Sequence[str], known: Environment, type_: Type) -> Tree:
+    def _call(
+        self,
+        body: Callable[..., Any],
+        told: Any,
+        names: Sequence[str],
+        known: Environment,
+        type_: Type,
+        is_partial: bool = False,
+    ) -> Tree:
+        """A call over the columns of variables; a `partial` function gives None where there is no value."""
         columns = [each for name in names for each in known[name].columns]
-        takes = tuple(each.type for each in columns)
-        function = PythonFunction("ddlog", body, takes, ValueType(type_, False), fingerprint=self._told(*told))
+        if self._guards:
+            width = len(columns)
+            columns += dict.fromkeys(c for guard in self._guards for c in guard.columns if c not in columns)
+            tests = [(g.test, [columns.index(each) for each in g.columns]) for g in self._guards]
+            body, told = _guarded(body, width, tests), (told, [guard.told for guard in self._guards])
+        takes, is_partial = tuple(each.type for each in columns), is_partial or bool(self._guards)
+        function = PythonFunction("ddlog", body, takes, ValueType(type_, is_partial), fingerprint=self._told(*told))
         return function.applied([column(each.name) for each in columns])
 
     def _told(self, *parts: Any) -> str:
@@ -258,10 +298,25 @@ def _taking(
 ) -> Callable[..., Any]:
     def take(*values: Any) -> Any:
         parts = found(*values)
-        assert parts is not None
-        return write(parts[place])
+        return None if parts is None else write(parts[place])
 
     return take
+
+
+def _guarded(
+    body: Callable[..., Any], width: int, tests: Sequence[tuple[Callable[..., bool], Sequence[int]]]
+) -> Callable[..., Any]:
+    """The function of the first values, which may only fail where all tests of values hold."""
+
+    def call(*values: Any) -> Any:
+        try:
+            return body(*values[:width])
+        except Exception:
+            if all(test(*(values[place] for place in places)) for test, places in tests):
+                raise
+            return None
+
+    return call
 
 
 def _mentioned(node: core.Expression | core.Pattern) -> list[str]:

@@ -17,6 +17,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.checked import (
     Absent,
     Checked,
+    Clause,
     GroupBy,
     Head,
     Index,
@@ -29,6 +30,7 @@ from deltic.datalog.ddlog.lowering.columns import Columns, Environment, Form
 from deltic.datalog.ddlog.lowering.expressions import Expressions
 from deltic.datalog.ddlog.lowering.names import INSPECTED, catalog_name, delayed_name, index_name
 from deltic.datalog.ddlog.lowering.rules import Body
+from deltic.datalog.ddlog.records import RecordError
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Inside, Outside, Scope
 from deltic.errors import ProgramError
@@ -84,8 +86,20 @@ class Lowered:
     @cached_property
     def part(self) -> Part:
         """The tables of the program, and the definitions of its views. Raises ProgramError."""
+        self._check_records()
         definitions = tuple(self._definitions())
         return Part(FRONT, tuple(self._tables()), definitions, tuple(v.name for d in definitions for v in d.views))
+
+    def _check_records(self) -> None:
+        """Raises ProgramError for relations whose records cannot be stored."""
+        findings = []
+        for relation in self.checked.relations.values():
+            try:
+                self.columns.codecs.check(relation.record)
+            except RecordError as error:
+                findings.append(relation.span.error(f"{relation.name}: {error}", "compute with such values in rules"))
+        if findings:
+            raise ProgramError(findings)
 
     def _tables(self) -> Iterator[Table]:
         for relation in self.checked.relations.values():
@@ -217,7 +231,7 @@ class Lowered:
         body = Body(scope, self._expressions, self.form)
         for clause in rule.body:
             if not isinstance(clause, Inspect):
-                body.add(clause)
+                _add(body, clause)
             elif head is rule.heads[0]:
                 self._look(clause, body, scope)
         return body.head(head)
@@ -243,6 +257,14 @@ class Lowered:
         scope.builder.add(ops.Sink(index_name(index.name)), node)
         view = View(index_name(index.name), scope.builder.type_of(node), place=span.place)
         return Definition((view,), scope.builder.build())
+
+
+def _add(body: Body, clause: Clause) -> None:
+    """Add a clause; raises ProgramError where a variable would have values that cannot be stored."""
+    try:
+        body.add(clause)
+    except RecordError as error:
+        raise ProgramError([clause.span.error(str(error), "use such values where they are made")]) from error
 
 
 def _fingerprint(checked: Checked) -> str:

@@ -64,7 +64,7 @@ class Body:
             case Absent():
                 self._absent(clause)
             case Condition():
-                self._filter([self._expressions.value(clause.expression, self.known)])
+                self._meet(clause)
             case Assignment():
                 self._assign(clause.pattern, clause.expression)
             case FlatMap():
@@ -100,7 +100,7 @@ class Body:
         form = self._forms(match.relation)
         source = self._scope.relation(place_of(match))
         pattern, compared = self._without_variables(match.pattern)
-        node, found = selected(self._builder, source, form, pattern, self._expressions)
+        node, found = selected(self._builder, source, form, pattern, self._expressions.unguarded())
         self._join_on(compared, node, found)
 
     def _join_on(self, compared: Compared, node: int, found: Found) -> None:
@@ -157,7 +157,7 @@ class Body:
         form, name = self._forms(absent.relation), place_of(absent)
         pattern, compared = self._without_variables(absent.pattern)
         place = self._scope if self._scope.is_recursive(name) else self._scope.outside
-        source, found = selected(place.builder, place.relation(name), form, pattern, self._expressions)
+        source, found = selected(place.builder, place.relation(name), form, pattern, self._expressions.unguarded())
         columns = [each for binding, _ in found.values() for each in binding.columns]
         values = [tree for _, trees in found.values() for tree in trees]
         there = self._scope.bring(make_set(place.builder, project(place.builder, source, columns, values)), place)
@@ -193,6 +193,12 @@ class Body:
 
     # Other clauses
 
+    def _meet(self, condition: Condition) -> None:
+        tree = self._expressions.value(condition.expression, self.known)
+        if tree.find(exp.Anonymous):
+            self._expressions = self._expressions.behind(condition.expression, self.known)
+        self._filter([tree])
+
     def _filter(self, conditions: Sequence[Tree]) -> None:
         if conditions:
             self._atoms = [self._builder.add(ops.Filter(_all(conditions)), self.node)]
@@ -206,6 +212,13 @@ class Body:
         self._atoms = [project(self._builder, node, *added)]
 
     def _assign(self, pattern: core.Pattern, value: core.Expression | Binding) -> None:
+        """What has no place in a column, as a closure or a regular expression, is made anew where it is used."""
+        columns = self._expressions.columns
+        if isinstance(pattern, core.Bind) and isinstance(value, core.Expression) and not columns.has(pattern.type):
+            function, used = self._expressions.function(plain(value, self.known), self.known)
+            given = tuple(each for name in used for each in self.known[name].columns)
+            self.known[pattern.name] = Binding(pattern.type, given, function, is_one=False)
+            return
         conditions, found = self._expressions.match(pattern, value, self.known)
         self._filter(conditions)
         new = []
@@ -245,6 +258,7 @@ class Body:
         self._extend([(Column(pair, Type.struct(parts)), call("named_struct", *both))])
         node = self._builder.add(ops.Aggregate(keys, (ops.AggregateCall("collect_list", pair, group),)), self.node)
         self._atoms = [node]
+        self._expressions = self._expressions.unguarded()
         before, self.known = self.known, {}
         for name in clause.visible:
             self._know(name, before[name])
