@@ -20,7 +20,7 @@ from pathlib import Path
 
 from harness import report
 
-LIMIT = 600.0
+LIMIT = 60.0
 """Seconds after which a program has not finished."""
 
 

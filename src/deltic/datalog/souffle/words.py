@@ -39,5 +39,6 @@ PREFIX_OPERATORS = ("-", "bnot", "lnot")
 # Settings of Soufflé that cannot change what a program derives.
 PRAGMAS = (
     *("auto-schedule", "compile", "debug-report", "disable-transformers", "emit-statistics", "generate"),
-    *("jobs", "no-warn", "profile", "profile-frequency", "show", "swig", "verbose", "warn", "wno"),
+    *("index-stats", "jobs", "legacy", "live-profile", "no-warn", "profile", "profile-frequency", "show", "swig"),
+    *("verbose", "warn", "wno"),
 )
