@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 TABLE = Path(__file__).with_name("mutate.toml")
 # What a mutant may take: one that loops for ever is noticed, too.
-SECONDS = 120
+SECONDS = 300
 # What the tests import beside Deltic: imported once, here, and there in each process that tries a mutant.
 PRELOADED = ("pytest", "hypothesis", "numpy", "pyarrow.compute", "sqlglot", "lark", "duckdb", "rich")
 # Whole numbers above this are limits and sizes; one more of them makes no difference that a test should see.
