@@ -63,7 +63,12 @@ def _run(folder: Path) -> Verdict:
             return Verdict(folder.name, "not finished", seconds)
         errors = (out / "stderr").read_text()
         if process.exitcode:
-            return Verdict(folder.name, "refused", seconds, next(iter(errors.splitlines()), str(process.exitcode)))
+            return Verdict(
+                folder.name,
+                "refused",
+                seconds,
+                next(iter(errors.replace(f"{folder}/", "").splitlines()), str(process.exitcode)),
+            )
         why = "; ".join(_differences(folder, out))
         return Verdict(folder.name, "differs" if why else "same", seconds, why)
     finally:
