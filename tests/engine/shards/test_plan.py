@@ -46,6 +46,13 @@ def test_plans(name, golden):
     golden(f"shards/{name}.txt", str(lay_out(program_of(circuit_of(name)))))
 
 
+def test_a_row_that_is_to_be_absent_whatever_the_key_is_looked_for_in_a_copy():
+    counts = "n = count : { p(n) }, n = count : { p(y) }"
+    program = f"{EDGE} .decl p(x: number) .input p .decl q(x: number, n: number) q(x, n) :- edge(x, y), {counts}."
+    plan = lay_out(program_of(lower(check([parse(program)]))))
+    assert any("(0)" in str(step) and "everywhere" in str(step) for step in plan.steps)
+
+
 def test_probes_by_one_key_are_one_piece():
     searches = [s for s in lay_out(program_of(circuit_of("star"))).steps if isinstance(s, Search)]
     of_star = [len(s.query.body.atoms) + len(s.query.body.absent) for s in searches if s.query.head == "star"]

@@ -168,9 +168,10 @@ class _LayOut:
         """The keys by which atoms are probed and changes followed."""
         for query, pieces in chain.from_iterable(self.chains.values()):
             for piece in pieces:
-                for atom in (*piece.atoms, *piece.absent):
-                    if piece.key is not None and atom.relation not in self.small:
-                        yield atom.relation, _columns(atom, piece.key)
+                for atoms, is_absent in ((piece.atoms, False), (piece.absent, True)):
+                    for atom in atoms:
+                        if piece.key is not None and not is_copied(atom, self.small, is_absent):
+                            yield atom.relation, _columns(atom, piece.key)
             if pieces[0].key is not None:
                 yield query.delta.relation, _columns(query.delta, pieces[0].key)
         for stratum, way in self.ways.items():
