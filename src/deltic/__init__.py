@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltic.pipeline.checking import check_derivative
     from deltic.pipeline.durable.state import Checkpoints
     from deltic.pipeline.files import File
-    from deltic.pipeline.functions import function
+    from deltic.pipeline.functions import function, functor
     from deltic.pipeline.operators import ZSet, operator
     from deltic.pipeline.outside import External
     from deltic.pipeline.session import Pipeline
@@ -60,6 +60,7 @@ __all__ = [
     "changes_stream",
     "check_derivative",
     "function",
+    "functor",
     "kafka_rows",
     "operator",
     "register",
@@ -81,6 +82,7 @@ _LATER = {
     "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
     "check_derivative": ("deltic.pipeline.checking", "check_derivative"),
     "function": ("deltic.pipeline.functions", "function"),
+    "functor": ("deltic.pipeline.functions", "functor"),
     "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
     "operator": ("deltic.pipeline.operators", "operator"),
     "register": ("deltic.pipeline.streaming.changes", "register"),

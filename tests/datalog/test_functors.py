@@ -190,7 +190,8 @@ def test_ord_tells_texts_and_structures_apart():
     text = """
     .type Pair = [a: symbol, b: number]
     .decl word(w: symbol)
-    .decl number(n: number)  number(ord(w)) :- word(w).  number(ord(p)) :- word(w), p = [w, 1].
+    .type Alike = [c: symbol, d: number]
+    .decl number(n: number)  number(ord(w)) :- word(w).  number(ord([w, 1])) :- word(w).
     """
     words = [f"w{n}" for n in range(1000)]
     found = [n for (n,) in derive(text, {"word": [(w,) for w in words]})["number"]]
@@ -253,6 +254,21 @@ FUNCTOR = ".functor twice(x: number): number\n.decl t(x: number)\n.decl r(x: num
 
 def _twice(x: int) -> int | None:
     return 2 * x if x != 7 else None
+
+
+def test_a_functor_may_have_a_name_of_sql():
+    @deltic.functor(deterministic=True)
+    def size(text: str) -> int:
+        return 100 + len(text)
+
+    pipeline = deltic.Pipeline(functions=[size])
+    pipeline.datalog(".functor size(t: symbol): number\n.decl w(t: symbol)\n.decl r(n: number)\nr(@size(t)) :- w(t).")
+    with pipeline.transaction() as change:
+        change.insert("w", [("abc",)])
+    assert sorted(pipeline["r"]) == [(103,)]
+    assert sorted(pipeline.sql("SELECT size(array(1, 2)) FROM w")) == [(2,)]
+    with pytest.raises(deltic.CatalogError, match=r"or make it a deltic\.functor"):
+        pipeline.function("size", len, arguments=["string"], returns="int64", deterministic=True)
 
 
 def test_functors_of_users():

@@ -332,5 +332,5 @@ def test_the_command_line_has_them(tmp_path, capsys):
         app(["explain", str(tmp_path / "p.dl"), "m", "--functors", str(tmp_path / "own.py")])
     assert "even of n, by its derivative" in capsys.readouterr().out
     (tmp_path / "empty.py").write_text("x = 1\n")
-    with pytest.raises(DataError, match=r"made by deltic\.function, aggregate or operator"):
+    with pytest.raises(DataError, match=r"made by deltic\.function, functor, aggregate or operator"):
         deltic.Pipeline(functions=tmp_path / "empty.py")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit.accumulators.own import Own
@@ -65,6 +65,7 @@ class CustomOperator:
     inputs, one after the other from nothing on, remembers what it needs of them, and gives the change of the result.
     """
 
+    in_sql: ClassVar[bool] = True
     name: str
     body: Callable[..., Any] = field(compare=False)
     takes: tuple[Schema, ...]

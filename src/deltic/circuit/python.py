@@ -49,7 +49,7 @@ class PythonFunction:
     By `mode` "row" it takes the values of one row, as Python has them; by "arrow" Arrow arrays of n rows, and gives an
     array, or what makes one, of n. By `nulls` "skip" it is NULL where an argument is, and not called; by "pass" it gets
     None, or arrays with NULLs. A value that is not of the type `returns` is an error, and so is NULL where that has
-    none.
+    none. One that is not `in_sql` is for Datalog alone, whatever SQL has by its name.
     """
 
     name: str
@@ -59,6 +59,7 @@ class PythonFunction:
     mode: Mode = "row"
     nulls: Nulls = "skip"
     fingerprint: str = ""
+    in_sql: bool = True
 
     def __post_init__(self) -> None:
         if not self.fingerprint:

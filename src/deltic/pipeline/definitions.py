@@ -154,13 +154,16 @@ class Definitions:
         return {**given, **declared_types(self.programs)}
 
     def with_function(self, function: OfPython) -> Definitions:
-        """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's."""
+        """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's.
+
+        Those that SQL does not see are called as they like.
+        """
         from deltic.sql.dialect import taken
 
         name = function.name.lower()
         check_name(name)
-        if name in taken():
-            raise CatalogError(f"there is a function {name} in SQL: choose another name")
+        if function.in_sql and name in taken():
+            raise CatalogError(f"there is a function {name} in SQL: choose another name, or make it a deltic.functor")
         return replace(self, functions={**self.functions, name: function})._after(self, "function", name=name)
 
     def adding(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:

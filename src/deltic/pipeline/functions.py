@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import types
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -53,6 +54,21 @@ def function(
     return PythonFunction(called, body, tuple(t.type for t in takes), gives, "arrow" if vectorized else "row", nulls)
 
 
+def functor(body: Any = None, /, **told: Any) -> Any:
+    """A function of Python for Datalog alone: its name may be one that SQL has, as `size`. Takes what `function` does.
+
+    It decorates one too:
+
+        @deltic.functor(deterministic=True)
+        def size(set: str) -> int: ...
+
+    Raises CatalogError for what is missing, or is no type.
+    """
+    if body is None:
+        return lambda decorated: functor(decorated, **told)
+    return replace(function(body, **told), in_sql=False)
+
+
 def _signature(
     name: str, body: Callable[..., Any], arguments: Sequence[Any] | None, returns: Any
 ) -> tuple[list[ValueType], ValueType]:
@@ -88,7 +104,7 @@ def _type(name: str, given: Any) -> ValueType:
 
 
 def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
-    """What `deltic.function`, `aggregate` and `operator` have made: these, or all that a file of Python has.
+    """What `deltic.function`, `functor`, `aggregate` and `operator` have made: these, or all that a file of Python has.
 
     Raises DataError for a file that is none or has none, and CatalogError for what is nothing of that kind.
     """
@@ -101,7 +117,7 @@ def functions_of(given: Iterable[OfPython] | str | Path) -> list[OfPython]:
 def check_made(given: Any) -> None:
     """Raise CatalogError for what none of ours has made."""
     if not isinstance(given, PythonFunction | CustomOperator):
-        raise CatalogError(f"function {given!r}: make it one by deltic.function, aggregate or operator")
+        raise CatalogError(f"function {given!r}: make it one by deltic.function, functor, aggregate or operator")
 
 
 def _in_module(module: Path) -> list[OfPython]:
@@ -115,6 +131,6 @@ def _in_module(module: Path) -> list[OfPython]:
         raise DataError([Diagnostic(f"{type(error).__name__}: {error}", str(module))]) from error
     found = {f.name: f for f in vars(loaded).values() if isinstance(f, PythonFunction | CustomOperator)}
     if not found:
-        told = "nothing in it was made by deltic.function, aggregate or operator"
+        told = "nothing in it was made by deltic.function, functor, aggregate or operator"
         raise DataError([Diagnostic(told, str(module))])
     return list(found.values())

@@ -89,7 +89,7 @@ class Typing:
     def _settle(self) -> None:
         """Take the types of fields of structures whose types are known, until none is left; report the others."""
         open_ = [found for found in self._structures if found[0].functor != NIL]
-        while ready := [found for found in open_ if self._is_known(*found)]:
+        while ready := [found for found in open_ if self._is_known(*found)] or self._alike(open_):
             open_ = [found for found in open_ if found not in ready]
             for apply, slot, fields in ready:
                 (type_,) = self._slots.types(slot)
@@ -102,6 +102,17 @@ class Typing:
             if any(isinstance(type_, Structure) for type_ in types):
                 message = f"`{apply.span.text}` may be {phrase(types)}"
                 self._findings.append(apply.span.error(message, f"say which: `as({apply.span.text}, type)`"))
+
+    def _alike(self, open_: Sequence[tuple[Apply, Slot, list[Slot]]]) -> list[tuple[Apply, Slot, list[Slot]]]:
+        """The first structure whose types have the same fields, of one of them: its text is that of any."""
+        for found in open_:
+            apply, slot, _ = found
+            types = sorted((t for t in self._slots.types(slot) if isinstance(t, Structure)), key=str)
+            fields = {tuple(type_ for _, type_ in each.branches[_branch(apply)]) for each in types}
+            if len(fields) == 1 and len(types) == len(self._slots.types(slot)):
+                self._slots.restrict(slot, frozenset(types[:1]))
+                return [found]
+        return []
 
     def _is_known(self, apply: Apply, slot: Slot, fields: Sequence[Slot]) -> bool:
         """Whether one type alone is left, of those whose fields may be what stands in them."""

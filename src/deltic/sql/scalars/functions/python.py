@@ -53,7 +53,7 @@ def _called(name: str, module: str, kind: str) -> Any:
 @contextmanager
 def knowing(functions: Mapping[str, OfPython]) -> Iterator[None]:
     """Lower what stands in the block with these functions."""
-    before = _KNOWN.set(functions)
+    before = _KNOWN.set({name: function for name, function in functions.items() if function.in_sql})
     try:
         yield
     finally:
