@@ -39,7 +39,9 @@ def _table_function(parser: SparkParser, name: str) -> exp.Anonymous:
 
 
 def _relation(parser: SparkParser) -> exp.Expression:
-    """TABLE(name) or TABLE(query), an argument that is a relation."""
+    """TABLE(name) or TABLE(query), an argument that is a relation; TABLE(call) in FROM."""
+    if parser._next and parser._next.token_type is TokenType.L_PAREN:
+        return exp.Anonymous(this="TABLE", expressions=parser._parse_csv(parser._parse_lambda))
     query = parser._parse_select()
     return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
 
