@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deltic.cli.options import DdlogOptions
 from deltic.cli.report import print_error
 from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.ddlog.session import Session
 from deltic.pipeline.session import Pipeline
 
 
@@ -16,7 +17,7 @@ def run_ddlog(program: Path, options: DdlogOptions, make: Callable[[], Pipeline]
     """Print what the commands print; the exit status, 1 after the first error."""
     try:
         with make() as pipeline:
-            session = pipeline.ddlog(_text(program), str(program), options.libraries)
+            session = session_of(program, pipeline, options.libraries)
             session.begin(is_silent=not options.initial)
             if str(options.commands) == "-":
                 session.run(sys.stdin.read(), "<stdin>", Path())
@@ -27,6 +28,11 @@ def run_ddlog(program: Path, options: DdlogOptions, make: Callable[[], Pipeline]
         print_error(error)
         return 1
     return 0
+
+
+def session_of(program: Path, pipeline: Pipeline, libraries: Sequence[Path]) -> Session:
+    """What runs commands on a program, which the pipeline has from now on. Raises DelticError."""
+    return pipeline.ddlog(_text(program), str(program), libraries)
 
 
 def _text(file: Path) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from deltic.calculus import incrementalize
 from deltic.calculus.inside import operators_inside
 from deltic.calculus.recursion import chain
@@ -28,16 +30,25 @@ def explain_command(
     facts: Path | None,
     functions: Path | None = None,
     macros: Sequence[str] = (),
+    ddlog: Sequence[Path] | None = None,
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
 
+    The program is one of DDlog where there are folders of its modules, or none but its own: `ddlog`, else None.
     With a folder of facts it is computed for these first, so that the plan for them is told, with what it expected.
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
+    if ddlog is not None and (facts or macros):
+        raise typer.BadParameter("a program of DDlog has its rows from commands, and no macros: without --facts, -D")
     try:
         pipeline = Pipeline(functions=functions or ())
-        load_program(program, pipeline, macros_of(macros))
+        if ddlog is not None:
+            from deltic.cli.ddlog import session_of
+
+            session_of(program, pipeline, ddlog)
+        else:
+            load_program(program, pipeline, macros_of(macros))
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 

@@ -312,11 +312,14 @@ def explain(
     ] = None,
     functions: _Functions = None,
     define: _Macros = None,
+    ddlog: Annotated[bool, typer.Option("--ddlog", help="The program is one of DDlog.")] = False,
+    ddlog_library: _DdlogLibrary = None,
 ) -> None:
     """Show how views are kept fresh: what that costs and keeps, and what is searched for each change."""
     from deltic.cli.explain import explain_command
 
-    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions, define or ()))
+    libraries = tuple(ddlog_library or ()) if ddlog else None
+    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions, define or (), libraries))
 
 
 @app.command()
