@@ -10,8 +10,10 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.custom import CustomOperator
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.operators.custom import applied
 from deltic.circuit.types import Column, Schema, Type, ZSetType
 
 Row = tuple[Any, ...]
@@ -61,6 +63,10 @@ class Body:
 
     def aggregate(self, number: int, keys: Sequence[str], function: str, read: str, name: str) -> int:
         return self.builder.add(ops.Aggregate(tuple(keys), (ops.AggregateCall(function, read, name),)), number)
+
+    def apply(self, custom: CustomOperator, *numbers: int) -> int:
+        """What an operator of a user's own makes."""
+        return self.builder.add(applied(custom), *numbers)
 
     def circuit(self, **sinks: int) -> Circuit:
         """The circuit whose views are the recursive relations."""
@@ -232,8 +238,11 @@ def random_changes(
         yield changes
 
 
-def random_body(rng: random.Random) -> Circuit:
-    """Two mutually recursive relations over pairs, of joins, unions, negations, double negations and aggregates."""
+def random_body(rng: random.Random, own: Sequence[CustomOperator] = ()) -> Circuit:
+    """Two mutually recursive relations over pairs, of joins, unions, negations, double negations and aggregates.
+
+    And of operators of a user's own, of one relation or two.
+    """
     b = Body()
     leaves = [b.table("e", "x", "y"), b.table("f", "x", "y")]
     leaves += [b.feedback("p", "x", "y"), b.feedback("q", "x", "y")] * 2
@@ -242,6 +251,9 @@ def random_body(rng: random.Random) -> Circuit:
         if depth == 0 or rng.random() < 0.15:
             return rng.choice(leaves)
         one = build(depth - 1)
+        if own and rng.random() < 0.4:
+            custom = rng.choice(own)
+            return b.apply(custom, one, *(build(depth - 1) for _ in custom.takes[1:]))
         kind = rng.choice(KINDS)
         if kind in ("join", "union", "negation", "double"):
             return two(kind, one, build(depth - 1))

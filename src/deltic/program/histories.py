@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from deltic.calculus.derivatives.table import FALLBACK
 from deltic.circuit import operators as ops
+from deltic.circuit.operators.custom import Apply
 from deltic.program.definitions import Definition
 
 BY_ITERATION = " by iteration"
@@ -68,12 +70,10 @@ class Examined(Historical):
 
 
 @dataclass(frozen=True)
-class Nested(Historical):
-    """One relation of a fixpoint that is computed at each iteration, from what its `inputs` are there."""
+class Whole(Historical):
+    """A function of the whole of some relations, at each iteration of what these are there."""
 
     inputs: tuple[str, ...]
-    fixpoint: ops.Fixpoint
-    component: str
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -86,15 +86,74 @@ class Nested(Historical):
     def renamed(self, names: Mapping[str, str]) -> Self:
         return replace(self, inputs=tuple(names[name] for name in self.inputs))
 
+    @property
+    def called(self) -> str:
+        """What a reader calls it."""
+        raise NotImplementedError
+
+    @property
+    def cost(self) -> str:
+        """How it is brought to what it is at another iteration, and what that costs."""
+        raise NotImplementedError
+
     def describe(self, names: Sequence[str]) -> Iterator[str]:
-        read = ", ".join(self.inputs)
         yield (
-            f"{self.component} of a recursion inside this one, by f(a ⊕ δ) ⊖ f(a): at each iteration at which {read} "
-            "change, and at their later entries until the changes before them add up to nothing, it follows how they "
-            "differ from where it was looked at before, and all of their rows are read; keeps what enters it, and one "
-            "of its states"
+            f"{self.called}, examined at each iteration at which {', '.join(self.inputs)} change, and at their later "
+            "entries until the changes before them add up to nothing:"
+        )
+        yield f"  {self.cost}"
+
+
+@dataclass(frozen=True)
+class Nested(Whole):
+    """One relation of a fixpoint that is computed at each iteration, from what its `inputs` are there."""
+
+    fixpoint: ops.Fixpoint
+    component: str
+
+    @property
+    def called(self) -> str:
+        return f"{self.component} of a recursion inside this one"
+
+    @property
+    def cost(self) -> str:
+        return (
+            f"{FALLBACK.formula}, where a is what enters it where it was looked at last: the changes between the two "
+            "iterations are followed; keeps what enters it, and one of its states"
         )
 
     def __str__(self) -> str:
         digest = hashlib.blake2b(str(self.fixpoint.body).encode(), digest_size=4).hexdigest()
         return f"each iteration's recursion {digest} of {', '.join(self.inputs)}, {self.component}"
+
+
+@dataclass(frozen=True)
+class Applied(Whole):
+    """What a user's operator makes, at each iteration, of what its `inputs` are there."""
+
+    operator: Apply
+
+    @property
+    def called(self) -> str:
+        return self.operator.called
+
+    @property
+    def cost(self) -> str:
+        custom = self.operator.custom
+        if custom.state is not None:
+            return (
+                "its state follows the changes between the iteration where it was looked at last and this one; keeps "
+                "the rows of its inputs, and the state in memory, which is made anew after an error or a restart"
+            )
+        if custom.derivative is not None:
+            return (
+                "by its derivative, of what the epoch has changed until there; keeps the rows of its inputs, and costs "
+                "what it reads of them"
+            )
+        return (
+            f"{FALLBACK.formula}, for it has no derivative: each look costs all rows of its inputs and of its result; "
+            "keeps both"
+        )
+
+    def __str__(self) -> str:
+        return f"each iteration's {self.operator.label} of {', '.join(self.inputs)}"

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from deltic.calculus.derivatives.table import FALLBACK
 from deltic.program import factoring
 from deltic.program.definitions import Definition
 from deltic.program.factoring import Factored, factored_rules
@@ -38,9 +37,8 @@ from deltic.program.formulas import (
     substituted,
     text,
 )
-from deltic.program.histories import BY_ITERATION, Examined, Historical, Nested
+from deltic.program.histories import BY_ITERATION, Examined, Historical, Nested, Whole
 from deltic.program.operators.aggregate import Grouped
-from deltic.program.operators.custom import Recomputed
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Term, as_expression, variables_of
 
@@ -141,7 +139,7 @@ class Recursion:
             if definition.function is not None:
                 return Holds(name, tuple(terms))
             name = definition.source
-        if isinstance(definition, Nested) or any(part.sign < 0 for part in self.parts[name]):
+        if isinstance(definition, Whole) or any(part.sign < 0 for part in self.parts[name]):
             return Holds(name, tuple(terms))
         return any_of([self._instance(part, terms, whole) for part in self.parts[name]] or [Not(All(()))])
 
@@ -224,11 +222,9 @@ class Recursion:
         inside = [d.component for n in self.stratum.relations if isinstance(d := self._definition(n), Nested)]
         if inside:
             return f"another recursion, of {inside[0]}, stands in it"
-        made = [
-            str(d.function)
-            for n in self.stratum.relations
-            if isinstance(d := self._definition(n), Examined) and d.function
-        ]
+        definitions = [self._definition(name) for name in self.stratum.relations]
+        made = [d.called for d in definitions if isinstance(d, Whole)]
+        made += [str(d.function) for d in definitions if isinstance(d, Examined) and d.function]
         return f"they are made by {made[0]}" if made else "rows count as often as they are derived"
 
     def variables(self, name: str) -> tuple[int, ...]:
@@ -246,8 +242,8 @@ class Recursion:
                 yield from named(list(self._examined(name, definition, definition.function)), self.names)
                 return
             rows = definition.source
-        if isinstance(definition, Nested):
-            yield from named(list(self._nested(name, definition)), self.names)
+        if isinstance(definition, Whole):
+            yield from named(list(self._whole(name, definition)), self.names)
         for part in self.parts[rows]:
             yield from named(list(self._rule(name, part, definition.is_set or rows != name)), self.names)
 
@@ -283,15 +279,12 @@ class Recursion:
         touched = " + ".join(text(_closed(self._keys(definition, part), change.formula)) for part, change in changes)
         groups = "each group" if definition.keys else "all rows, which are one group"
         yield f"  ∇, Δ: the old and the new result of {groups}, where rows of it change by {touched}"
-        if isinstance(function, Recomputed):
-            cost = "all rows of a are read at each iteration at which one changes"
-            yield f"  {function.called} has no derivative in a recursion, but {FALLBACK.formula}: {cost}"
 
-    def _nested(self, name: str, definition: Nested) -> Iterator[str]:
-        """What a recursion inside makes of what enters it."""
+    def _whole(self, name: str, definition: Whole) -> Iterator[str]:
+        """What a function makes of whole relations."""
         inputs = ", ".join(definition.inputs)
-        yield f"{text(Holds(name, self.variables(name)))} ← {definition.component} of a recursion inside of {inputs}"
-        yield f"  ∇, Δ: {FALLBACK.formula}, at each iteration at which one of them changes: all of their rows are read"
+        yield f"{text(Holds(name, self.variables(name)))} ← {definition.called} of {inputs}"
+        yield f"  ∇, Δ: at each iteration at which one of them changes, {definition.cost}"
 
     def _keys(self, definition: Examined, part: Part) -> tuple[Term, ...]:
         return tuple(part.terms[k] for k in definition.keys)

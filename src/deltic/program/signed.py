@@ -17,16 +17,15 @@ from typing import Any
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.base import Operator
-from deltic.circuit.operators.custom import Apply, Maintain
+from deltic.circuit.operators.custom import Apply
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
 from deltic.program.conjunctions import conjoin, is_plain
 from deltic.program.definitions import Constant, Definition, Derived
-from deltic.program.histories import BY_ITERATION, Examined, Historical, History, Nested
+from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested
 from deltic.program.operators.aggregate import Call, Grouped
 from deltic.program.operators.antijoin import without
-from deltic.program.operators.custom import Recomputed
 from deltic.program.operators.flat_map import Expanded
 from deltic.program.operators.over import Windows
 from deltic.program.operators.top import Ranked
@@ -57,7 +56,7 @@ def lower_signed(drafts: Drafts, operator: ops.FixpointDelta, imports: Sequence[
 class _Signed(Scope):
     """Lowering of one body; `members` are its relations, each after those that it is derived from at its iteration.
 
-    `entering` are those that enter fixpoints inside, by their nodes.
+    `entering` are those that functions of whole relations take, by their nodes.
     """
 
     def __init__(self, drafts: Drafts, body: Circuit, imports: Sequence[str]) -> None:
@@ -106,6 +105,9 @@ class _Signed(Scope):
             return self.summed(number)
         if isinstance(operator, ops.Component):
             return self._nested(number, operator.name)
+        if isinstance(operator, Apply):
+            inputs = self.circuit.nodes[number].inputs
+            return self._member("", number, Applied(0, self._entered(inputs), operator))
         raise in_recursion(number, operator)
 
     def _nested(self, number: int, component: str) -> str:
@@ -113,10 +115,14 @@ class _Signed(Scope):
         (bundle,) = self.circuit.nodes[number].inputs
         fixpoint, inputs = self.circuit.nodes[bundle].operator, self.circuit.nodes[bundle].inputs
         assert isinstance(fixpoint, ops.Fixpoint)
+        return self._member("", number, Nested(0, self._entered(inputs), fixpoint, component))
+
+    def _entered(self, inputs: Sequence[int]) -> tuple[str, ...]:
+        """The histories of what a function of whole relations takes."""
         for given in inputs:
             if given not in self.entering:
                 self.entering[given] = self.summed(given, role="rows")
-        return self._member("", number, Nested(0, tuple(self.entering[i] for i in inputs), fixpoint, component))
+        return tuple(self.entering[given] for given in inputs)
 
     def summed(self, number: int, columns: Sequence[str] = (), role: str = "") -> str:
         """The history of a node, or of some of its columns."""
@@ -193,15 +199,6 @@ def _flat_map(scope: _Signed, number: int, delay: int) -> Examined:
     return Examined(delay, rows, tuple(_columns(scope, source)), Expanded(rows, op))
 
 
-def _apply(scope: _Signed, number: int, delay: int) -> Examined:
-    """A user's operator of one relation: all rows are one group."""
-    op, inputs = _node(scope, number, Apply)
-    if len(inputs) != 1:
-        raise in_recursion(number, op)
-    rows = scope.summed(*inputs, role="rows")
-    return Examined(delay, rows, (), Recomputed((rows,), op))
-
-
 def _node(scope: _Signed, number: int, kind: type[Any]) -> tuple[Any, tuple[int, ...]]:
     node = scope.circuit.nodes[number]
     assert isinstance(node.operator, kind)
@@ -222,6 +219,4 @@ EXAMINED: Mapping[type[Operator], Examine] = {
     Top: _top,
     ops.Over: _over,
     ops.FlatMap: _flat_map,
-    Apply: _apply,
-    Maintain: _apply,
 }

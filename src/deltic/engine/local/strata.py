@@ -77,7 +77,7 @@ class Strata:
                 self._courses.clear()
             steps, relations = [], set(changed)
             for step in self._steps:
-                if not step.follows.isdisjoint(relations) or _is_timed(step):
+                if not step.follows.isdisjoint(relations) or step.is_timed:
                     steps.append(step)
                     relations.update(step.relations)
             self._courses[changed] = _Course(tuple(steps), frozenset(relations))
@@ -120,7 +120,7 @@ class Strata:
         reports = []
         for step in self._steps if new else self._course(frozenset(changed)).steps:
             begins = step.relations[0] in new
-            if begins or not step.follows.isdisjoint(changed) or (isinstance(step, _Defined) and step.kernel.is_due):
+            if begins or not step.follows.isdisjoint(changed) or step.is_due:
                 self._environment.check()
                 report = step.begin() if begins else step.run()
                 if begins:
@@ -149,13 +149,10 @@ class _Course:
     relations: frozenset[str]
 
 
-def _is_timed(step: _Derived | _Defined | Recursive) -> bool:
-    """Whether a step may have to run though nothing below it changes."""
-    return isinstance(step, _Defined) and type(step.kernel).is_due is not Kernel.is_due
-
-
 class _Derived:
     """A derived relation that is not recursive; `follows` are those below it whose changes concern it."""
+
+    is_timed = is_due = False
 
     def __init__(self, name: str, states: Mapping[str, State], evaluations: Sequence[Evaluation]) -> None:
         self.relations = (name,)
@@ -223,6 +220,16 @@ class _Defined:
         self.follows = frozenset(definition.sources)
         self.state, self.kernel = states[name], kernel
         self.sources = [states[name] for name in definition.sources]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it may have to run though nothing below it changes."""
+        return type(self.kernel).is_due is not Kernel.is_due
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it has to."""
+        return self.kernel.is_due
 
     def run(self) -> ComponentReport | None:
         """The change of the relation from those of its sources."""

@@ -27,7 +27,7 @@ import numpy as np
 
 from deltic.circuit.iterations import circle_error, limit_error
 from deltic.engine.local.kernels.settle import NEVER, known, settle, upcoming
-from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.operators.search import Derived, Past
 from deltic.engine.local.parallel import run_all
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop
@@ -76,6 +76,11 @@ class Component:
     def maintained(self) -> str:
         """How it is kept, for reports."""
         return self.strategy.value
+
+    @property
+    def environment(self) -> Environment:
+        """What all of its queries share."""
+        return self.outer[0].environment
 
     @property
     def beside(self) -> Iterator[Evaluation]:

@@ -125,6 +125,16 @@ class Recursive:
         self.follows = frozenset(e.query.delta.relation for e in component.outer)
         self._history = _History()
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether there may be something to do though nothing below it changes."""
+        return isinstance(self.component, Signed) and bool(self.component.functions)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something to do even if nothing below it changes."""
+        return isinstance(self.component, Signed) and self.component.is_due
+
     def adopt(self, other: Recursive) -> None:
         """Go by what another one, of the same relations, has learned of costs."""
         self._history = other._history
@@ -148,8 +158,8 @@ class Recursive:
         return self._reported(lambda: (changes := self._changes(), *self._act(changes)))
 
     def begin(self) -> ComponentReport | None:
-        """Compute the component from all that is below it; nothing where there is nothing below."""
-        if not self.follows:
+        """Compute the component from all that is below it; nothing where there is nothing below, and nothing due."""
+        if not self.follows and not self.is_due:
             return None
 
         def act() -> tuple[Changes, str, str]:
@@ -177,7 +187,7 @@ class Recursive:
 
     @property
     def _visits(self) -> Visits:
-        return self.component.outer[0].environment.visits
+        return self.component.environment.visits
 
     def _changes(self) -> dict[Kind, int]:
         """The number of changed rows of each relation below, by sign."""

@@ -10,14 +10,16 @@ from functools import cached_property, partial
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.fixpoint import Check
+from deltic.engine.local.recursion.signed.applied import applied_of
 from deltic.engine.local.recursion.signed.compiled import HistoryLoop, history_loop
 from deltic.engine.local.recursion.signed.epoch import begin_epoch, follow_epoch
 from deltic.engine.local.recursion.signed.examination import Examination, examination_of
-from deltic.engine.local.recursion.signed.nested import Nest, nests_of
+from deltic.engine.local.recursion.signed.nested import Inner
+from deltic.engine.local.recursion.signed.whole import Look, Whole
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of
 from deltic.engine.local.storage.state import State
-from deltic.program.histories import Examined, Historical
+from deltic.program.histories import Applied, Examined, Historical, Nested
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Signed:
 
     `outer` are the queries that follow relations of lower strata, `inner` those of the component, by the relation
     followed; `bases` are those of rules without relations of the component, from all rows. `examined` are the relations
-    that look at groups of another, by that one, and `nests` those that come of fixpoints inside this one. `compiled`
+    that look at groups of another, by that one, and `looks` those that come of functions of whole relations. `compiled`
     follows small changes in compiled code. Whatever the strategy, histories have all iterations: there is no elastic
     one.
     """
@@ -36,7 +38,7 @@ class Signed:
     inner: Mapping[str, Sequence[Evaluation]]
     bases: Sequence[Evaluation]
     examined: Mapping[str, Examination]
-    nests: Mapping[str, Nest]
+    looks: Mapping[str, Look]
     strategy: Strategy
     compiled: HistoryLoop | None
 
@@ -69,18 +71,28 @@ class Signed:
         return list(dict.fromkeys(found))
 
     @cached_property
-    def entering(self) -> Mapping[str, Sequence[tuple[str, Nest]]]:
-        """The fixpoints inside that each relation enters, with the names of what comes of them."""
-        found: dict[str, list[tuple[str, Nest]]] = defaultdict(list)
-        for name, nest in self.nests.items():
-            for source in nest.inner.sources:
-                found[source.relation.name].append((name, nest))
+    def functions(self) -> list[Whole]:
+        """The functions of whole relations."""
+        return list(dict.fromkeys(look.function for look in self.looks.values()))
+
+    @cached_property
+    def entering(self) -> Mapping[str, Sequence[Whole]]:
+        """The functions that each relation enters."""
+        found: dict[str, list[Whole]] = defaultdict(list)
+        for function in self.functions:
+            for name in dict.fromkeys(source.relation.name for source in function.sources):
+                found[name].append(function)
         return found
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what functions make of nothing is not yet there."""
+        return not all(function.is_begun for function in self.functions)
 
     @property
     def environment(self) -> Environment:
         """What all of its queries share."""
-        return self.outer[0].environment
+        return next(e.environment for found in (self.outer, *self.inner.values()) for e in found)
 
     def build(self, lower: Mapping[str, State]) -> None:
         """Build what an update by the changes of `lower` probes."""
@@ -123,7 +135,7 @@ def signed_component(
         if (base := base_of(rule, relations)) is not None
     ]
     own = {name: states[name] for name in relations}
-    nests = nests_of(own, evaluations[0].environment)
+    looks = looks_of(own, evaluations[0].environment)
     examined: dict[str, Examination] = {}
     for name in relations:
         definition = states[name].relation.definition
@@ -134,8 +146,8 @@ def signed_component(
             )
     asking = partial(plan, asks=True)
     following = {name: [e.in_one_search(asking) for e in found] for name, found in inner.items()}
-    compiled = None if nests else history_loop(own, following, examined, delays_of(own))
-    return Signed(own, outer, inner, bases, examined, nests, strategy, compiled)
+    compiled = None if looks else history_loop(own, following, examined, delays_of(own))
+    return Signed(own, outer, inner, bases, examined, looks, strategy, compiled)
 
 
 def delays_of(states: Mapping[str, State]) -> Mapping[str, int]:
@@ -144,4 +156,21 @@ def delays_of(states: Mapping[str, State]) -> Mapping[str, int]:
     for name, state in states.items():
         assert isinstance(state.relation.definition, Historical)
         found[name] = state.relation.definition.delay
+    return found
+
+
+def looks_of(states: Mapping[str, State], environment: Environment) -> dict[str, Look]:
+    """The relations of a component that come of functions of whole relations; those of one fixpoint share it."""
+    inner: dict[object, Inner] = {}
+    found = {}
+    for name, target in states.items():
+        definition = target.relation.definition
+        if isinstance(definition, Nested):
+            key = definition.fixpoint, definition.inputs
+            if key not in inner:
+                inner[key] = Inner(definition, [states[source] for source in definition.inputs], environment)
+            found[name] = Look(definition.component, target, inner[key])
+        elif isinstance(definition, Applied):
+            sources = [states[source] for source in definition.inputs]
+            found[name] = Look(name, target, applied_of(definition, sources, target, environment))
     return found

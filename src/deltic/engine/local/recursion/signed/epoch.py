@@ -18,8 +18,8 @@ from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.signed.examination import Examination
-from deltic.engine.local.recursion.signed.nested import Nest
 from deltic.engine.local.recursion.signed.oscillation import Watch
+from deltic.engine.local.recursion.signed.whole import Whole
 from deltic.engine.local.storage.arrangement import Arrangement, time_array
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.run import Run, Weights, Words, merge_runs, plain
@@ -88,8 +88,10 @@ class _Epoch:
         self.watch = Watch(delayed, self.environment.interner)
         for examination in component.examined.values():
             examination.begin()
-        for nest in component.nests.values():
-            nest.begin()
+        for function in component.functions:
+            function.begin()
+            if not function.is_begun:
+                self._look(function, 0)
 
     def derive(
         self,
@@ -154,8 +156,12 @@ class _Epoch:
         taken = self.agendas[name].take(now)
         if taken is None:
             return
-        nest = self.component.nests.get(name)
-        words, weights = taken if nest is None else nest.change(now)
+        look = self.component.looks.get(name)
+        if look is None:
+            words, weights = taken
+        else:
+            found = look.change(now)
+            words, weights = found.words, found.all_weights()
         state, examination = self.component.states[name], self.component.examined.get(name)
         changed = weights != 0
         change = Run(words[:, changed], time_array(int(changed.sum()), now), plain(weights[changed]))
@@ -166,12 +172,12 @@ class _Epoch:
                 self.changes[name].add_run(Run(change.words, weights=change.weights))
             for evaluation in self.component.inner.get(name, ()):
                 self.derive(evaluation, change, now)
-        if nest is not None and (later := nest.following(now)) is not None:
-            self._look(name, nest, later)
-        for other, entered in self.component.entering.get(name, ()) if len(change) else ():
+        if look is not None and (later := look.function.following(now)) is not None:
+            self._look(look.function, later)
+        for function in self.component.entering.get(name, ()) if len(change) else ():
             if not self.begins:
-                entered.drift(state, change)
-            self._look(other, entered, now)
+                function.drift(state, change)
+            self._look(function, now)
         if examination is not None and words.shape[1]:
             if not self.begins:
                 examination.drifts(change)
@@ -179,9 +185,11 @@ class _Epoch:
         if len(change):
             state.compact()
 
-    def _look(self, name: str, nest: Nest, time: int) -> None:
-        """Let what comes of a fixpoint inside be looked at at an iteration."""
-        self.agendas[name].reconsider(nest.probe, time_array(1, time))
+    def _look(self, function: Whole, time: int) -> None:
+        """Let what comes of a function of whole relations be looked at at an iteration."""
+        for name, look in self.component.looks.items():
+            if look.function is function:
+                self.agendas[name].reconsider(look.probe, time_array(1, time))
 
     def _examine(self, examination: Examination, words: Words, change: Run, now: int) -> None:
         """Let the change of what is examined wait for its iteration, and groups for their next one."""
