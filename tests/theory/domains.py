@@ -33,15 +33,15 @@ def disjoint(pair):
 boolean_pairs = st.tuples(sets, sets).map(disjoint)
 
 
-def generated(tables: Iterable[tuple[int, ...]]) -> Finite[int, tuple[int, ...]]:
-    """The change action on POINTS whose changes are all compositions of the given functions."""
-    action = Tables(POINTS)
+def generated(tables: Iterable[tuple[int, ...]], points: tuple[int, ...] = POINTS) -> Finite[int, tuple[int, ...]]:
+    """The change action on the points whose changes are all compositions of the given functions."""
+    action = Tables(points)
     changes, fresh = {action.empty}, {action.empty}
     steps = list(tables)
     while fresh:
         fresh = {action.compose(d, step) for d in fresh for step in steps} - changes
         changes |= fresh
-    return Finite(action, POINTS, sorted(changes))
+    return Finite(action, points, sorted(changes))
 
 
 def point_actions() -> list[Finite[int, tuple[int, ...]]]:
