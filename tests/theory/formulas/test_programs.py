@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from deltic.theory.boolean import Change
 from deltic.theory.fixpoints import adjustments, iterates
 from deltic.theory.formulas import over_deletion as over_deletions
-from deltic.theory.formulas.aggregates import Aggregate
 from deltic.theory.formulas.derivative import FIGURE_2, Rule
 from deltic.theory.formulas.meaning import denote
 from deltic.theory.formulas.over_deletion import loss_rules, over_deletion, without_negative
@@ -35,11 +34,11 @@ from deltic.theory.formulas.programs import (
     semantics,
     semantics_incrementally,
 )
-from deltic.theory.formulas.relations import ROW_CHANGES, Model, universal
-from deltic.theory.formulas.syntax import And, Const, Equal, Exists, Not, Plus, Var, atom, exists
+from deltic.theory.formulas.relations import universal
+from deltic.theory.formulas.syntax import And, Exists, Not, atom, exists
 from deltic.theory.functional import evaluation_by_new
-from deltic.theory.law import Law, check
 from tests.theory.formulas.random_formulas import (
+    ARITIES,
     CLOSURE,
     TREE_P,
     UNIVERSE,
@@ -223,16 +222,36 @@ def test_programs_are_maintained_at_length(name, update):
     assert FACT_CHANGES.plus(old, maintain(program, tables, changes, old, start)) == new
 
 
+COLUMNS = {"r": XY, "s": ("x",)}
+
+
 def random_program(rng):
     """Two mutually recursive predicates with random monotone bodies, over a universe of three values."""
     derived = [atom("r", "x", "y"), atom("s", "x")]
     bodies = {"r": random_monotone(rng, 4, derived), "s": random_monotone(rng, 4, derived)}
     closed = {"r": Exists("z", bodies["r"]), "s": exists("y", "z", bodies["s"])}
-    columns = {"r": XY, "s": ("x",)}
-    return FormulaProgram({name: Predicate(columns[name], closed[name]) for name in closed}, UNIVERSE, denote)
+    return FormulaProgram({name: Predicate(COLUMNS[name], closed[name]) for name in closed}, UNIVERSE, denote)
 
 
-def check_random_program(rng):
+def random_guarded_program(rng):
+    """r and s hold where one table does and no two things at once, tables or what is not derived: facts have few
+    derivations, so that one which an over-deletion overlooks is seldom made good by another."""
+
+    def some(relations, names):
+        name = rng.choice(list(relations))
+        return atom(name, *rng.choices(names, k=relations[name]))
+
+    def body(columns):
+        names = (*columns, "z") if rng.random() < 0.5 else columns
+        other = some(ARITIES, names) if rng.random() < 0.5 else ~some({"r": 2, "s": 1}, names)
+        both = [some(ARITIES, names), other]
+        rng.shuffle(both)
+        return some(ARITIES, columns) & ~(Exists("z", And(*both)) if "z" in names else And(*both))
+
+    return FormulaProgram({name: Predicate(of, body(of)) for name, of in COLUMNS.items()}, UNIVERSE, denote)
+
+
+def check_random_program(rng, random_program=random_program):
     """Incremental evaluation, the over-deletion and maintenance from it, against recomputation."""
     program, model = random_program(rng), random_model(rng)
     old = semantics(program, model.relations)
@@ -249,6 +268,7 @@ def check_random_program(rng):
 @given(randoms)
 def test_random_programs(rng):
     check_random_program(rng)
+    check_random_program(rng, random_guarded_program)
 
 
 @pytest.mark.law("FIX Cor 47")
@@ -282,20 +302,23 @@ GUARDS = {
 }
 
 
+def is_maintained(seed):
+    try:
+        check_random_program(Random(seed), random_guarded_program)
+    except AssertionError:
+        return False
+    return True
+
+
 @pytest.mark.law("FIX Cor 47")
 @pytest.mark.parametrize("name", GUARDS)
 def test_guards_of_over_deletion(name, monkeypatch):
-    """On programs in which two conjuncts under a negation come to hold at once, or one that is derived ceases to."""
+    """Wrong ones are seen where two conjuncts under a negation come to hold at once, or where one that is derived
+    ceases to: in several of four hundred random programs."""
     is_right, guard = GUARDS[name]
     monkeypatch.setattr(over_deletions, "loss_rules", guarded(guard))
-    outcomes = []
-    for seed in (209, 310, 324, 361, 630, 727, 1000, 1138):
-        try:
-            check_random_program(Random(seed))
-            outcomes.append(True)
-        except AssertionError:
-            outcomes.append(False)
-    assert all(outcomes) == is_right
+    wrong = [seed for seed in range(400) if not is_maintained(seed)]
+    assert not wrong if is_right else len(wrong) > 3
 
 
 @pytest.mark.slow
@@ -304,6 +327,7 @@ def test_guards_of_over_deletion(name, monkeypatch):
 @given(randoms)
 def test_random_programs_at_length(rng):
     check_random_program(rng)
+    check_random_program(rng, random_guarded_program)
 
 
 @pytest.mark.law("FIX §7.2 immediate consequence")
@@ -395,36 +419,6 @@ def test_over_deletion_leaves_what_is_out_of_reach():
     assert tc(lost.down) == {(x, y) for x, y in tc(old) if x <= 8 and y >= 9}
 
 
-HEIGHT = Aggregate("k", "max", "p", ("c",), atom("child", "n", "c"), atom("height", "c", "p"))
-HEIGHTS = FormulaProgram(
-    {
-        "height": Predicate(
-            ("n", "h"),
-            (atom("node", "n") & ~Exists("c", atom("child", "n", "c")) & Equal(Var("h"), Const(0)))
-            | (Exists("k", HEIGHT & Equal(Var("h"), Plus(Var("k"), Const(1))))),
-        )
-    }
-)
-
-
-@pytest.mark.law("FIX Aggregates")
-def test_the_height_of_a_tree():
-    tables = {
-        "node": frozenset((n,) for n in range(6)),
-        "child": rows((0, 1), (0, 2), (2, 3), (3, 4)),
-    }
-    wanted = {(0, 3), (1, 0), (2, 2), (3, 1), (4, 0), (5, 0)}
-    assert set(rows_of(semantics(HEIGHTS, tables), "height")) == wanted
-    assert semantics_incrementally(HEIGHTS, tables) == semantics(HEIGHTS, tables)
-    changes = {"child": Change(rows((4, 5)), rows((0, 1)))}
-    old = semantics(HEIGHTS, tables)
-    start = over_deletion(HEIGHTS, tables, changes, old)
-    assert start == everything_removed(old)
-    new = FACT_CHANGES.plus(old, maintain(HEIGHTS, tables, changes, old, start))
-    assert new == semantics(HEIGHTS, changed_tables(tables, changes))
-    assert set(rows_of(new, "height")) == {(0, 4), (1, 0), (2, 3), (3, 2), (4, 1), (5, 0)}
-
-
 def test_programs_over_a_universe():
     """A body that is not range-restricted has a meaning over a universe: the complement of the closure."""
     program = FormulaProgram(
@@ -434,39 +428,3 @@ def test_programs_over_a_universe():
     apart = rows_of(semantics(program, tables), "apart")
     assert apart == universal(XY, (1, 2, 3)) - {(1, 2), (2, 3), (1, 3)}
     assert semantics_incrementally(program, tables) == semantics(program, tables)
-
-
-@pytest.mark.law("FIX Aggregates")
-def test_the_papers_rule_for_aggregates_holds_for_growing_values_read_new():
-    """Δ(r = agg(p)(vs | T | U)) = ∃vs.(T ∧ ΔU) ∧ r = agg(p)(vs | T | U), where T stays, U only grows, and the second
-    conjunct is read after the change. Read before it, as it is printed, it finds nothing new."""
-    height = Aggregate("h", "max", "p", ("c",), atom("child", "n", "c"), atom("height", "c", "p"))
-    d = FIGURE_2.without_changes_of("child")
-    guard = exists("c", "p", height.range & d.up(height.body))
-    read_new, read_old = guard & d.next(height), guard & height
-    columns = ("n", "h")
-
-    def with_values(before, added):
-        relations = {"child": rows((0, 1), (0, 2)), "height": before}
-        return Model(relations, {"height": Change(added, frozenset())}, (0, 1, 2))
-
-    def gains(formula):
-        def result(before, added):
-            model = with_values(before, added)
-            change = Change(denote(formula, columns, model), frozenset())
-            return ROW_CHANGES.plus(denote(height, columns, model), change)
-
-        return result
-
-    values = st.frozensets(st.tuples(st.sampled_from([1, 2]), st.integers(0, 2)), max_size=4)
-    law = Law(
-        "not a derivative",
-        "f(U ∪ ΔU) = f(U) ∪ Δf",
-        ("U", "ΔU"),
-        lambda before, added: denote(height, columns, with_values(before, added).changed()),
-        gains(read_new),
-    )
-    check([law], {"U": values, "ΔU": values}, examples=100)
-    none, all_values = rows(), rows((1, 0), (2, 1))
-    assert denote(read_old, columns, with_values(none, all_values)) == set()
-    assert denote(read_new, columns, with_values(none, all_values)) == {(0, 1)}
