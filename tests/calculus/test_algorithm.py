@@ -40,9 +40,9 @@ def test_the_steps_are_those_of_the_paper():
 @pytest.mark.parametrize("batch", range(4))
 def test_every_step_keeps_the_meaning(batch):
     for seed in range(batch * 25, (batch + 1) * 25):
-        rng = random.Random(seed)
-        circuit = random_circuit(rng, Shape(fixpoints=1))
-        epochs = random_epochs(rng, circuit, 3)
+        rng, signed = random.Random(seed), seed % 2 == 0
+        circuit = random_circuit(rng, Shape(signed=signed, fixpoints=1))
+        epochs = random_epochs(rng, circuit, 3, signed)
         tables, changes = list(integrals(epochs)), differences(circuit, epochs)
         values = outputs(circuit, tables)
         for name in ("inline", "optimize", "lift"):

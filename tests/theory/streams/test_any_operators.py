@@ -6,20 +6,25 @@ linear or time-invariant.
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltic.algebra.groups import INTEGERS, Pairs
+from deltic.algebra.groups import INTEGERS, Z_SETS, Pairs
+from deltic.algebra.zset import ZSet
 from deltic.theory.law import LawViolation
 from deltic.theory.streams import delay, feedback, fix, fix_together, pair
+from deltic.theory.streams.brackets import impulse
 from deltic.theory.streams.cutting import cut, cut_strictly
 from deltic.theory.streams.iteration import iterates
 from deltic.theory.streams.laws import check_causal, check_strict, check_time_invariant
-from deltic.theory.streams.operators import side_by_side, swap
+from deltic.theory.streams.operators import lift, side_by_side, swap
 from tests.theory.streams.any_operators import LENGTH, Operator, causal, operators, streams, strict
 
 TIMES = range(LENGTH)
+randoms = st.randoms(use_true_random=False)
 
 
 def is_causal_by_cutting(op, stream):
@@ -132,11 +137,28 @@ def test_any_causal_operator_moves_out_of_a_loop(t, g, f, s):
     assert inside.prefix(LENGTH) == rotated.prefix(LENGTH)
 
 
+GROUPS = {
+    "integers": (INTEGERS, lambda rng: rng.randint(-3, 3)),
+    "Z-sets": (Z_SETS, lambda rng: ZSet({n: rng.randint(-1, 1) for n in range(3)})),
+    "pairs": (Pairs(INTEGERS, Z_SETS), lambda rng: (rng.randint(-2, 2), ZSet({0: rng.randint(-1, 1)}))),
+}
+
+
 @pytest.mark.law("DBSP Thm 5.8")
-@given(st.lists(st.integers(0, 6), min_size=7, max_size=7), st.integers(0, 6))
-def test_iteration_of_any_function(table, start):
-    """The loop's elements are i, Q(i), Q(Q(i)), … for each function Q on seven values."""
-    found, value = iterates(lambda n: table[n % 7], INTEGERS, start).prefix(12), start
-    for element in found:
-        assert element == value
-        value = table[value]
+@pytest.mark.parametrize("name", GROUPS)
+@given(st.integers(0, 10**6), randoms)
+def test_iteration_of_any_function(name, seed, rng):
+    """The loop of the paper has the elements Q(i), Q(Q(i)), …, and `iterates` begins with i: for each Q: A → A, whether
+    it keeps zero or not."""
+    group, draw = GROUPS[name]
+    start = draw(rng)
+
+    def q(value):
+        return draw(Random(f"{seed} {value}"))
+
+    loop = fix(lambda o: lift(q, group)(impulse(group, start) + delay(o)), group)
+    expected = [start]
+    for _ in range(8):
+        expected.append(q(expected[-1]))
+    assert loop.prefix(8) == expected[1:]
+    assert iterates(q, group, start).prefix(9) == expected

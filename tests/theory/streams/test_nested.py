@@ -246,14 +246,3 @@ def test_lifting_cycles(op):
 @pytest.mark.law("DBSP Prop 5.7")
 def test_lifting_the_integral_is_a_cycle_through_the_lifted_delay():
     check_equivalent("↑I", up(integral), lambda s: fix(lambda a: s + up(delay)(a), S), [MATRICES], SHAPE)
-
-
-@pytest.mark.law("DBSP Thm 5.8")
-@pytest.mark.parametrize("q", [lambda n: 2 * n, lambda n: n * n % 11 + 1, lambda n: 5 - n])
-def test_iteration(q):
-    for start in range(-2, 3):
-        loop = fix(lambda o, start=start: lift(q, INTEGERS)(impulse(INTEGERS, start) + delay(o)), INTEGERS)
-        value = start
-        for t in range(8):
-            value = q(value)
-            assert loop[t] == value
