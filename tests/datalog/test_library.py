@@ -16,7 +16,9 @@ import pytest
 import deltic
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recursions.md").read_text(encoding="utf-8")
-PROGRAMS = dict(re.findall(r"^## (.*?)\n.*?^```datalog\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+SECTIONS = re.findall(r"^## (.*?)\n.*?^```datalog\n(.*?)^```(?:\n+^```sql\n(.*?)^```)?", PAGE, re.MULTILINE | re.DOTALL)
+PROGRAMS = {name: program for name, program, _ in SECTIONS}
+IN_SQL = {name: program for name, _, program in SECTIONS if program}
 NODES = range(6)
 NODE = [(x,) for x in NODES]
 EDGE = list(product(NODES, NODES))
@@ -230,10 +232,13 @@ def test_all_programs_of_the_page_are_here():
     assert list(PROGRAMS) == list(LIBRARY)
 
 
-def check_library(name, seed, epochs):
+def check_library(name, seed, epochs, in_sql=False):
     library, rng = LIBRARY[name], random.Random(f"{name}{seed}")
     pipeline = deltic.Pipeline(engine="local")
-    pipeline.datalog(PROGRAMS[name])
+    if in_sql:
+        pipeline.sql(IN_SQL[name])
+    else:
+        pipeline.datalog(PROGRAMS[name])
     there = {table: set() for table in library.tables}
     for epoch in range(epochs):
         with pipeline.transaction() as change:
@@ -252,6 +257,11 @@ def check_library(name, seed, epochs):
 @pytest.mark.parametrize("name", LIBRARY)
 def test_after_every_epoch(name):
     check_library(name, 0, 8)
+
+
+@pytest.mark.parametrize("name", IN_SQL)
+def test_in_sql(name):
+    check_library(name, 2, 8, in_sql=True)
 
 
 @pytest.mark.slow

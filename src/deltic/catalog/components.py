@@ -1,10 +1,30 @@
-"""Strongly connected components of the relations: what must be computed together, in an order that works."""
+"""Strongly connected components of the relations: what must be computed together, in an order that works; and the
+cycles in them through which a relation would be defined by its own absence."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 Graph = Mapping[str, Sequence[str]]
+
+
+class Signed(Protocol):
+    """A relation uses another.
+
+    `sign` is 1 where it grows when the other does, -1 where it shrinks, and 0 where that is not known.
+    """
+
+    @property
+    def user(self) -> str: ...
+    @property
+    def used(self) -> str: ...
+    @property
+    def sign(self) -> int: ...
+
+
+SomeUse = TypeVar("SomeUse", bound=Signed)
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:
@@ -17,6 +37,31 @@ def components(graph: Graph) -> list[tuple[str, ...]]:
         search.visit(name)
     order = {name: position for position, name in enumerate(graph)}
     return [tuple(sorted(component, key=order.__getitem__)) for component in search.found]
+
+
+def odd_cycle(start: SomeUse, uses: Sequence[SomeUse]) -> list[SomeUse]:
+    """A shortest way from a negative use back to its user with no other or two, four, … more of them; the use first.
+
+    Empty where there is none.
+    """
+    goal = (start.user, 1)
+    came_by: dict[tuple[str, int], SomeUse | None] = {(start.used, 1): None}
+    queue = deque([(start.used, 1)])
+    while queue and goal not in came_by:
+        name, sign = queue.popleft()
+        for use in uses:
+            following = (use.used, sign * use.sign)
+            if use.user == name and use.sign and following not in came_by:
+                came_by[following] = use
+                queue.append(following)
+    if goal not in came_by:
+        return []
+    back: list[SomeUse] = []
+    at = goal
+    while step := came_by[at]:
+        back.append(step)
+        at = (step.user, at[1] * step.sign)
+    return [start, *reversed(back)]
 
 
 class _Search:

@@ -7,11 +7,10 @@ a *helper*: it shrinks while the others grow, and is computed from them in each 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from deltic.catalog.components import components
+from deltic.catalog.components import components, odd_cycle
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.monotonicity import direction
@@ -68,7 +67,7 @@ def check_stratification(
     inner = [use for use in uses if stratum[use.user] == stratum.get(use.used)]
     told: set[Use] = set()
     for use in inner:
-        if use.sign < 0 and use not in told and (cycle := _odd_cycle(use, inner)):
+        if use.sign < 0 and use not in told and (cycle := odd_cycle(use, inner)):
             told.update(cycle)
             findings.append(_finding(use, cycle))
     if told:
@@ -110,31 +109,6 @@ def _components(names: Sequence[str], uses: Sequence[Use]) -> list[tuple[str, ..
     for use in uses:
         graph[use.user].append(use.used)
     return components(graph)
-
-
-def _odd_cycle(start: Use, uses: Sequence[Use]) -> list[Use]:
-    """A shortest way from a negative use back to its user with no other or two, four, … more of them; the use first.
-
-    Empty where there is none.
-    """
-    goal = (start.user, 1)
-    came_by: dict[tuple[str, int], Use | None] = {(start.used, 1): None}
-    queue = deque([(start.used, 1)])
-    while queue and goal not in came_by:
-        name, sign = queue.popleft()
-        for use in uses:
-            following = (use.used, sign * use.sign)
-            if use.user == name and use.sign and following not in came_by:
-                came_by[following] = use
-                queue.append(following)
-    if goal not in came_by:
-        return []
-    back: list[Use] = []
-    at = goal
-    while step := came_by[at]:
-        back.append(step)
-        at = (step.user, at[1] * step.sign)
-    return [start, *reversed(back)]
 
 
 def _helpers(names: Sequence[str], uses: Sequence[Use], hidden: Collection[str], findings: Findings) -> Sequence[str]:

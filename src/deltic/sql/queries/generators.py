@@ -126,9 +126,6 @@ def _chosen(place: exp.Expression, candidates: Sequence[exp.Expression]) -> exp.
 
 def _numbered(generator: _Generator, values: Values, count: exp.Expression) -> exp.Expression:
     """The number of its row, from 0, when of each row there are so many."""
-    if values.scope.nodes.outside is not None:
-        remedy = "let a view of its own make them, and join that"
-        raise values.scope.refuse(generator.node, "a function that makes rows in a recursion", remedy)
     index = values.scope.nodes.fresh("index")
     bounds = tuple(coerced(values.typed(bound), Type.INT64).expression for bound in (_ZERO, count))
     values.go_on(values.scope.nodes.builder.add(ops.FlatMap(index, "range", bounds), values.rows.node))

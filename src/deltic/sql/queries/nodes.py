@@ -16,12 +16,12 @@ from deltic.circuit.types import Column, Schema, Type
 class Nodes:
     """A circuit to which nodes are added; every column in it that is not shared on purpose has a name of its own.
 
-    In the body of a recursion `outside` is the circuit around it, and `inputs` are the nodes of that which it imports;
-    one of `sets` counts no row twice.
+    In the body of a recursion `outside` is the circuit around it, and `inputs` are the nodes of that which it imports:
+    as bags where it `counts` rows, else as sets.
     """
 
-    def __init__(self, outside: Nodes | None = None, sets: bool = True) -> None:
-        self.outside, self.sets = outside, sets
+    def __init__(self, outside: Nodes | None = None, counts: bool = False) -> None:
+        self.outside, self._counts = outside, counts
         self.builder: CircuitBuilder = CircuitBuilder(0 if outside is None else outside.builder.depth + 1)
         self.inputs: list[int] = []
         self._taken: dict[str, int] = {} if outside is None else outside._taken
@@ -51,7 +51,7 @@ class Nodes:
             return node
         assert self.outside is not None
         number = self.outside.bring(node, home)
-        number = self.outside.distinct(number) if self.sets else number
+        number = number if self._counts else self.outside.distinct(number)
         if number not in self.inputs:
             self.inputs.append(number)
         return self.builder.add(ops.Import(self.inputs.index(number), self.outside.builder.type_of(number)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from sqlglot import exp
@@ -12,6 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Column, Schema
+from deltic.sql.queries.absence import check_absence, grows
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Named, Scope, reads
@@ -25,12 +26,41 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
     """The rows of a recursive common table expression: of its first query, and of what its second makes of them.
 
     UNION drops duplicates, so that recursion over cycles ends. With UNION ALL the second query makes rows of each row
-    once, which adds up to the fixpoint of bags, since it is linear. The types of the columns are those that both have
-    in common; they are found by lowering the second query until its columns fit.
+    once, which adds up to the fixpoint of bags, since it is linear. What only grows sees the relations around it as
+    sets, too; else a row counts as often as it is there.
     """
     name, union = definition.alias, definition.this
     _check_form(definition, scope)
     is_set = union.args.get("distinct") is not False
+    found = _lowered(definition, names, scope, is_set, counts=not is_set)
+    if not grows(found.body):
+        if not is_set:
+            what = f"{name} under NOT, EXCEPT, an outer join, an aggregate, a window or LIMIT in its own definition"
+            raise scope.refuse(definition, f"{what}, which is of UNION ALL,", "write UNION")
+        check_absence(found.body, lambda told, remedy: scope.source.error(definition, told, remedy))
+        found = _lowered(definition, names, scope, is_set, counts=True)
+    if not is_set and not is_linear(found.body):
+        what = f"{name} twice, in a subquery or under DISTINCT in its own definition, which is of UNION ALL,"
+        raise scope.refuse(definition, what, "write UNION, or a join with tables and views alone")
+    bundle = scope.nodes.builder.add(ops.Fixpoint(found.body, scope.refresh), *found.imports)
+    return found.base.over(scope.nodes.builder.add(ops.Component(name), bundle))
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """A recursive query: the body of its fixpoint, the nodes that this imports, and the rows that it begins with."""
+
+    body: Circuit
+    imports: Sequence[int]
+    base: Rows
+
+
+def _lowered(definition: exp.CTE, names: Sequence[str], scope: Scope, is_set: bool, counts: bool) -> _Lowered:
+    """The types of the columns are those that both queries have in common.
+
+    They are found by lowering the second query until its columns fit.
+    """
+    name, union = definition.alias, definition.this
     first, second = _divided(name, union, scope)
     base = scope.lower(first, scope)
     shown = list(names) or [a.name for a in base.visible]
@@ -39,8 +69,9 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
         raise scope.source.error(definition, message)
     base = base.called("", shown)
     for _ in range(_WIDENINGS):
-        inner = Nodes(scope.nodes, sets=is_set)
-        feedback = _feedback(name, base, inner)
+        inner = Nodes(scope.nodes, counts)
+        schema = Schema(tuple(a.column for a in base.attributes))
+        feedback = Rows(inner.builder.add(ops.Feedback(name, schema, is_set)), base.attributes)
         named = {**scope.named, name.lower(): Named(feedback, inner)}
         inside = replace(scope, nodes=inner, named=named, around=scope, recursive=name)
         step = inside.lower(second, inside)
@@ -50,7 +81,9 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
         total = inner.distinct(total) if is_set else total
         columns = inner.schema(total).columns
         if [c.value_type for c in columns] == [a.column.value_type for a in base.attributes]:
-            return _fixpoint(name, base, inner, total, definition, scope)
+            there = [column(c.name) for c in columns]
+            inner.builder.add(ops.Sink(name), inner.compute(total, schema.columns, there))
+            return _Lowered(inner.builder.build().part(name), inner.inputs, base)
         base = _widened(base, columns, scope)
     raise scope.source.error(definition, f"the columns of {name} have no types that hold what it makes of itself")
 
@@ -84,45 +117,12 @@ def _parts(query: exp.Expression, distinct: object) -> list[exp.Expression]:
     return [*_parts(query.this, distinct), query.expression]
 
 
-def _feedback(name: str, base: Rows, inner: Nodes) -> Rows:
-    """The recursive relation as its own query sees it."""
-    schema = Schema(tuple(a.column for a in base.attributes))
-    return Rows(inner.builder.add(ops.Feedback(name, schema, inner.sets)), base.attributes)
-
-
 def _widened(base: Rows, columns: Sequence[Column], scope: Scope) -> Rows:
     """The first query's rows in columns of these types."""
     values = [settled(coerced(a.typed, c.type)).expression for a, c in zip(base.visible, columns, strict=True)]
     node = scope.nodes.compute(base.node, columns, values)
     names = [a.name for a in base.visible]
     return Rows(node, tuple(Attribute(n, c) for n, c in zip(names, columns, strict=True)))
-
-
-def _fixpoint(name: str, base: Rows, inner: Nodes, total: int, definition: exp.CTE, scope: Scope) -> Rows:
-    columns = [a.column for a in base.attributes]
-    there = inner.schema(total).names
-    inner.builder.add(ops.Sink(name), inner.compute(total, columns, [column(c) for c in there]))
-    body = inner.builder.build().part(name)
-    if not is_monotone(body):
-        raise scope.refuse(definition, f"{name} {FALLING} in its own definition", "put that into a view that reads it")
-    if not inner.sets and not is_linear(body):
-        what = f"{name} twice, in a subquery or under DISTINCT in its own definition, which is of UNION ALL,"
-        raise scope.refuse(definition, what, "write UNION, or a join with tables and views alone")
-    bundle = scope.nodes.builder.add(ops.Fixpoint(body, scope.refresh), *inner.inputs)
-    return base.over(scope.nodes.builder.add(ops.Component(name), bundle))
-
-
-def is_monotone(body: Circuit) -> bool:
-    """Whether more rows of the recursive relations never mean fewer of what the body makes of them."""
-    recursive: set[int] = set()
-    for number, node in enumerate(body.nodes):
-        after = [i for i in node.inputs if i in recursive]
-        if isinstance(node.operator, ops.Feedback) or after:
-            recursive.add(number)
-        falling = node.inputs[1:] if isinstance(node.operator, ops.Antijoin) else node.inputs
-        if not isinstance(node.operator, _MONOTONE) and recursive.intersection(falling):
-            return False
-    return True
 
 
 def is_linear(body: Circuit) -> bool:
@@ -135,8 +135,3 @@ def is_linear(body: Circuit) -> bool:
         if after and (isinstance(node.operator, ops.Distinct) or (isinstance(node.operator, ops.Join) and after[1:])):
             return False
     return True
-
-
-FALLING = "under NOT, EXCEPT, an outer join, an aggregate, a window or LIMIT"
-"""Where more rows of a relation may mean fewer of the result, in the words of SQL."""
-_MONOTONE = (ops.Map, ops.Filter, ops.Join, ops.Plus, ops.Distinct, ops.FlatMap, ops.Sink, ops.Feedback, ops.Import)

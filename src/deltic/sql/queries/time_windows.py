@@ -176,8 +176,6 @@ def hopping(values: Values, time: Typed, hop: _Hop) -> Window:
 def sessions(values: Values, time: Typed, gap: int, keys: Sequence[str]) -> Window:
     """The session of each row among those of the same keys: it ends a gap after its last row."""
     scope = values.scope
-    if scope.nodes.outside is not None:
-        raise scope.refuse(None, "a session in a recursion", "compute it in a view of its own")
     name, frame = time.expression.name, session(gap)
     made = {function: scope.nodes.fresh(function) for function in ("first_value", "last_value")}
     calls = tuple(ops.WindowCall(function, (name,), own, frame=frame) for function, own in made.items())

@@ -84,8 +84,6 @@ class Windows:
     def _read(self, window: exp.Window) -> _Asked:
         """What a window function asks for; what it reads has columns from then on."""
         values, scope = self._values, self._values.scope
-        if scope.nodes.outside is not None:
-            raise scope.refuse(window, "a window function in a recursion", "compute it in a view of its own")
         if (inner := next(_inside(window), None)) is not None:
             raise scope.source.error(inner, "a window function cannot have another one in it", "name it in a subquery")
 

@@ -1,12 +1,13 @@
 """Views that were declared before they are defined, so that they may read themselves and each other.
 
 Such views are sets, the least ones that their queries allow: a fixpoint, whose body has what depends on them, while all
-else stands outside of it and is computed once.
+else stands outside of it and is computed once. Where nothing but adding happens in it all of them are recursive
+relations. Else those are that were declared, and the others *helpers*: computed of them in each iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from deltic.catalog import Definition, View
 from deltic.circuit import operators as ops
@@ -15,7 +16,7 @@ from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.sql.queries import view_circuit
-from deltic.sql.queries.recursion import FALLING, is_monotone
+from deltic.sql.queries.absence import check_absence, grows
 from deltic.sql.statements.statements import CreateView, DeclareView
 from deltic.sql.types import written
 
@@ -33,20 +34,21 @@ def recursive_views(
 ) -> Definition:
     """The definition of views that depend on each other; where one is not declared, it reads others that are.
 
-    Raises ProgramError where a query has other columns than declared, or gives fewer rows for more of a view.
+    Raises ProgramError where a query has other columns than declared, or a view depends on its own absence.
     """
     types = {**known, **{name: ZSetType(schema, True) for name, schema in declared.items()}}
+    circuits = {}
     for view in views:
-        if view.name.name not in declared:
-            types[view.name.name] = ZSetType(_output(_lowered(view, types)), True)
-    members = {view.name.name: types[view.name.name].schema for view in views}
-    body = _Body(members)
-    for view in views:
-        body.add(view, _lowered(view, types))
-    if not body.is_monotone:
-        told = f"{', '.join(members)} {FALLING} in the recursion is not supported in a maintained view"
-        raise views[-1].source.error(views[-1].query, told, "put that into a view that reads it")
-    return Definition(tuple(_view(view, types[view.name.name]) for view in views), body.circuit(_policy(views)))
+        name = view.name.name
+        if name not in declared:
+            types[name] = ZSetType(_output(_lowered(view, types)), True)
+        circuits[name] = _lowered(view, types)
+    body = _Body({view.name.name: (view, types[view.name.name].schema) for view in views}, circuits, {*circuits})
+    if not grows(body.circuit):
+        last = views[-1]
+        body = _Body(body.views, circuits, {*declared}, counts=True)
+        check_absence(body.circuit, lambda told, remedy: last.source.error(last.query, told, remedy))
+    return Definition(tuple(_view(view, types[view.name.name]) for view in views), body.whole(_policy(views)))
 
 
 def _policy(views: Sequence[CreateView]) -> RefreshPolicy:
@@ -75,65 +77,82 @@ def _view(view: CreateView, type_: ZSetType) -> View:
 
 
 class _Body:
-    """The body of a fixpoint over members, and the circuit around it."""
+    """The body of a fixpoint over those of some views that are `members`, and the circuit around it.
 
-    def __init__(self, members: Mapping[str, Schema]) -> None:
-        self._members = members
-        self._outside, self._inside = CircuitBuilder(), CircuitBuilder(1)
+    What is imported is a set, unless the body `counts` how often a row is there.
+    """
+
+    def __init__(
+        self,
+        views: Mapping[str, tuple[CreateView, Schema]],
+        circuits: Mapping[str, Circuit],
+        members: Collection[str],
+        counts: bool = False,
+    ) -> None:
+        self.views, self._circuits, self._counts = views, circuits, counts
+        self._members = [name for name in views if name in members]
+        self._helpers = [name for name in views if name not in members]
+        self._outside, inside = CircuitBuilder(), CircuitBuilder(1)
         self._imported: list[int] = []
+        there = {name: inside.add(ops.Feedback(name, views[name][1])) for name in self._members}
+        for name in self._helpers:
+            there[name] = self._add(name, inside, there)
+        for name in self._members:
+            inside.add(ops.Sink(name), self._add(name, inside, there))
+        self.circuit = inside.build()
 
-    def add(self, view: CreateView, circuit: Circuit) -> None:
-        """Add the query of one member; what depends on no member goes outside."""
+    def whole(self, refresh: RefreshPolicy) -> Circuit:
+        """The circuit around the body, with a sink for each view."""
+        fixpoint = self._outside.add(ops.Fixpoint(self.circuit, refresh), *self._imported)
+        there = {name: self._outside.add(ops.Component(name), fixpoint) for name in self._members}
+        for name in self._helpers:
+            there[name] = self._add(name, self._outside, there)
+        for name in self.views:
+            self._outside.add(ops.Sink(name), there[name])
+        return self._outside.build()
+
+    def _add(self, name: str, place: CircuitBuilder, relations: Mapping[str, int]) -> int:
+        """Add the query of a view, and return its rows; what depends on none of the `relations` goes outside."""
+        circuit = self._circuits[name]
         outside: dict[int, int] = {}
-        inside: dict[int, int] = {}
+        dependent: dict[int, int] = {}
 
         def within(number: int) -> int:
-            return inside[number] if number in inside else self._imports(outside[number])
+            if number in dependent:
+                return dependent[number]
+            return outside[number] if place is self._outside else self._imports(outside[number], place)
 
         for number, node in enumerate(circuit.nodes):
             operator = node.operator
-            if isinstance(operator, ops.Sink):
-                self._end(view, _output(circuit), within(node.inputs[0]))
-            elif isinstance(operator, ops.Source) and operator.name in self._members:
-                inside[number] = self._inside.add(ops.Feedback(operator.name, operator.schema))
-            elif inside.keys().isdisjoint(node.inputs):
+            if isinstance(operator, ops.Source) and operator.name in relations:
+                dependent[number] = relations[operator.name]
+            elif isinstance(operator, ops.Sink):
+                return self._end(name, _output(circuit), within(node.inputs[0]), place)
+            elif dependent.keys().isdisjoint(node.inputs):
                 outside[number] = self._outside.add(operator, *(outside[i] for i in node.inputs))
             else:
-                inside[number] = self._inside.add(operator, *map(within, node.inputs))
+                dependent[number] = place.add(operator, *map(within, node.inputs))
+        raise AssertionError(f"{name} has no rows")
 
-    @property
-    def is_monotone(self) -> bool:
-        """Whether the members have a least fixpoint, as more rows never mean fewer."""
-        return is_monotone(self._inside.build())
-
-    def circuit(self, refresh: RefreshPolicy) -> Circuit:
-        """The whole: a sink for each member."""
-        fixpoint = self._outside.add(ops.Fixpoint(self._inside.build(), refresh), *self._imported)
-        for name in self._members:
-            self._outside.add(ops.Sink(name), self._outside.add(ops.Component(name), fixpoint))
-        return self._outside.build()
-
-    def _imports(self, number: int) -> int:
-        """A node of the circuit around, in the body; a row counts once there."""
-        if not self._outside.type_of(number).is_set:
+    def _imports(self, number: int, inside: CircuitBuilder) -> int:
+        """A node of the circuit around, in the body."""
+        if not (self._counts or self._outside.type_of(number).is_set):
             number = self._outside.add(ops.Distinct(), number)
         if number not in self._imported:
             self._imported.append(number)
-        return self._inside.add(ops.Import(self._imported.index(number), self._outside.type_of(number)))
+        return inside.add(ops.Import(self._imported.index(number), self._outside.type_of(number)))
 
-    def _end(self, view: CreateView, found: Schema, node: int) -> None:
-        """The rows of a member: those of its query, each once, in the columns that it has."""
-        name, wanted = view.name.name, self._members[view.name.name]
+    def _end(self, name: str, found: Schema, node: int, place: CircuitBuilder) -> int:
+        """The rows of a view: those of its query, each once, in the columns that it has."""
+        view, wanted = self.views[name]
         for have, want in zip(found, wanted, strict=True):
             if have.type is not want.type or (have.nullable and not want.nullable):
                 told = f"{name} was declared with {_told(want)}, and its query gives {_told(have)}"
                 remedy = f"declare it so, or write CAST(… AS {written(want.type)})"
                 raise view.source.error(view.query, told, "declare it so" if have.type is want.type else remedy)
         if found != wanted:
-            node = self._inside.add(ops.Map(wanted.columns, tuple(column(c.name) for c in found)), node)
-        if not self._inside.type_of(node).is_set:
-            node = self._inside.add(ops.Distinct(), node)
-        self._inside.add(ops.Sink(name), node)
+            node = place.add(ops.Map(wanted.columns, tuple(column(c.name) for c in found)), node)
+        return node if place.type_of(node).is_set else place.add(ops.Distinct(), node)
 
 
 def _told(column: Column) -> str:

@@ -1,0 +1,62 @@
+"""How what a body makes of its recursive relations turns when they grow [FIX §1, footnote 4]."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+
+Name = TypeVar("Name", bound=Hashable)
+Signs = Mapping[Name, frozenset[int]]
+"""What a node depends on, each with the ways in which: 1 where it grows with it, -1 where it shrinks, 0 if unknown."""
+
+_RISING = (ops.Map, ops.Filter, ops.Join, Semijoin, ops.Plus, ops.Distinct, ops.FlatMap, ops.Component, Keep)
+
+
+def polarities(body: Circuit) -> dict[str, Signs[str]]:
+    """For each relation of a fixpoint's body the recursive relations that an iteration of it depends on, and how."""
+    starts = {n: {op.name: 1} for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback)}
+    found = _signs(body, starts)
+    return {name: found[number] for name, number in body.sinks.items()}
+
+
+def _signs(circuit: Circuit, starts: Mapping[int, Mapping[Name, int]]) -> list[Signs[Name]]:
+    """What each node depends on, of the names for which the nodes `starts` stand."""
+    found: list[Signs[Name]] = []
+    for number, node in enumerate(circuit.nodes):
+        ways: dict[Name, set[int]] = defaultdict(set)
+        for name, sign in starts.get(number, {}).items():
+            ways[name].add(sign)
+        for source, turn in zip(node.inputs, _turns(node), strict=True):
+            for name, signs in found[source].items():
+                ways[name].update(turn * sign for sign in signs)
+        found.append({name: frozenset(signs) for name, signs in ways.items()})
+    return found
+
+
+def _turns(node: Node) -> list[int]:
+    """How a node's value turns when each of its inputs grows."""
+    operator = node.operator
+    if isinstance(operator, ops.Antijoin):
+        return [1, -1]
+    if isinstance(operator, ops.Negate):
+        return [-1]
+    if isinstance(operator, ops.Fixpoint):
+        return [_within(operator.body, index) for index in range(len(node.inputs))]
+    return [int(isinstance(operator, (*_RISING, ops.Sink)))] * len(node.inputs)
+
+
+def _within(body: Circuit, index: int) -> int:
+    """1 where the fixpoint of a body grows with what it imports by that number, else 0."""
+    starts = {
+        number: {"": 1}
+        for number, op in enumerate(body.operators)
+        if isinstance(op, ops.Feedback) or (isinstance(op, ops.Import) and op.index == index)
+    }
+    found = _signs(body, starts)
+    return int(all(found[number].get("", {1}) == {1} for number in body.sinks.values()))
