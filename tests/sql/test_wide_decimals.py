@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import pytest
 
+import deltic
 from deltic.circuit.types import Type
 from deltic.circuit.values.numbers import EXACT
 from deltic.engine.local.engine import LocalEngine
@@ -115,3 +116,13 @@ def test_views_equal_the_reference(query, small, monkeypatch):
         assert ours == theirs
         for name, change in changes.items():
             state[name] = +harness.Bag({row: state[name][row] + change[row] for row in state[name] | change})
+
+
+def test_the_quotients_of_zero():
+    """Rescaled by a factor beyond 64 bits, which no zero is too great for."""
+    pipeline = deltic.Pipeline()
+    pipeline.sql("CREATE TABLE q (x DECIMAL(17, 2), y DECIMAL(17, 2)); CREATE VIEW v AS SELECT x / y AS z FROM q")
+    pipeline.sql("INSERT INTO q VALUES (0, 3), (NULL, 3)")
+    assert sorted(pipeline["v"], key=repr) == [(Decimal(0).scaleb(-20),), (None,)]
+    pipeline.sql("INSERT INTO q VALUES (3, 1.5); DELETE FROM q WHERE x IS NULL")
+    assert sorted(pipeline["v"]) == [(Decimal(0),), (Decimal(2),)]

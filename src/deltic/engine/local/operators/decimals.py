@@ -105,8 +105,8 @@ def _small(array: Array) -> Array:
 
 
 def _product(a: Array, b: Any) -> Array:
-    most = _most(a) * (_most(b) if isinstance(b, np.ndarray) else b)
-    if most < _ROOM:
+    factor = _most(b) if isinstance(b, np.ndarray) else b
+    if factor < _ROOM and _most(a) * factor < _ROOM:
         found: Array = _small(a) * (_small(b) if isinstance(b, np.ndarray) else b)
         return found
     wide: Array = _wide(a) * (_wide(b) if isinstance(b, np.ndarray) else b)
