@@ -98,6 +98,26 @@ def test_windows_in_from():
     follow(query, lambda rows: hopping(rows, 60, 30, 0), seed=1)
 
 
+GROUPED = {
+    "TUMBLE": ("INTERVAL '60' SECOND", lambda rows: hopping(rows, 60, 60, 0)),
+    "HOP": ("INTERVAL '30' SECOND, INTERVAL '1' MINUTE", lambda rows: hopping(rows, 60, 30, 0)),
+    "SESSION": ("INTERVAL '40' SECOND", lambda rows: sessions(rows, 40)),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_windows_of_group_by(name):
+    lengths, expected = GROUPED[name]
+    shown = ", ".join(f"{name}_{part}(ts, {lengths}) AS {part.lower()}" for part in ("START", "END"))
+    follow(f"SELECT k, {shown}, sum(x) AS s FROM t GROUP BY k, {name}(ts, {lengths})", expected, seed=2)
+
+
+def test_an_offset_of_tumble():
+    call = "(ts, INTERVAL '1' MINUTE, INTERVAL '7' SECOND)"
+    shown = f"TUMBLE_START{call} AS a, TUMBLE_END{call} AS b"
+    follow(f"SELECT k, {shown}, sum(x) AS s FROM t GROUP BY k, TUMBLE{call}", lambda r: hopping(r, 60, 60, 7), seed=3)
+
+
 @pytest.mark.parametrize("gap", [3, 40, 120])
 def test_sessions(gap):
     shown = "k, session_window.start AS a, session_window.end AS b, sum(x) AS s"

@@ -6,6 +6,7 @@ arguments; aggregates, window functions and generators are parsed as sqlglot doe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,13 +25,42 @@ _SYNTAX = {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBS
 _SCALAR = {name.upper() for name in (*known(), *REFUSED, *OF_THE_CLOCK, "struct")} - {"ARRAY"}
 
 
-def _table_function(parser: SparkParser, name: str) -> exp.Anonymous:
-    """TUMBLE(TABLE t, DESCRIPTOR(ts), …) and its like; what PARTITION BY names behind the table is `partition`."""
-    parser._match(TokenType.TABLE)
+_WINDOWS = ("TUMBLE", "HOP", "SESSION")
+
+
+def _windows(parser: SparkParser, name: str) -> exp.Expression:
+    """TUMBLE(TABLE t, DESCRIPTOR(ts), …) and its like; TUMBLE(ts, …), a window in GROUP BY."""
+    start = parser._index
+    is_table = parser._match(TokenType.TABLE)
     table = exp.Table(this=parser._parse_table_part())
     has_keys = parser._match(TokenType.PARTITION_BY)
     others = parser._parse_csv(parser._parse_lambda) if has_keys or parser._match(TokenType.COMMA) else []
     is_time = [isinstance(part, exp.Anonymous) and part.name.upper() == "DESCRIPTOR" for part in others]
+    if is_table or has_keys or any(is_time):
+        return _table_function(name, table, others, is_time, bool(has_keys))
+    parser._retreat(start)
+    return _window(parser, name)
+
+
+def _window(parser: SparkParser, name: str) -> exp.Anonymous:
+    """The window of TUMBLE(ts, size[, offset]), HOP(ts, slide, size[, offset]) or SESSION(ts, gap), as Spark has it."""
+    given = parser._parse_csv(parser._parse_lambda)
+    if name == "TUMBLE" and given[2:]:
+        given.insert(1, given[1].copy())
+    elif name == "HOP":
+        given[1:3] = given[2:0:-1]
+    return exp.Anonymous(this="session_window" if name == "SESSION" else "window", expressions=given)
+
+
+def _part_of_window(parser: SparkParser, name: str, part: str) -> exp.Dot:
+    """TUMBLE_START(ts, …) and its like."""
+    return exp.Dot(this=_window(parser, name), expression=exp.to_identifier(part))
+
+
+def _table_function(
+    name: str, table: exp.Table, others: Sequence[exp.Expr], is_time: list[bool], has_keys: bool
+) -> exp.Anonymous:
+    """The call of a table function; what PARTITION BY names behind the table is `partition`."""
     count = is_time.index(True) if has_keys and any(is_time) else 0
     call = exp.Anonymous(this=name, expressions=[table, *others[count:]])
     keys = (part.unnest() for part in others[:count])
@@ -52,7 +82,12 @@ class DelticParser(SparkParser):
     FUNCTIONS: ClassVar[dict[str, Any]] = {n: build for n, build in SparkParser.FUNCTIONS.items() if n not in _SCALAR}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         **{n: parse for n, parse in SparkParser.FUNCTION_PARSERS.items() if n not in _SCALAR - _SYNTAX},
-        **{name: partial(_table_function, name=name) for name in ("TUMBLE", "HOP", "SESSION")},
+        **{name: partial(_windows, name=name) for name in _WINDOWS},
+        **{
+            f"{name}_{part.upper()}": partial(_part_of_window, name=name, part=part)
+            for name in _WINDOWS
+            for part in ("start", "end")
+        },
         "TABLE": _relation,
     }
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
