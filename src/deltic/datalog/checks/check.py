@@ -71,10 +71,9 @@ def check(
     rules = checker.rules(clauses)
     check_heads(rules, others.keys() - declared.keys(), findings)
     computed = {name: signature for name, signature in declared.items() if name not in hints.inlined}
-    applied = check_applications(
-        taken, {n: s for n, s in signatures.items() if n not in hints.inlined}, others, rules, findings
-    )
-    strata = check_stratification(rules, computed, hints.hidden.keys(), subsumed.helpers, findings)
+    there = {name: signature for name, signature in signatures.items() if name not in hints.inlined}
+    applied = check_applications(taken, there, others, findings)
+    strata = check_stratification(rules, taken.uses, computed, hints.hidden.keys(), subsumed.helpers, findings)
     whole = subsumed.helpers.keys() | {d.name for d in declarations if d.choices}
     relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints, whole)
     check_roles(relations, directives, findings)

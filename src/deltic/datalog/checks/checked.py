@@ -85,10 +85,10 @@ class CheckedProgram:
     """All programs of one namespace, in normal form.
 
     `others` are the relations of the catalog that rules may read, `strata` the sets of mutually recursive relations,
-    each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, each after
-    the helpers that it depends on. `inlined` are relations whose rules stand in those of others, `functions` those
-    of Python that there are to call, by their names in lower case; `applied` is what those on relations make, by the
-    names of relations that rules read, which are among the `others`.
+    each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, or that are
+    `applied`, each after the helpers that it depends on. `inlined` are relations whose rules stand in those of others,
+    `functions` those of Python that there are to call, by their names in lower case; `applied` is what those on
+    relations make, by the names of relations that rules read, which are among the `others`.
     """
 
     relations: Mapping[str, Relation]

@@ -5,17 +5,16 @@ What an operator makes of some relations is a relation of its own, which nobody 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema, ZSetType
-from deltic.datalog.checks.checked import Application, Rule
+from deltic.datalog.checks.checked import Application
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
 from deltic.datalog.checks.kinds import seen
-from deltic.datalog.checks.stratification import uses_of
+from deltic.datalog.checks.stratification import Use
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import AGGREGATE, FUNCTOR, transform
 from deltic.datalog.syntax.formulas import Aggregate, Applied, Atom
@@ -36,6 +35,12 @@ class Taken:
     mentions: Mapping[str, Applied]
     operators: Mapping[str, CustomOperator]
     """Those that there are, by the names of their relations."""
+
+    @property
+    def uses(self) -> list[Use]:
+        """The relations that operators read; which way what they make turns when these grow is not known."""
+        mentions = self.mentions.items()
+        return [Use(name, given.name, 0, node.operator, node.span) for name, node in mentions for given in node.inputs]
 
     @property
     def types(self) -> dict[str, ZSetType]:
@@ -108,12 +113,9 @@ def _aggregate(node: Aggregate, functions: Mapping[str, OfPython], findings: Fin
 
 
 def check_applications(
-    taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], rules: Sequence[Rule], findings: Findings
+    taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], findings: Findings
 ) -> dict[str, Application]:
-    """What operators make, of relations that are there and have the columns that they take.
-
-    An operator that is computed of what depends on it is reported.
-    """
+    """What operators make, of relations that are there and have the columns that they take."""
     for name, node in taken.mentions.items():
         takes = taken.operators[name].takes if name in taken.operators else [None] * len(node.inputs)
         for mention, wanted in zip(node.inputs, takes, strict=True):
@@ -125,7 +127,6 @@ def check_applications(
                 if told := _misfit(there, wanted):
                     hint = f"`@{node.operator}` takes {_shown(wanted)} here"
                     findings.append(mention.span.error(f"`{mention.name}` {told}", hint))
-    _check_recursion(taken, rules, findings)
     return {
         name: Application(custom, tuple(given.name for given in taken.mentions[name].inputs), taken.mentions[name].span)
         for name, custom in taken.operators.items()
@@ -142,39 +143,6 @@ def _misfit(there: Schema, wanted: Schema) -> str:
         if own.nullable and not column.nullable:
             return f"may have NULL in `{own.name}`"
     return ""
-
-
-def _check_recursion(taken: Taken, rules: Sequence[Rule], findings: Findings) -> None:
-    """Report operators that are computed of what depends on them."""
-    graph: dict[str, set[str]] = {name: {given.name for given in node.inputs} for name, node in taken.mentions.items()}
-    if not graph:
-        return
-    for rule in rules:
-        graph.setdefault(rule.head.relation, set()).update(use.used for use in uses_of(rule))
-    for name, node in taken.mentions.items():
-        if way := _way_back(name, graph):
-            told = " ← ".join(f"`{step}`" for step in way)
-            message = f"`@{node.operator}` is computed of what depends on it: {told}"
-            hint = "apply it to what the recursion gives, or write the recursion in Python: `while_changing`"
-            findings.append(node.span.error(message, hint))
-
-
-def _way_back(name: str, graph: Mapping[str, set[str]]) -> list[str]:
-    """A shortest way from a relation over those that it is computed of back to itself; empty where there is none."""
-    came_by: dict[str, str] = {}
-    queue = deque([name])
-    while queue and name not in came_by:
-        current = queue.popleft()
-        for used in sorted(graph.get(current, ())):
-            if used not in came_by:
-                came_by[used] = current
-                queue.append(used)
-    if name not in came_by:
-        return []
-    way = [name]
-    while len(way) == 1 or way[-1] != name:
-        way.append(came_by[way[-1]])
-    return way[::-1]
 
 
 def _as_seen(schema: Schema) -> Schema:

@@ -7,6 +7,7 @@ a *helper*: it shrinks while the others grow, and is computed from them in each 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,7 +42,10 @@ class Use:
 
 @dataclass(frozen=True)
 class Strata:
-    """The sets of mutually recursive relations in an order of evaluation, and the helpers in them, in theirs."""
+    """The sets of mutually recursive relations in an order of evaluation, and the helpers in them, in theirs.
+
+    Helpers are also what operators of Python make of relations that depend on it.
+    """
 
     names: tuple[tuple[str, ...], ...]
     helpers: tuple[str, ...]
@@ -49,6 +53,7 @@ class Strata:
 
 def check_stratification(
     rules: Sequence[Rule],
+    applied: Sequence[Use],
     signatures: Signatures,
     hidden: Collection[str],
     subsumed: Mapping[str, tuple[str, str]],
@@ -56,13 +61,15 @@ def check_stratification(
 ) -> Strata:
     """The strata; every cycle through an odd number of negations is reported, and helpers that cannot be told.
 
-    `subsumed` has, for each relation with subsumption, that of all its rows and that of the dominated ones. These are
-    helpers where it is recursive, and that it is without the dominated ones is no negation to object to.
+    `applied` are the relations that operators of Python read. `subsumed` has, for each relation with subsumption, that
+    of all its rows and that of the dominated ones. These are helpers where it is recursive, and that it is without the
+    dominated ones is no negation to object to.
     """
     gone = {name: dominated for name, (_, dominated) in subsumed.items()}
     uses = [use for rule in rules for use in uses_of(rule) if use.user in signatures]
     uses = [replace(use, sign=0) if gone.get(use.user) == use.used else use for use in uses]
-    strata = _components(list(signatures), uses)
+    uses += applied
+    strata = _components([*signatures, *dict.fromkeys(use.user for use in applied)], uses)
     stratum = {name: number for number, names in enumerate(strata) for name in names}
     inner = [use for use in uses if stratum[use.user] == stratum.get(use.used)]
     told: set[Use] = set()
@@ -75,10 +82,12 @@ def check_stratification(
     signed = [use for use in inner if use.sign]
     halves = [_helpers(names, inner, hidden, findings) for names in _components(list(signatures), signed)]
     helpers = {name for half in halves for name in half}
+    helpers |= {use.user for use in applied if use in inner}
     helpers |= {h for name, both in subsumed.items() for h in both if stratum.get(h) == stratum.get(name)}
     between = [use for use in inner if {use.user, use.used} <= helpers]
-    order = tuple(name for names in _components(list(signatures), between) for name in names if name in helpers)
-    return Strata(tuple(strata), order)
+    order = _components([name for names in strata for name in names if name in helpers], between)
+    findings.extend(_circle(use) for use in applied if any({use.user, use.used} <= {*names} for names in order))
+    return Strata(tuple(strata), tuple(itertools.chain.from_iterable(order)))
 
 
 def uses_of(rule: Rule) -> Iterator[Use]:
@@ -145,6 +154,11 @@ def _helpers(names: Sequence[str], uses: Sequence[Use], hidden: Collection[str],
 def _is_recursive(names: Sequence[str], uses: Sequence[Use]) -> bool:
     between = [use for use in uses if {use.user, use.used} <= {*names}]
     return any(use.user == use.used for use in between) or len(_components(names, between)) < len(names)
+
+
+def _circle(use: Use) -> Diagnostic:
+    message = f"`@{use.through}` and the helper `{use.used}` are computed of each other in the same iteration"
+    return use.span.error(message, "one of them must depend on the other through a relation that is no helper")
 
 
 def _finding(use: Use, cycle: Sequence[Use]) -> Diagnostic:

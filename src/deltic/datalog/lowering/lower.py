@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.circuit import operators as ops
@@ -33,12 +33,10 @@ def define(checked: CheckedProgram) -> Part:
     relations = checked.relations.values()
     tables = [Table(r.name, r.schema, place=r.span.place) for r in relations if r.is_table]
     lowering = _Lowering(checked)
-    strata = [[checked.relations[name] for name in stratum] for stratum in checked.strata]
-    derived = [stratum for stratum in strata if any(relation.is_derived for relation in stratum)]
-    definitions = {stratum[0].name: lowering.define(stratum) for stratum in derived}
-    made = {name: lowering.define_applied(name) for name in checked.applied}
-    order = (*(r.name for r in relations if r.is_derived), *made)
-    return Part(FRONT, tables, (*definitions.values(), *made.values()), order)
+    defined = [lowering.define(stratum) for stratum in checked.strata if lowering.is_derived(stratum)]
+    views = (*(r.name for r in relations if r.is_derived), *checked.applied)
+    there = {view.name for definition in defined for view in definition.views}
+    return Part(FRONT, tables, defined, tuple(name for name in views if name in there))
 
 
 class _Lowering:
@@ -54,51 +52,54 @@ class _Lowering:
         self._structures = {r.name: r.structures for r in checked.relations.values() if r.is_table}
         self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
-    def define(self, stratum: Sequence[Relation]) -> Definition:
-        """The relations of a stratum, over those that they read."""
+    def is_derived(self, stratum: Collection[str]) -> bool:
+        """Whether some relation of a stratum has rules or facts, or is made by an operator of Python."""
+        applied, relations = self._checked.applied, self._checked.relations
+        return any(name in applied or relations[name].is_derived for name in stratum)
+
+    def define(self, stratum: Collection[str]) -> Definition:
+        """The relations of a stratum, over those that they read; what nothing reads afterwards is no view."""
         scope = Outside(self._types, self._structures)
-        names = {relation.name for relation in stratum}
-        if len(names) > 1 or any(_mentions(rule, names) for name in names for rule in self._rules[name]):
+        if len(stratum) > 1 or any(_mentions(rule, stratum) for name in stratum for rule in self._rules[name]):
             self._lower_recursive(stratum, scope)
         else:
-            (relation,) = stratum
-            scope.relations[relation.name] = self._union(relation, scope)
-        for relation in stratum:
-            scope.builder.add(ops.Sink(relation.name), scope.relations[relation.name])
-        return Definition(tuple(map(self._view, stratum)), scope.builder.build())
+            (name,) = stratum
+            scope.relations[name] = self._node(name, scope)
+        others = [rule for name, rules in self._rules.items() if name not in stratum for rule in rules]
+        shown = [n for n in stratum if n not in self._checked.applied or any(_mentions(rule, {n}) for rule in others)]
+        for name in shown:
+            scope.builder.add(ops.Sink(name), scope.relations[name])
+        return Definition(tuple(map(self._view, shown)), scope.builder.build())
 
-    def define_applied(self, name: str) -> Definition:
-        """What an operator of Python makes of relations: a set that nobody reads but rules."""
-        made = self._checked.applied[name]
-        scope = Outside(self._types, self._structures)
-        node = scope.builder.add(applied(made.custom), *(scope.relation(given) for given in made.inputs))
-        scope.builder.add(ops.Sink(name), make_set(scope.builder, node))
-        view = View(name, self._types[name], True, made.span.text, made.span.place)
-        return Definition((view,), scope.builder.build())
+    def _view(self, name: str) -> View:
+        if made := self._checked.applied.get(name):
+            return View(name, self._types[name], True, made.span.text, made.span.place)
+        relation, text = self._checked.relations[name], "\n".join(dict.fromkeys(self._texts[name]))
+        return View(name, self._types[name], relation.is_hidden, text, relation.span.place, demand=relation.demand)
 
-    def _view(self, relation: Relation) -> View:
-        text = "\n".join(dict.fromkeys(self._texts[relation.name]))
-        type_, place = self._types[relation.name], relation.span.place
-        return View(relation.name, type_, relation.is_hidden, text, place, demand=relation.demand)
-
-    def _lower_recursive(self, stratum: Sequence[Relation], scope: Outside) -> None:
+    def _lower_recursive(self, stratum: Collection[str], scope: Outside) -> None:
         """Mutually recursive relations: a fixpoint whose body derives each once from the last of all.
 
         Helpers are nodes of the body, and views of the fixpoint afterwards.
         """
-        names = [relation.name for relation in stratum]
-        helpers = [self._checked.relations[name] for name in self._checked.helpers if name in names]
-        growing = [relation for relation in stratum if relation not in helpers]
-        inside = Inside(scope, {relation.name: relation.schema for relation in growing})
+        helpers = [name for name in self._checked.helpers if name in stratum]
+        growing = [name for name in stratum if name not in helpers]
+        inside = Inside(scope, {name: self._checked.relations[name].schema for name in growing})
         for helper in helpers:
-            inside.relations[helper.name] = self._union(helper, inside)
-        for relation in growing:
-            inside.builder.add(ops.Sink(relation.name), self._union(relation, inside))
+            inside.relations[helper] = self._node(helper, inside)
+        for name in growing:
+            inside.builder.add(ops.Sink(name), self._node(name, inside))
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
-        for relation in growing:
-            scope.relations[relation.name] = scope.builder.add(ops.Component(relation.name), fixpoint)
+        for name in growing:
+            scope.relations[name] = scope.builder.add(ops.Component(name), fixpoint)
         for helper in helpers:
-            scope.relations[helper.name] = self._union(helper, scope)
+            scope.relations[helper] = self._node(helper, scope)
+
+    def _node(self, name: str, scope: Scope) -> int:
+        """The set of all rows of a relation, or of those that an operator of Python makes."""
+        if made := self._checked.applied.get(name):
+            return make_set(scope.builder, scope.builder.add(applied(made.custom), *map(scope.relation, made.inputs)))
+        return self._union(self._checked.relations[name], scope)
 
     def _union(self, relation: Relation, scope: Scope) -> int:
         """The set of all rows of a relation: its table's, its facts, and what its rules derive."""
@@ -139,7 +140,7 @@ def _row(fact: Rule) -> tuple[object, ...]:
     return tuple(evaluate(scalar(argument, fact), {}, {}) for argument in fact.head.arguments)
 
 
-def _mentions(rule: Rule, names: set[str]) -> bool:
+def _mentions(rule: Rule, names: Collection[str]) -> bool:
     """Whether the rule's body has an atom of one of these relations."""
     atoms = (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), Atom))
     return any(atom.relation in names for atom in atoms)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from deltic.circuit.operators.custom import applied
 from deltic.circuit.types import Column
 from deltic.sql.queries.rows import Attribute, Rows
-from deltic.sql.queries.scope import Scope, reads
+from deltic.sql.queries.scope import Scope
 from deltic.sql.scalars.functions.python import operator_called
 from deltic.sql.types import written
 
@@ -30,11 +30,6 @@ def applied_rows(node: exp.Expression, custom: CustomOperator, scope: Scope) -> 
     if len(given) != len(takes):
         told = f"{custom.name} takes {len(takes)} relation{'s' * (len(takes) != 1)}, not {len(given)}"
         raise scope.source.error(call, told, _written(custom))
-    if scope.around is not None and any(reads(argument, scope.recursive) for argument in given):
-        told = (
-            f"{custom.name} reads {scope.recursive}, which depends on it: an operator of Python stands in no recursion"
-        )
-        raise scope.source.error(call, told, "apply it to what the recursion gives")
     nodes = [_input(argument, custom, place, scope) for place, argument in enumerate(given)]
     made = scope.nodes.builder.add(applied(custom), *nodes)
     return scope.own(Rows(made, tuple(Attribute(column.name, column) for column in custom.gives)))

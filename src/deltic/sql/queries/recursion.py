@@ -35,7 +35,8 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
     found = _lowered(definition, names, scope, is_set, counts=not is_set)
     if not grows(found.body):
         if not is_set:
-            what = f"{name} under NOT, EXCEPT, an outer join, an aggregate, a window or LIMIT in its own definition"
+            places = "NOT, EXCEPT, an outer join, an aggregate, a window, LIMIT or an operator of Python"
+            what = f"{name} under {places} in its own definition"
             raise scope.refuse(definition, f"{what}, which is of UNION ALL,", "write UNION")
         check_absence(found.body, lambda told, remedy: scope.source.error(definition, told, remedy))
         found = _lowered(definition, names, scope, is_set, counts=True)
