@@ -58,16 +58,19 @@ class Extension:
     """Relations that stayed, with their state."""
     dropped: tuple[str, ...] = ()
     """Relations that are no more. The state of those that were built anew under their name is gone, too."""
+    moved: tuple[str, ...] = ()
+    """Those of the relations that stayed whose rows are on other shards now, by another key."""
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Views that were computed from what is left of tables whose rows go with their watermarks, with these tables."""
 
     def of(self, relations: Collection[str]) -> Extension:
         """What was made of some relations."""
-        built, kept = (tuple(name for name in names if name in relations) for names in (self.built, self.kept))
-        return Extension(built, kept)
+        told = (self.built, self.kept, self.moved)
+        built, kept, moved = (tuple(name for name in names if name in relations) for names in told)
+        return Extension(built, kept, moved=moved)
 
     def __str__(self) -> str:
-        parts = {"built": self.built, "kept": self.kept, "dropped": self.dropped}
+        parts = {"built": self.built, "kept": self.kept, "moved": self.moved, "dropped": self.dropped}
         told = [f"{what} {', '.join(names)}" for what, names in parts.items() if names]
         return "; ".join([*told, *self.told])
 

@@ -222,7 +222,7 @@ class LocalEngine(Engine):
         other.version, other._is_repacked = other._version_of(other.epoch), False
         gone = self.program.relations.keys() - kept.values() - program.relations.keys()
         dropped = tuple(name for name in self.program.relations if name in gone)
-        other.extension = Extension(new, tuple(kept), dropped, self._forgetting.partial(program, kept))
+        other.extension = Extension(new, tuple(kept), dropped, partial=self._forgetting.partial(program, kept))
         vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
         self.store.space.settle()
         seconds = time.perf_counter() - started

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from deltic.engine.conflicts import ConflictError, joined
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
 from deltic.engine.interrupts import postponed
+from deltic.engine.local.evolution import Same
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
@@ -27,7 +29,8 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
-from deltic.engine.shards.extension import difference, refuse_memory, weights_of
+from deltic.engine.shards.evolution import Evolution, Former, evolution
+from deltic.engine.shards.extension import consolidated, weights_of
 from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Iterate, ShardPlan
@@ -38,7 +41,8 @@ from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
 from deltic.program.definitions import Constant
 from deltic.program.extract import program_of
-from deltic.program.program import Relation
+from deltic.program.operators.delay import Delayed
+from deltic.program.program import Program, Relation
 
 SHARDS = 8
 """How many shards there are where nothing else is said."""
@@ -85,26 +89,31 @@ class ShardedEngine(Engine):
             "shards": shards,
             "rounds": rounds,
         }
-        self.program = program_of(circuit, strict=refresh.strict)
-        chosen = {self.program.sinks.get(view, view): s for view, s in (strategies or {}).items()}
-        kept = Strategies(strategy, chosen)
-        self.plan = lay_out(self.program, Maintained(kept, refresh, rounds))
-        bags = (op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
-        self.options = Options(
-            shards,
-            frozenset(bags),
-            kept,
-            refresh,
-            iteration_limit,
-        )
+        self._define(circuit, program_of(circuit, strict=refresh.strict))
+        self.plan = lay_out(self.program, self._maintained)
         self.section = CriticalSection()
         """What lets one thread at a time work on the state, and interrupts wait."""
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
         self._has_begun = False
+        self.extension: Extension | None = None
         self._iterated: list[ComponentReport] = []
         self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
         self.version: ShardsVersion = self._whole_version(0)
+
+    def _define(self, circuit: Circuit, program: Program) -> None:
+        """Be of a circuit, whose program this is; the plan is to follow."""
+        self.circuit, self.program = circuit, program
+        given = self._given
+        chosen = {program.sinks.get(view, view): s for view, s in (given["strategies"] or {}).items()}
+        kept = Strategies(given["strategy"], chosen)
+        bags = frozenset(op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
+        self.options = Options(given["shards"], bags, kept, given["refresh"], given["iteration_limit"])
+
+    @property
+    def _maintained(self) -> Maintained:
+        """How recursions are kept."""
+        return Maintained(self.options.strategies, self.options.refresh, self._given["rounds"])
 
     # Epochs
 
@@ -166,7 +175,7 @@ class ShardedEngine(Engine):
         for shard in self.shards:
             shard.begin(conflicts, empty)
         for stage, steps in enumerate(self.plan.stages):
-            mail = _sorted(self._stage(stage, mail))
+            mail = mail_of(self._stage(stage, mail))
             self._iterated += [self._iterate(step) for step in steps if isinstance(step, Iterate)]
         self._refuse(fault for shard in self.shards for fault in shard.environment.faults)
         postponed.check()
@@ -230,59 +239,91 @@ class ShardedEngine(Engine):
             name = self.program.tables[table]
             rows = arrow_of(table, batch, self.program.relations[name].schema)
             sent += self._spread(name, rows)
-        constants = (r for r in self.program.relations.values() if isinstance(r.definition, Constant))
-        for relation in () if self._has_begun else constants:
-            sent += self._spread(relation.name, _rows_of(relation))
-        return _sorted(sent)
+        return mail_of(sent) if self._has_begun else mail_of([*sent, *self._rows_of_constants(self.program.relations)])
+
+    def _rows_of_constants(self, names: Iterable[str]) -> Iterator[Parcel]:
+        """The rows of those relations that are constants, where they belong."""
+        for name in names:
+            if isinstance((relation := self.program.relations[name]).definition, Constant):
+                yield from self._spread(name, _rows_of(relation))
 
     def _spread(self, name: str, rows: pa.Table) -> Iterator[Parcel]:
         return parcels(name, rows, self.plan.placed[name].key, self.options.shards)
+
+    # Definitions
 
     @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        other = self._like(circuit)
-        refuse_memory(self.shards, self.program, other.program)
-        stay = [t for t in other.program.tables if self._has_table(t, other)]
-        loaded = {table: weights_of(self._stores(), self.program.tables[table]) for table in stay}
-        result = other.prepare(loaded, "trust").commit()
-        changes = {view: change for view in other.program.sinks if (change := self._difference(view, other))}
-        kept = tuple(other.program.tables[table] for table in stay)
-        built = tuple(name for name in other.program.relations if name not in kept)
-        gone = tuple(name for name in self.program.relations if name not in other.program.relations)
-        extension = Extension(built, kept, gone)
-        other._take_over(self, self.epoch + 1, self.token)
-        seconds = time.perf_counter() - started
-        return replace(result, changes=Changes(changes), rows_in=0, seconds=seconds, components=(), extension=extension)
+        other = copy(self)
+        other._define(circuit, program_of(circuit, strict=self.options.refresh.strict))
+        found = evolution(self._given_to(other), other.program, other._maintained, other._maintains_as(self))
+        other.plan, other._has_begun = found.plan, True
+        due = self._due_epoch()
+        try:
+            result = other._build(self, found)
+        except IterationLimitError as error:
+            raise error.told_of(found.program.views_over(error.relations[0])) from None
+        finally:
+            if due is not None:
+                due.abort()
+        if due is not None:
+            result = _after(due.result, result, self.program, other.program)
+        other.epoch, other.extension = self.epoch + 1, found.extension
+        vars(self).update(vars(other))  # CPython 3.13 loses attributes of an object that is given another's __dict__
+        return replace(result, extension=found.extension, seconds=time.perf_counter() - started)
+
+    def _due_epoch(self) -> Executed | None:
+        """The epoch in which what is due comes, if there is anything, to be given up once its state is taken over."""
+        delayed = [n for n, r in self.plan.program.relations.items() if isinstance(r.definition, Delayed)]
+        states = (store.states[name] for store in self._stores() for name in delayed) if delayed else ()
+        if any(arrangement.runs for state in states for arrangement in state.auxiliary.values()):
+            return ShardedEngine._execute(self, {}, "error")
+        return None
+
+    def _given_to(self, other: ShardedEngine) -> Former:
+        """What there is for another engine to go on with."""
+        if not self._has_begun:
+            return Former(Program({}, (), (), {}, {}), ShardPlan(Program({}, (), (), {}, {}), {}, ()), lambda name: 0)
+        stores, tables = self._stores(), self.program.tables
+        turned = self.options.bags ^ other.options.bags
+        changed = [tables[table] for table in turned if table in tables and table in other.program.tables]
+        return Former(self.program, self.plan, lambda name: sum(len(s.states[name].contents) for s in stores), changed)
+
+    def _maintains_as(self, old: ShardedEngine) -> Same:
+        """Whether this engine keeps a recursion as an old one has, by the names of its relations here and there."""
+        return lambda new, was: self.options.strategies.of(new) is old.options.strategies.of(was)
+
+    def _build(self, old: ShardedEngine, found: Evolution) -> EpochResult:
+        """Have what stays of an old engine, and compute the rest: how the views change by it."""
+        builder = copy(self)
+        builder.program, builder.plan = found.program, found.building
+        relations = found.building.program.relations
+        pairs = [(relations[name], was) for name, was in found.taken.items()]
+        builder.shards = [
+            Shard(shard.number, found.building, self.options, _evolved(shard.store, pairs)) for shard in old.shards
+        ]
+        builder._run_again(mail_of(builder._rows_of_constants(found.constants)), "trust")
+        result = builder._result()
+        built = zip(builder.shards, old.shards, strict=True)
+        made = sum(_made_orders(new.store, before.store, found.taken) for new, before in built)
+        for shard in builder.shards:
+            shard.forget_changes()
+        stay = [(r, name) for name, r in self.plan.program.relations.items() if self.plan.placed[name].kept]
+        self.shards = [Shard(b.number, self.plan, self.options, b.store.evolved(stay)) for b in builder.shards]
+        for shard, before in zip(self.shards, old.shards, strict=True):
+            shard.learn([each for each in before.learned() if all(found.taken.get(n) == n for n in each[0])])
+        self.version = self._whole_version(old.epoch + 1)
+        return replace(result, rows_visited=result.rows_visited + made)
 
     def _stores(self) -> list[Store]:
+        """The stores of all shards, to be looked into."""
         return [shard.store for shard in self.shards]
 
     def _like(self, circuit: Circuit) -> ShardedEngine:
         """An engine for another circuit, without rows, and with the options of this one."""
         return type(self)(circuit, **self._given)
-
-    def _has_table(self, table: str, other: ShardedEngine) -> bool:
-        """Whether this engine has a table of another one: of the same columns, and a set or a bag as there."""
-        name, theirs = self.program.tables.get(table), other.program.relations[other.program.tables[table]]
-        same = name is not None and self.program.relations[name].schema == theirs.schema
-        return same and (table in self.options.bags) == (table in other.options.bags)
-
-    def _difference(self, view: str, other: ShardedEngine) -> ViewChange | None:
-        """How the rows of a view of another engine differ from those that it has here, if it is here."""
-        schema = other.program.relations[other.program.sinks[view]].schema
-        name = self.program.sinks.get(view)
-        is_here = name is not None and self.program.relations[name].schema == schema
-        rows = difference(
-            schema, weights_of(self._stores(), name) if is_here and name else None, other._weights_of_view(view)
-        )
-        if not rows.num_rows:
-            return None
-        return ViewChange.of(rows)
-
-    def _weights_of_view(self, view: str) -> pa.Table:
-        return weights_of(self._stores(), self.program.sinks[view])
 
     # What is written
 
@@ -373,12 +414,42 @@ class ShardedEngine(Engine):
 
     def explain(self, name: str, full: bool = False) -> str:
         below = self.program.below(self.program.sinks[name])
-        return self.plan.explain(below, self.options.shards)
+        told = self.plan.explain(below, self.options.shards)
+        if self.extension is None:
+            return told
+        return f"{told}\n\nthe last change of definitions {self.extension.of(below)}"
 
     @exclusive
     def sizes(self) -> list[Size]:
         sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
         return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
+
+
+def _evolved(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:
+    """A store of relations of another one, with the names that they have there, and with all their column orders."""
+    other = store.evolved(relations)
+    for state in other.states.values():
+        state.keep_orders()
+    return other
+
+
+def _made_orders(new: Store, old: Store, taken: Mapping[str, str]) -> int:
+    """The rows of column orders that were made of relations which were taken over from another store."""
+    pairs = ((new.states[name], old.states[was]) for name, was in taken.items())
+    return sum(len(a) for state, before in pairs for order, a in state.built.items() if order not in before.built)
+
+
+def _after(due: EpochResult, result: EpochResult, old: Program, new: Program) -> EpochResult:
+    """What an epoch in which something was due did, and another one after it that has gone on with another program."""
+    changes = {view: change for view in result.changes if (change := result.changes.batch(view)) is not None}
+    for view in (v for v in due.changes if v in new.sinks):
+        first, schema = due.changes.batch(view), old.relations[old.sinks[view]].schema
+        if first is not None and new.relations[new.sinks[view]].schema == schema:
+            parts = [first, *([changes.pop(view)] if view in changes else [])]
+            rows = consolidated(schema, together(part.to_arrow() for part in parts))
+            changes |= {view: ViewChange.of(rows)} if rows.num_rows else {}
+    visited = due.rows_visited + result.rows_visited
+    return replace(result, changes=Changes(changes), rows_visited=visited)
 
 
 def first_of(shards: Iterable[Shard], step: Iterate) -> int | None:
@@ -391,7 +462,7 @@ def take_round(shards: Sequence[Shard], step: Iterate, now: int, told: list[Parc
     mail: Mail = {}
     for stage in range(len(step.stages)):
         sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in shards)
-        mail = _sorted([parcel for parcels in sent for parcel in parcels])
+        mail = mail_of([parcel for parcels in sent for parcel in parcels])
     if told is not None:
         told += [parcel for shard in shards for parcel in shard.changed_in_round(step)]
     for shard in shards:
@@ -430,7 +501,7 @@ def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:
         yield replace(same[0], **sums)
 
 
-def _sorted(sent: list[Parcel]) -> Mail:
+def mail_of(sent: Iterable[Parcel]) -> Mail:
     """What is sent, by shard and placed relation."""
     mail: Mail = defaultdict(lambda: defaultdict(list))
     for parcel in sent:

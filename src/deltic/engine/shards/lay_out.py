@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -37,9 +37,17 @@ from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Atom, Body, Query, Rule, Term, When, variables_of
 
 
-def lay_out(program: Program, maintained: Maintained | None = None) -> ShardPlan:
-    """The plan of a program, whose recursions are to be kept in some way."""
-    return _LayOut(program, maintained or Maintained()).run()
+def lay_out(
+    program: Program,
+    maintained: Maintained | None = None,
+    there: Mapping[str, tuple[Key, ...]] | None = None,
+    queries: Callable[[Rule], Iterable[Query]] = Rule.queries,
+) -> ShardPlan:
+    """The plan of a program, whose recursions are to be kept in some way, and whose rules are followed by queries.
+
+    Rows of relations that are `there` are spread by some keys already, that of the home first.
+    """
+    return _LayOut(program, maintained or Maintained(), there or {}, queries).run()
 
 
 def small_relations(program: Program) -> frozenset[str]:
@@ -85,6 +93,8 @@ class _LayOut:
 
     program: Program
     maintained: Maintained
+    there: Mapping[str, tuple[Key, ...]]
+    queries: Callable[[Rule], Iterable[Query]]
     chains: dict[Rule, list[tuple[Query, list[Piece]]]] = field(default_factory=dict)
     homes: dict[str, Key] = field(default_factory=dict)
     placed: dict[str, Placed] = field(default_factory=dict)
@@ -118,7 +128,7 @@ class _LayOut:
     def _queries(self, rule: Rule) -> Iterator[Query]:
         """The delta queries of a rule, as the way of its recursion asks for them."""
         relations = self.iterated.get(rule.head, ())
-        return (in_rounds(query, relations) if relations else query for query in rule.queries())
+        return (in_rounds(query, relations) if relations else query for query in self.queries(rule))
 
     def _needed(self, placed: Placed) -> Placed:
         """The placed relation; it is not kept where it is a sum of which nobody reads more than the changes."""
@@ -129,17 +139,39 @@ class _LayOut:
     # Homes
 
     def _choose_homes(self) -> None:
-        """The key of each home: what its definition asks for, else that by which it is probed and made most."""
-        forced = dict(self._forced())
-        probed: Counter[tuple[str, Key]] = Counter(self._demanded())
+        """The key of each home: what its definition asks for, else that by which it is probed and made most.
+
+        What is there stays, unless it costs no more to move it.
+        """
+        forced, probes = dict(self._forced()), list(self._probes())
+        demanded = Counter([*probes, *self._followed()])
         for name in [name for stratum in self.program.strata for name in stratum.relations]:
             wanted: Counter[Key] = Counter()
-            for (home, key), times in probed.items():
+            for (home, key), times in demanded.items():
                 if home == name and key is not None:
                     wanted[key] += times
             wanted.update(self._made(name))
             whole = tuple(range(len(self.program.relations[name].schema)))
-            self.homes[name] = forced.get(name, max(wanted, key=wanted.__getitem__, default=whole))
+            best = forced.get(name, max(wanted, key=wanted.__getitem__, default=whole))
+            if name in self.there and name not in forced:
+                best = self._nearer(name, best, {key for home, key in probes if home == name and key is not None})
+            self.homes[name] = best
+
+    def _nearer(self, name: str, wanted: Key, probed: Collection[Key]) -> Key:
+        """The home of a relation that is there: the wanted key where fewer copies are made of its rows, or then kept.
+
+        Only what is a sum of what comes to it is moved.
+        """
+        home, *_ = there = self.there[name]
+        definition = self.program.relations[name].definition
+        if not isinstance(definition, Table | Derived) or name in self.program.recursive:
+            return home
+
+        def copies(key: Key) -> tuple[int, int]:
+            made = {*probed, key} - ({*there} if key == home else {*there} - {key})
+            return len(made), len({*probed, key})
+
+        return min((home, wanted), key=copies)
 
     def _made(self, name: str) -> Iterator[Key]:
         """The keys by which rows of a relation are spread where its queries find them: there they can stay."""
@@ -164,19 +196,23 @@ class _LayOut:
             for name in () if way.in_rounds else stratum.relations:
                 yield name, (way.keys[name],) if way.keys else ()
 
-    def _demanded(self) -> Iterator[tuple[str, Key]]:
-        """The keys by which atoms are probed and changes followed."""
-        for query, pieces in chain.from_iterable(self.chains.values()):
+    def _probes(self) -> Iterator[tuple[str, Key]]:
+        """The keys by which atoms are probed."""
+        for _, pieces in chain.from_iterable(self.chains.values()):
             for piece in pieces:
                 for atoms, is_absent in ((piece.atoms, False), (piece.absent, True)):
                     for atom in atoms:
                         if piece.key is not None and not is_copied(atom, self.small, is_absent):
                             yield atom.relation, _columns(atom, piece.key)
-            if pieces[0].key is not None:
-                yield query.delta.relation, _columns(query.delta, pieces[0].key)
         for stratum, way in self.ways.items():
             if not way.in_rounds:
                 yield from ((atom.relation, key) for _, atom, key in self._reads(stratum))
+
+    def _followed(self) -> Iterator[tuple[str, Key]]:
+        """The keys by which changes are followed."""
+        for query, pieces in chain.from_iterable(self.chains.values()):
+            if pieces[0].key is not None:
+                yield query.delta.relation, _columns(query.delta, pieces[0].key)
 
     def _reads(self, stratum: Stratum) -> Iterator[tuple[Rule, Atom, Key]]:
         """The atoms of a recursion's rules that are not recursive, each with its key."""
@@ -359,7 +395,7 @@ class _LayOut:
         schema = Schema(tuple(Column(n, types[v].type, types[v].nullable) for n, v in zip(names, terms, strict=True)))
         name = f"{query.head}#{len(self.relations)}"
         key = None if later[0].key is None else tuple(terms.index(v) for v in later[0].key)
-        self._place(Relation(name, schema, Derived(distinct=False), name), query.head, key)
+        self._place(Relation(name, schema, Derived(distinct=False), f"{name}{schema}"), query.head, key)
         return Atom(name, When.DELTA, terms), self._stays(source, terms, name)
 
     def _stays(self, source: Atom, terms: tuple[Term, ...], target: str) -> bool:

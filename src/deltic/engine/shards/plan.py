@@ -138,7 +138,30 @@ class Search:
         return f"search {self.query}"
 
 
-Step = Take | Define | Recur | Iterate | Adopt | Send | Search
+@dataclass(frozen=True)
+class Present:
+    """All rows of a placed relation, which stays as it is, stand for its change: what is new begins with them."""
+
+    name: str
+    stage: int
+
+    def __str__(self) -> str:
+        return f"present {self.name}"
+
+
+@dataclass(frozen=True)
+class Move:
+    """All that is kept of a relation under another name, at another home, is sent to its new home."""
+
+    source: str
+    target: str
+    stage: int
+
+    def __str__(self) -> str:
+        return f"move {self.source} to {self.target}"
+
+
+Step = Take | Define | Recur | Iterate | Adopt | Send | Search | Present | Move
 
 
 def _by_stage(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
@@ -163,6 +186,13 @@ class ShardPlan:
     def stages(self) -> tuple[tuple[Step, ...], ...]:
         """The steps of each stage."""
         return _by_stage(self.steps)
+
+    @cached_property
+    def keys(self) -> Mapping[str, tuple[Key, ...]]:
+        """The keys by which the rows of each relation are spread, that of its home first."""
+        homes = {placed.name: placed.key for placed in self.placed.values() if self.is_home(placed.name)}
+        others = [p for p in self.placed.values() if p.kept and not self.is_home(p.name)]
+        return {name: (key, *(p.key for p in others if p.home == name)) for name, key in homes.items()}
 
     @cached_property
     def iterated(self) -> tuple[Iterate, ...]:
@@ -191,11 +221,13 @@ class ShardPlan:
         """
         is_last = stage + 1 == len(self.stages)
         wanted = {name for step in self.stages[stage] for name in self.reads(step)}
-        wanted |= {name for name, placed in self.placed.items() if is_last and placed.kept}
+        wanted |= set(self.program.sinks.values()) if is_last else set()
+        changed = {name for name, placed in self.placed.items() if is_last and placed.kept}
         found: list[Step] = []
         for step in reversed([step for steps in self.stages[:stage] for step in steps]):
-            sends = isinstance(step, Send) or (isinstance(step, Search) and not step.stays)
-            if not sends and not wanted.isdisjoint(self.makes(step)):
+            sends = isinstance(step, Send | Move) or (isinstance(step, Search) and not step.stays)
+            asked = wanted if isinstance(step, Present) else wanted | changed
+            if not sends and not asked.isdisjoint(self.makes(step)):
                 found.append(step)
                 wanted |= self.reads(step)
         return found[::-1]
@@ -203,13 +235,13 @@ class ShardPlan:
     def makes(self, step: Step) -> tuple[str, ...]:
         """The placed relations that a step changes."""
         match step:
-            case Take(name=name) | Define(name=name):
+            case Take(name=name) | Define(name=name) | Present(name=name):
                 return (name,)
             case Recur(stratum=stratum) | Iterate(stratum=stratum):
                 return stratum.relations
             case Adopt(names=names):
                 return names
-            case Send(target=target):
+            case Send(target=target) | Move(target=target):
                 return (target,)
             case Search(query=query):
                 return (query.head,)
@@ -217,7 +249,7 @@ class ShardPlan:
     def reads(self, step: Step) -> set[str]:
         """The placed relations that a step reads, the rows or the change."""
         match step:
-            case Take(name=name):
+            case Take(name=name) | Present(name=name):
                 return {name}
             case Define(name=name):
                 return {name, *self.program.relations[name].definition.sources}
@@ -228,7 +260,7 @@ class ShardPlan:
                 return set(names)
             case Iterate(steps=steps):
                 return {name for each in steps for name in self.reads(each)}
-            case Send(source=source):
+            case Send(source=source) | Move(source=source):
                 return {source}
             case Search(query=query):
                 return set(query.relations)

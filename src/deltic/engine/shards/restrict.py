@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from deltic.engine.shards.plan import Adopt, Define, Iterate, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import (
+    Adopt,
+    Define,
+    Iterate,
+    Move,
+    Present,
+    Recur,
+    Search,
+    Send,
+    ShardPlan,
+    Step,
+    Take,
+)
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program
 from deltic.program.queries import When
@@ -47,6 +59,12 @@ class _Restrict:
                 return self._follow(names, names)
             case Send(source=source, target=target):
                 return self._send(source, (), target, stays=False)
+            case Present(name=name):
+                self.known[name] = 0
+                return 0
+            case Move(target=target):
+                self._arrives[target] = 1
+                return 0
             case Search(query=query, stays=stays, needs=needs):
                 new = [a.relation for a in (*query.body.atoms, *query.body.absent) if a.when is When.NEW]
                 is_vain = not needs.isdisjoint(self.empty)

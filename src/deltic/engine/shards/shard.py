@@ -37,7 +37,20 @@ from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.hashing import shards_of
-from deltic.engine.shards.plan import Adopt, Define, Iterate, Key, Recur, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import (
+    Adopt,
+    Define,
+    Iterate,
+    Key,
+    Move,
+    Present,
+    Recur,
+    Search,
+    Send,
+    ShardPlan,
+    Step,
+    Take,
+)
 from deltic.engine.shards.rounds import Rounds, TimedPiece, by_time, derived_by_time, of_times
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
@@ -481,9 +494,8 @@ class Shard:
                 recursive = self._recursions[step]
                 if any(self.states[name].delta is not None for name in recursive.follows):
                     self.reports.append(recursive.run())
-            case Send(source=source, target=target):
-                if (delta := self.states[source].delta) is not None:
-                    yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
+            case Send() | Present() | Move():
+                yield from self._handed_on(step)
             case Iterate():
                 self._begin_rounds(step)
             case Adopt(names=names):
@@ -491,6 +503,30 @@ class Shard:
                     self._adopt(name)
             case Search():
                 yield from (self._search_timed(step, 0) if step.query.head in self.plan.timed else self._search(step))
+
+    def _handed_on(self, step: Send | Present | Move) -> Iterator[Parcel]:
+        """Let others have what a relation has: its change, or all of its rows."""
+        match step:
+            case Send(source=source, target=target):
+                if (delta := self.states[source].delta) is not None:
+                    yield from self._parcels(target, self.states[source], delta.words, delta.all_weights())
+            case Move(source=source, target=target):
+                yield from self._moved(source, target)
+            case Present(name=name):
+                whole = self.states[name].whole()
+                self.environment.visits.rows += len(whole)
+                self.states[name].delta = whole if len(whole) else None
+
+    def _moved(self, source: str, target: str) -> Iterator[Parcel]:
+        """All that is kept of a sum: its rows, by their counts where it is a set, and what a table was trusted with."""
+        state = self.states[source]
+        surplus = [a for (role, _), a in state.auxiliary.items() if role == "surplus"]
+        for arrangement in (state.contents, *surplus):
+            for run in arrangement.runs:
+                self.environment.visits.rows += len(run)
+                schema, weights = state.relation.schema, run.all_weights()
+                rows = decode_rows(schema, arrangement.layout, run.words, self.store.interner, weights)
+                yield from parcels(target, rows, self.plan.placed[target].key, self.options.shards)
 
     def _sent_to(self, name: str) -> list[_Received]:
         """What was sent to a placed relation so far."""

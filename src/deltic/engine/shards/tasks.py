@@ -18,7 +18,7 @@ from deltic.engine.changes import count
 from deltic.engine.files.files import Files, files_at
 from deltic.engine.image import Json
 from deltic.engine.local.storage.codec import decode_rows
-from deltic.engine.local.storage.image import image_of, restored
+from deltic.engine.local.storage.image import image_of, restored, restored_as
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.run import Run
 from deltic.engine.local.storage.spilling import Space
@@ -94,6 +94,8 @@ class Task:
     stage: int
     conflicts: Conflicts
     direct: int = DIRECT
+    taken: Mapping[str, str] | None = None
+    """The placed relations that these states have under the names of another plan, with those; all others are new."""
 
     def __call__(self, letters: Iterable[Letter]) -> Iterator[Letter]:
         """What a shard that was sent these letters sends: to others, and to itself."""
@@ -131,7 +133,7 @@ class Task:
     def _opened(self, number: int, files: Files) -> Shard:
         """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
         steps = None if self._is_last else self._steps(self.stage)
-        return opened(number, self.plan, self.options, files, self.states.get(number), steps)
+        return opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
         """Take the steps of the stage: what the shard sends."""
@@ -231,19 +233,29 @@ def opened(
     files: Files,
     state: str | None,
     steps: Collection[Step] | None = None,
+    taken: Mapping[str, str] | None = None,
 ) -> Shard:
-    """The shard of this number as a description says, to take these steps or all; empty where there is none."""
+    """The shard of this number as a description says, to take these steps or all; empty where there is none.
+
+    Where another plan has written it, those placed relations are `taken` over that have these names there.
+    """
     if state is None:
         return Shard(number, plan, options, Store(), steps)
     described = read_description(files, state)
-    shard = Shard(number, plan, options, store_of(plan, files, described), steps)
+    shard = Shard(number, plan, options, store_of(plan, files, described, taken), steps)
     shard.learn(described["learned"])
     return shard
 
 
-def store_of(plan: ShardPlan, files: Files, described: Mapping[str, Json]) -> Store:
-    """The store that a description tells of."""
-    store = restored(read_state(files, described), plan.program, plan.program.relations, Space(None, 0))
+def store_of(
+    plan: ShardPlan, files: Files, described: Mapping[str, Json], taken: Mapping[str, str] | None = None
+) -> Store:
+    """The store that a description tells of; see `opened`."""
+    saved, program, space = read_state(files, described), plan.program, Space(None, 0)
+    if taken is None:
+        store = restored(saved, program, program.relations, space)
+    else:
+        store = restored_as(saved, [(program.relations[name], was) for name, was in taken.items()], space)
     for state in store.states.values():
         state.keep_orders()
     return store

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -26,9 +27,11 @@ from deltic.engine.shards.engine import (
     check_end,
     empty_relations,
     first_of,
+    mail_of,
     summed,
     take_round,
 )
+from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Iterate, ShardPlan
@@ -74,7 +77,6 @@ class SparkEngine(ShardedEngine):
         self._open: list[Shard] | None = None
         self._empty_in_files: Collection[str] = ()
         self._ahead = False
-        self._former: Files | None = None
         super().__init__(circuit, **options)
         self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
         self._direct, self._few = direct, few
@@ -108,24 +110,33 @@ class SparkEngine(ShardedEngine):
 
         def commit() -> None:
             self._ahead = True
-            self._forget_former()
             executed.commit()
 
         return replace(executed, commit=commit)
 
-    @exclusive
-    def extend(self, circuit: Circuit) -> EpochResult:
-        self._forget_former()
-        before = self.files
-        result = super().extend(circuit)
-        self._former = before
-        return result
+    def _build(self, old: ShardedEngine, found: Evolution) -> EpochResult:
+        assert isinstance(old, SparkEngine)
+        if self.executor == "process":
+            result, self._ahead = super()._build(old, found), True
+            return result
+        builder = copy(self)
+        builder.program, builder.plan = found.program, found.building
+        constants = mail_of(builder._rows_of_constants(found.constants))
+        outcome, _ = builder._by_jobs(found.building, constants, "trust", old._saved(), found.taken)
+        self._states, self._open, self._ahead = outcome.states, None, False
+        stores = self._written_stores(outcome.states)
+        self._empty_in_files = empty_relations(self.plan, stores)
+        self.version = ShardsVersion(old.epoch + 1, [LocalVersion.of(old.epoch + 1, self.program, s) for s in stores])
+        return builder._result_of(outcome)
 
-    def _forget_former(self) -> None:
-        """Remove the files of before the definitions changed: an epoch later, nobody takes the change back."""
-        if self._former is not None:
-            self._former.clear()
-            self._former = None
+    def _stores(self) -> list[Store]:
+        return super()._stores() if self._open is not None else self._written_stores(self._states)
+
+    def _saved(self) -> Mapping[int, str]:
+        """The descriptions of the state as it is, in files."""
+        if self._open is None:
+            return self._states
+        return {shard.number: save(shard, self.files, self._states.get(shard.number)) for shard in self._open}
 
     @exclusive
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
@@ -154,39 +165,50 @@ class SparkEngine(ShardedEngine):
 
     def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
         """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
-        fetched, written = self.files.traffic.fetched, self.files.traffic.written
         plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
         self._write()
-        parcels = [
-            Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches
-        ]
-        letters = [*wake(self.options.shards), *sent(self.files, parcels, 0, self._direct)]
-        taken: list[RoundsTaken] = []
-        for step in plan.iterated:
-            taken.append(self._iterate_by_jobs(plan, step, letters, conflicts))
-            letters += taken[-1].letters
-        final = adopting(plan, plan.iterated)
-        stages = range(len(final.stages))
-        tasks = [Task(final, self.options, self.files.place, self._states, s, conflicts, self._direct) for s in stages]
-        outcome = self._outcome(letters, tasks, self._told(len(tasks)))
-        self._refuse(chain(outcome.faults, *(rounds.faults for rounds in taken)))
-        stores = self._written_stores(outcome.states)
-        for rounds in taken:
-            outcome.visited += rounds.visited
-            outcome.read += rounds.read
-            outcome.written += rounds.written
-        outcome.reports += [rounds.report(outcome, stores) for rounds in taken]
+        outcome, stores = self._by_jobs(plan, mail, conflicts, self._states)
         versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
         version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
-        outcome.read += self.files.traffic.fetched - fetched
-        outcome.written += self.files.traffic.written - written
 
         def commit() -> None:
             self._states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
-            self._forget_former()
             self._collect_garbage()
 
         return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
+
+    def _by_jobs(
+        self,
+        plan: ShardPlan,
+        mail: Mail,
+        conflicts: Conflicts,
+        states: Mapping[int, str],
+        taken: Mapping[str, str] | None = None,
+    ) -> tuple[Outcome, list[Store]]:
+        """Run a plan from states in files: what comes of it, and the stores as they are in files then.
+
+        Where another plan has written the states, those placed relations are `taken` over that have these names there.
+        """
+        fetched, written = self.files.traffic.fetched, self.files.traffic.written
+        letters = [*wake(self.options.shards), *sent(self.files, _parcels(mail), 0, self._direct)]
+        rounds: list[RoundsTaken] = []
+        for step in plan.iterated:
+            rounds.append(self._iterate_by_jobs(plan, step, letters, conflicts, states, taken))
+            letters += rounds[-1].letters
+        final = adopting(plan, plan.iterated)
+        stages = range(len(final.stages))
+        tasks = [Task(final, self.options, self.files.place, states, s, conflicts, self._direct, taken) for s in stages]
+        outcome = self._outcome(letters, tasks, self._told(len(tasks)))
+        self._refuse(chain(outcome.faults, *(each.faults for each in rounds)))
+        stores = self._written_stores(outcome.states)
+        for each in rounds:
+            outcome.visited += each.visited
+            outcome.read += each.read
+            outcome.written += each.written
+        outcome.reports += [each.report(outcome, stores) for each in rounds]
+        outcome.read += self.files.traffic.fetched - fetched
+        outcome.written += self.files.traffic.written - written
+        return outcome, stores
 
     def _outcome(self, letters: Sequence[Letter], tasks: Sequence[Task], told: str) -> Outcome:
         """What comes of a job; raises what its tasks found to be wrong."""
@@ -196,30 +218,36 @@ class SparkEngine(ShardedEngine):
         return outcome
 
     def _iterate_by_jobs(
-        self, plan: ShardPlan, step: Iterate, letters: Sequence[Letter], conflicts: Conflicts
+        self,
+        plan: ShardPlan,
+        step: Iterate,
+        letters: Sequence[Letter],
+        conflicts: Conflicts,
+        states: Mapping[int, str],
+        taken: Mapping[str, str] | None,
     ) -> RoundsTaken:
         """Take all shards through the rounds of a recursion, each a job."""
         names, place, stages = some_of(step.stratum.relations), self.files.place, len(step.stages)
         first, rounds = beginning(plan, step), adopting(plan, (), later=(step,))
         begin = [
-            Begin(first, self.options, place, self._states, stage, conflicts, self._direct)
+            Begin(first, self.options, place, states, stage, conflicts, self._direct, taken)
             for stage in range(step.stage + 1)
         ]
         outcome = self._outcome(letters, begin, f"epoch {self.epoch + 1}: {names}: begin")
-        taken = RoundsTaken(step, outcome, self.options.shards)
+        done = RoundsTaken(step, outcome, self.options.shards)
         while (now := outcome.first) is not None:
             if outcome.waiting <= self._few:
-                outcome = self._iterate_here(rounds, taken, outcome)
+                outcome = self._iterate_here(rounds, done, outcome)
                 continue
             check_end(step, now, self.options.iteration_limit)
             tasks = [
-                Round(rounds, self.options, place, outcome.states, stage, conflicts, self._direct, now)
+                Round(rounds, self.options, place, outcome.states, stage, conflicts, self._direct, now=now)
                 for stage in range(stages + 1)
             ]
             told = f"epoch {self.epoch + 1}: {names}: iteration {now}"
             outcome = self._outcome(wake(self.options.shards), tasks, told)
-            taken.add(outcome)
-        return taken
+            done.add(outcome)
+        return done
 
     def _iterate_here(self, plan: ShardPlan, taken: RoundsTaken, begun: Outcome) -> Outcome:
         """Take rounds in this process, as long as few rows wait."""

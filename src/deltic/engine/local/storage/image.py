@@ -6,7 +6,7 @@ Domains are numbered, so that what shares one does so again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 
 from deltic.circuit.reading.parser import parse_value_type
@@ -15,14 +15,14 @@ from deltic.engine.image import Growing, Image, Json, Kept, Piece, Saved
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.domains import Domains
 from deltic.engine.local.storage.interner import Dictionary, Interner
-from deltic.engine.local.storage.kinds import kind_of
+from deltic.engine.local.storage.kinds import Kind, kind_of
 from deltic.engine.local.storage.layout import Domain, Layout, Place, Sorted
 from deltic.engine.local.storage.run import KeptRun, Run
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Name, State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.storage.value_order import Labels
-from deltic.program.program import Program
+from deltic.program.program import Program, Relation
 
 # What is written of a domain beside its type.
 _FIELDS = ("base", "bits", "empty", "growth", "numbering", "nullable", "is_turned")
@@ -146,20 +146,29 @@ def restored(saved: Saved, program: Program, wanted: Collection[str], space: Spa
 
     The others are not there. Column orders are taken over when they are asked for, until `end_evolution`.
     """
+    there = saved.about["relations"]
+
+    def is_same(name: str) -> bool:
+        relation, entry = program.relations.get(name), there[name]
+        same = relation is not None and entry["fingerprint"] == relation.fingerprint
+        return same and name in wanted and entry["kind"] == kind_of(program, name).name
+
+    return restored_as(saved, [(program.relations[name], name) for name in there if is_same(name)], space)
+
+
+def restored_as(saved: Saved, relations: Iterable[tuple[Relation, str]], space: Space) -> Store:
+    """A store with relations that were kept, each with its name there; see `restored`."""
     about, store = saved.about, Store(space)
     for text, counts in about["dictionaries"].items():
         _restore_values(store.interner[parse_value_type(text).type], counts, saved)
     domains = [_restored_domain(entry, store.interner) for entry in about["domains"]]
     store.domains = Domains(interned={parse_value_type(t).type: domains[n] for t, n in about["interned"].items()})
-    for name, entry in about["relations"].items():
-        relation = program.relations.get(name)
-        if relation is None or name not in wanted or entry["fingerprint"] != relation.fingerprint:
-            continue
-        if entry["kind"] == kind_of(program, name).name:
-            state = State(relation, kind_of(program, name), _chosen(domains, entry), entry["set"])
-            for each in entry["arrangements"]:
-                _restore(state, each, domains, saved.pieces)
-            store.states[name] = state
+    for relation, name in relations:
+        entry = about["relations"][name]
+        state = State(relation, Kind[entry["kind"]], _chosen(domains, entry), entry["set"])
+        for each in entry["arrangements"]:
+            _restore(state, each, domains, saved.pieces)
+        store.states[relation.name] = state
     return store
 
 

@@ -138,7 +138,8 @@ class State:
         other.relation, other.delta, other._appended = relation, None, None
         other.counts = copy(self.counts)
         other.auxiliary = {key: copy(arrangement) for key, arrangement in self.auxiliary.items()}
-        other._spare = {order: copy(arrangement) for order, arrangement in self.by_order.items()}
+        orders = {**self._spare, **self.by_order}
+        other._spare = {order: copy(arrangement) for order, arrangement in orders.items()}
         other.by_order = {}
         if self.kind is not Kind.SET:
             other.arrangement(self.canonical)
