@@ -10,9 +10,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from deltic.circuit import operators as ops
@@ -22,8 +23,10 @@ from deltic.circuit.types import ZSetType
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow
-from tests.conformance.engines import Driver
+from deltic.engine.shards.engine import ShardedEngine
+from tests.conformance.engines import Driver, in_tasks
 from tests.differential.circuits import Shape, random_circuit, random_row
 from tests.differential.test_windows import delay, difference, flat_map, window, with_windows
 
@@ -71,7 +74,7 @@ def check(
     draw: Callable[[], Circuit],
     strategy: Strategy,
     refresh: Refresh,
-    make: Callable[[Circuit, Strategy, Refresh], LocalEngine] = LocalEngine,
+    make: Callable[[Circuit, Strategy, Refresh], Engine] = LocalEngine,
 ) -> None:
     """A run of six epochs, some of which are changes of the circuit."""
     pool = draw()
@@ -106,6 +109,36 @@ def test_windows_delays_and_flatmaps_keep_what_they_remember(seed):
     shape = replace(SHAPE, operators=6)
     choices = (window, window, flat_map, delay, difference)
     check(rng, lambda: with_windows(rng, random_circuit(rng, shape), choices), Strategy.NESTED, Refresh())
+
+
+@pytest.mark.parametrize("shards", [1, 2, 4])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=8)
+def test_shards_keep_what_they_remember(shards, seed):
+    rng = random.Random(seed)
+    shape = replace(SHAPE, operators=7)
+    choices = (window, flat_map, delay, difference)
+
+    def draw() -> Circuit:
+        circuit = random_circuit(rng, shape)
+        return with_windows(rng, circuit, choices) if seed % 2 else circuit
+
+    make = partial(ShardedEngine, shards=shards, rounds=seed % 3 != 0)
+    check(rng, draw, Strategy.NESTED, Refresh(), make)
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 2**32))
+def test_tasks_keep_what_they_remember(seed):
+    rng = random.Random(seed)
+    shape, few = replace(SHAPE, operators=6), rng.choice((0, 1 << 16))
+
+    def make(circuit: Circuit, strategy: Strategy, refresh: Refresh) -> Engine:
+        options = {"strategy": strategy, "refresh": refresh, "shards": rng.randint(1, 4), "few": few}
+        return in_tasks(circuit, rng.choice(("job", "process")), **options)
+
+    choices = (window, flat_map, delay, difference)
+    check(rng, lambda: with_windows(rng, random_circuit(rng, shape), choices), Strategy.NESTED, Refresh(), make)
 
 
 @given(seed=st.integers(0, 2**32))

@@ -18,7 +18,7 @@ from deltic.engine.batches import Changed, arrow_of
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import ConflictError, joined
 from deltic.engine.critical_section import CriticalSection, exclusive
-from deltic.engine.image import Image, Saved
+from deltic.engine.image import Image, Json, Saved
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.evolution import Same
 from deltic.engine.local.operators.faults import Faults
@@ -29,9 +29,9 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
-from deltic.engine.shards.evolution import Evolution, Former, evolution
+from deltic.engine.shards.evolution import Evolution, Former, Rows, completion, evolution
 from deltic.engine.shards.extension import consolidated, weights_of
-from deltic.engine.shards.images import image_of_shards, refuse_missing, refuse_other, restored_stores
+from deltic.engine.shards.images import image_of_shards, places_of, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.recursion import Maintained
@@ -297,24 +297,30 @@ class ShardedEngine(Engine):
 
     def _build(self, old: ShardedEngine, found: Evolution) -> EpochResult:
         """Have what stays of an old engine, and compute the rest: how the views change by it."""
+        return self._build_here(old.epoch + 1, [shard.store for shard in old.shards], _learned(old.shards), found)
+
+    def _build_here(
+        self, epoch: int, stores: Sequence[Store], learned: Sequence[Sequence[Json]], found: Evolution
+    ) -> EpochResult:
+        """Have what stays in some stores, and compute the rest in this process."""
         builder = copy(self)
         builder.program, builder.plan = found.program, found.building
         relations = found.building.program.relations
         pairs = [(relations[name], was) for name, was in found.taken.items()]
         builder.shards = [
-            Shard(shard.number, found.building, self.options, _evolved(shard.store, pairs)) for shard in old.shards
+            Shard(number, found.building, self.options, _evolved(store, pairs)) for number, store in enumerate(stores)
         ]
         builder._run_again(mail_of(builder._rows_of_constants(found.constants)), "trust")
         result = builder._result()
-        built = zip(builder.shards, old.shards, strict=True)
-        made = sum(_made_orders(new.store, before.store, found.taken) for new, before in built)
+        built = zip(builder.shards, stores, strict=True)
+        made = sum(_made_orders(new.store, before, found.taken) for new, before in built)
         for shard in builder.shards:
             shard.forget_changes()
         stay = [(r, name) for name, r in self.plan.program.relations.items() if self.plan.placed[name].kept]
         self.shards = [Shard(b.number, self.plan, self.options, b.store.evolved(stay)) for b in builder.shards]
-        for shard, before in zip(self.shards, old.shards, strict=True):
-            shard.learn([each for each in before.learned() if all(found.taken.get(n) == n for n in each[0])])
-        self.version = self._whole_version(old.epoch + 1)
+        for shard, known in zip(self.shards, learned, strict=True):
+            shard.learn([each for each in known if all(found.taken.get(name) == name for name in each[0])])
+        self.version = self._whole_version(epoch)
         return replace(result, rows_visited=result.rows_visited + made)
 
     def _stores(self) -> list[Store]:
@@ -337,6 +343,7 @@ class ShardedEngine(Engine):
             "rounds": self._given["rounds"],
             "token": self.token,
             "relations": self.plan.program.fingerprints(),
+            "places": self.plan.keys,
             "tables": dict(self.program.tables),
             "views": dict(self.program.sinks),
         }
@@ -346,17 +353,23 @@ class ShardedEngine(Engine):
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
         about, other = saved.about, self._like(self.circuit)
         refuse_other(about, self.options.shards)
-        stores = restored_stores(saved, self.plan.program)
-        if about["relations"] == self.plan.program.fingerprints() and not tables_alone:
-            other.shards = [Shard(n, other.plan, other.options, store) for n, store in enumerate(stores)]
-            for shard, said in zip(other.shards, about["shards"], strict=True):
-                shard.learn(said["learned"])
-            other._has_begun = True
-            other.version = other._whole_version(about["epoch"])
-        else:
-            refuse_missing(stores, self.program)
+        other.plan = lay_out(self.program, self._maintained, places_of(about, self.program))
+        stores, learned = restored_stores(saved, other.plan.program), [said["learned"] for said in about["shards"]]
+        refuse_missing(stores, self.program)
+        missing = other.plan.kept - {name for name in other.plan.kept if all(name in s.states for s in stores)}
+        if tables_alone:
+            other.shards = [Shard(n, other.plan, other.options, Store()) for n in range(self.options.shards)]
             tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
             other.prepare(tables, "trust").commit()
+        elif missing:
+            found = completion(self.program, other.plan, other.plan.kept - missing, self._maintained, _rows_in(stores))
+            other._build_here(about["epoch"], stores, learned, found)
+        else:
+            other.shards = [Shard(n, other.plan, other.options, store) for n, store in enumerate(stores)]
+            for shard, known in zip(other.shards, learned, strict=True):
+                shard.learn(known)
+            other.version = other._whole_version(about["epoch"])
+        other._has_begun = True
         other._take_over(self, about["epoch"], about["token"])
 
     def _take_over(self, old: ShardedEngine, epoch: int, token: str) -> None:
@@ -423,6 +436,16 @@ class ShardedEngine(Engine):
     def sizes(self) -> list[Size]:
         sizes = ((shard.number, size) for shard in self.shards for size in shard.store.listed())
         return [replace(size, relation=f"{size.relation} on shard {number}") for number, size in sizes]
+
+
+def _rows_in(stores: Sequence[Store]) -> Rows:
+    """How many rows a relation has in some stores."""
+    return lambda name: sum(len(store.states[name].contents) for store in stores)
+
+
+def _learned(shards: Iterable[Shard]) -> list[list[Json]]:
+    """What the recursions of each shard know of costs."""
+    return [shard.learned() for shard in shards]
 
 
 def _evolved(store: Store, relations: Iterable[tuple[Relation, str]]) -> Store:

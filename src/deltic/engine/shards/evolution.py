@@ -65,6 +65,16 @@ def evolution(former: Former, program: Program, maintained: Maintained, is_maint
     return _Evolving(former, program, kept, plan, maintained).run(there)
 
 
+def completion(
+    program: Program, plan: ShardPlan, there: Collection[str], maintained: Maintained, rows: Rows
+) -> Evolution:
+    """How to go on with a plan of whose placed relations some are `there`, and the others are to be computed."""
+    placed = {name: each for name, each in plan.placed.items() if name in there}
+    kept = {name: name for name in program.relations if name in there}
+    former = Former(program, replace(plan, placed=placed), rows)
+    return _Evolving(former, program, kept, plan, maintained).run(plan.keys)
+
+
 class _Evolving:
     """The making of one evolution; `moved` are the relations whose home has another key than before."""
 
@@ -100,10 +110,10 @@ class _Evolving:
 
     def _views(self) -> tuple[list[str], dict[str, str]]:
         """The views that change by the difference, and what tells the change of those that may change at all."""
-        old, differing, sinks = self.former.program, list[str](), dict[str, str]()
+        old, differing, sinks = self.former, list[str](), dict[str, str]()
         for view, name in self.program.sinks.items():
-            was = old.sinks.get(view)
-            if was is None or old.relations[was].schema != self.program.relations[name].schema:
+            was, schema = old.program.sinks.get(view, ""), self.program.relations[name].schema
+            if was not in old.plan.placed or old.program.relations[was].schema != schema:
                 sinks[view] = name
             elif self.kept.get(name) != was:
                 differing.append(view)

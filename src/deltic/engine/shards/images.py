@@ -8,6 +8,7 @@ from deltic.engine.image import Image, Json, Saved
 from deltic.engine.local.storage.image import image_of, restored
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.store import Store
+from deltic.engine.shards.plan import Key
 from deltic.engine.shards.shard import Shard
 from deltic.errors import UnsupportedError
 from deltic.program.program import Program
@@ -46,6 +47,17 @@ def refuse_other(about: Mapping[str, Json], shards: int) -> None:
     if found != shards:
         kind = f'engine="spark" with {found} shards' if found else 'engine="local"'
         raise UnsupportedError(f"the state was written by {kind}, and {shards} shards cannot take it: open it as then")
+
+
+def places_of(about: Mapping[str, Json], program: Program) -> dict[str, tuple[Key, ...]]:
+    """The keys by which rows of relations of a program were spread when a state was written, that of the home first."""
+    found: dict[str, tuple[Key, ...]] = {}
+    for name, keys in about.get("places", {}).items():
+        home, *_ = there = tuple(None if key is None else tuple(key) for key in keys)
+        relation = program.relations.get(name)
+        if relation is not None and about["relations"].get(name) == f"{relation.fingerprint} {home}":
+            found[name] = there
+    return found
 
 
 def refuse_missing(stores: Sequence[Store], program: Program) -> None:

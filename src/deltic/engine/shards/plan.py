@@ -188,6 +188,11 @@ class ShardPlan:
         return _by_stage(self.steps)
 
     @cached_property
+    def kept(self) -> frozenset[str]:
+        """The placed relations whose rows the shards keep."""
+        return frozenset(name for name, placed in self.placed.items() if placed.kept)
+
+    @cached_property
     def keys(self) -> Mapping[str, tuple[Key, ...]]:
         """The keys by which the rows of each relation are spread, that of its home first."""
         homes = {placed.name: placed.key for placed in self.placed.values() if self.is_home(placed.name)}

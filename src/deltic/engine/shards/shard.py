@@ -514,7 +514,6 @@ class Shard:
                 yield from self._moved(source, target)
             case Present(name=name):
                 whole = self.states[name].whole()
-                self.environment.visits.rows += len(whole)
                 self.states[name].delta = whole if len(whole) else None
 
     def _moved(self, source: str, target: str) -> Iterator[Parcel]:
