@@ -216,3 +216,35 @@ def test_shards_that_cannot_be(options, message):
 @pytest.mark.parametrize("executor", ["job", "auto"])
 def test_a_pipeline_in_spark_jobs(spark, executor):
     check(social(spark, shards=Shards(2, executor=executor)))
+
+
+def joined(view, column, shared):
+    return (
+        f"CREATE MATERIALIZED VIEW {view} AS "
+        f"SELECT a.{column}, b.{column} AS also FROM seen a JOIN seen b USING ({shared})"
+    )
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["from a checkpoint", "from the log"])
+def test_definitions_that_change_keep_what_is_remembered_and_where_it_is(tmp_path, written):
+    with deltic.Pipeline(engine="spark", shards=3, state=tmp_path) as pipeline:
+        pipeline.table("seen", {"at": "int64", "who": "int64"})
+        pipeline.view("recent", WINDOW)
+        with pipeline.transaction() as change:
+            change.insert("seen", [(1, 7), (10, 8)])
+        with pipeline.transaction() as change:
+            change.delete("seen", [(10, 8)])
+        pipeline.sql(joined("pairs", "at", "who"))
+        places = pipeline.explain("pairs")
+        assert "the last change of definitions built pairs" in places
+        pipeline.sql(joined("twins", "who", "at"))
+        made = pipeline.sql(joined("others", "who", "at").replace("SELECT", "SELECT DISTINCT"))
+        assert {"seen", "recent", "pairs", "twins"} <= set(made.report.extension.kept)
+        if written:
+            pipeline.checkpoint()
+    with deltic.Pipeline(engine="spark", shards=3, state=tmp_path) as again:
+        assert places.splitlines()[1] == again.explain("pairs").splitlines()[1] == "seen: by who"
+        with again.transaction() as change:
+            change.insert("seen", [(9, 5), (2, 5)])
+        assert told(again, "recent") == [(9, 5)]
+        assert told(again, "pairs") == [(1, 1), (2, 2), (2, 9), (9, 2), (9, 9)]
