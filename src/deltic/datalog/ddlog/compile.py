@@ -36,7 +36,6 @@ _RUNTIME = {
         "text_of_float",
         "with_item",
         "with_path",
-        "no_case",
     )
 }
 

@@ -151,6 +151,20 @@ class Declarations:
         elif item.definition is not None and not self._is_alias(entry, item.definition):
             self._define_constructors(entry, item.definition)
 
+        self._check_parameters(entry)
+
+    def _check_parameters(self, entry: TypeEntry) -> None:
+        """Report parameters that nothing in the type is of."""
+        item = entry.declaration
+        if isinstance(item.definition, s.TypeMention):
+            mentions = [item.definition]
+        else:
+            mentions = [found.type for made in item.definition or () for found in made.fields]
+        used = {name for mention in mentions for name in _type_variables(mention)}
+        for name in item.parameters:
+            if item.definition is not None and name not in used:
+                self.report(item.span, f"nothing in `{item.name}` is of the type `'{name}`", f"remove `'{name}`")
+
     def _is_alias(self, entry: TypeEntry, definition: tuple[s.ConstructorDeclaration, ...]) -> bool:
         """Whether a name that could be a constructor is that of another type."""
         only = definition[0]

@@ -458,24 +458,22 @@ def _is_nothing(node: core.Expression) -> bool:
 
 @emits(core.MatchOn)
 def _match_on(emitter: Emitter, node: core.MatchOn) -> str:
+    """The cases cover all values, so that the last one need not be tested."""
     subject = emitter.kept(emitter.value(node.subject))
     result = "" if emitter.type(node.type) == UNIT else emitter.temporary()
-    word, is_whole = "if", False
+    word = "if"
     for pattern, value in node.cases:
         conditions, bindings = emitter.tests(pattern, subject)
         if is_place(node.subject):
             emitter.remember_parts(node.subject, pattern)
-        is_whole = not conditions
+        conditions = conditions if pattern is not node.cases[-1][0] else []
         header = f"{word} {' and '.join(conditions)}:" if conditions else "else:" if word == "elif" else "if True:"
         lines, found = emitter.captured(value)
         bound = [f"{name_of(name)} = {path}" for name, path in bindings if name_of(name) != path]
         emitter.branch(header, result, ([*bound, *lines], found))
         word = "elif"
-        if is_whole:
+        if not conditions:
             break
-    if not is_whole:
-        with emitter.block("else:"):
-            emitter.line(f"no_case({subject})")
     return result or "()"
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.declarations import Declarations, Signature
+from deltic.datalog.ddlog.exhaustive import check_patterns
 from deltic.datalog.ddlog.inference import Inference, variables_of
+from deltic.datalog.ddlog.mutability import check_changes
 from deltic.datalog.ddlog.types import Function, Named, Tuple, Type, TypeVariable
 from deltic.errors import Diagnostic
 
@@ -32,8 +34,18 @@ def check_function(declarations: Declarations, signature: Signature, findings: l
     body = inference.expect(node, signature.result)
     inference.solve()
     built = None if inference.findings else body.build()
+    if built and not inference.findings:
+        mutable = dict(zip(names, (p.mutable for p in signature.parameters), strict=True))
+        inference.findings += check_expression(declarations, built, mutable)
     findings += inference.findings
     return Body(names, built) if built and not inference.findings else None
+
+
+def check_expression(
+    declarations: Declarations, expression: core.Expression, parameters: Mapping[str, bool]
+) -> list[Diagnostic]:
+    """What is wrong with a typed expression: patterns that lack cases, changes of what cannot be changed."""
+    return [*check_patterns(declarations, expression), *check_changes(expression, parameters)]
 
 
 def types_given(signature: Signature, instance: core.FunctionInstance) -> Mapping[str, Type]:

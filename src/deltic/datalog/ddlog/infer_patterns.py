@@ -75,6 +75,8 @@ class PatternOf:
     def _new(self, node: s.Expression, name: str, type_: Type) -> Build:
         if name in self.bound:
             self.inference.report(node.span, f"this pattern declares `{name}` twice", "rename one of them")
+        elif self.inference.local(name):
+            self.inference.report(node.span, f"there is a variable `{name}` already", "rename one of them")
         unique = self.declare(name, type_)
         return lambda: core.Bind(self.inference.known(type_), unique, span=node.span)
 

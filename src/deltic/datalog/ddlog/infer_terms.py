@@ -7,14 +7,15 @@ from collections.abc import Callable
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import ConstructorEntry
-from deltic.datalog.ddlog.infer_calls import function_value, text_of
-from deltic.datalog.ddlog.infer_patterns import find_constructor, place_arguments
+from deltic.datalog.ddlog.infer_calls import call, function_value, text_of
+from deltic.datalog.ddlog.infer_patterns import PatternOf, find_constructor, place_arguments
 from deltic.datalog.ddlog.inference import Inference, Typed, infers
 from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.types import (
     BOOL,
     BROKEN,
     STRING,
+    UNIT,
     BigInt,
     Bit,
     Double,
@@ -29,7 +30,7 @@ from deltic.datalog.ddlog.unification import Kind, Unknown, is_number, resolve, 
 from deltic.datalog.syntax.expressions import Node
 from deltic.errors import did_you_mean
 
-_INTERN = "internment::Intern"
+_INTERN, _DEFAULT = "internment::Intern", "ddlog_std::default"
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _LOGIC = frozenset(("and", "or", "=>"))
 _BITWISE = frozenset("&|^")
@@ -199,9 +200,17 @@ def _wildcard(inference: Inference, node: s.Wildcard) -> Typed:
 
 @infers(s.Declaration)
 def _declaration(inference: Inference, node: s.Declaration) -> Typed:
-    """`var x: T` without a value: the one that the type has by default."""
-    inference.report(node.span, f"the variable `{node.name}` has no value", f"write `var {node.name} = ...`")
+    hint = f"write `var {node.name} = ...`, or say its type: `var {node.name}: T`"
+    inference.report(node.span, f"the variable `{node.name}` has no value", hint)
     return inference.broken(node.span)
+
+
+def _declared(inference: Inference, node: s.Declaration, type_: Type) -> Typed:
+    """`var x: T` without a value: the one that the type has by default."""
+    target = PatternOf(inference, "place", mutable=True).of(node, type_)
+    default = call(inference, node.span, "default", inference.declarations.functions.entries[_DEFAULT], [], [])
+    inference.require(node.span, default.type, type_)
+    return Typed(UNIT, lambda: core.AssignTo(UNIT, target(), default.build(), span=node.span))
 
 
 @infers(s.At)
@@ -220,6 +229,8 @@ def _reference(inference: Inference, node: s.Reference) -> Typed:
 @infers(s.Ascription)
 def _ascription(inference: Inference, node: s.Ascription) -> Typed:
     type_ = inference.type(node.type)
+    if isinstance(node.of, s.Declaration):
+        return _declared(inference, node.of, type_)
     return Typed(type_, inference.expect(node.of, type_).build)
 
 

@@ -189,12 +189,16 @@ class RuleParser(ExpressionParser):
         subject = self.expression()
         self.expect(")")
         self.expect("{")
-        cases = self.listed(self._statement_case, "}")
+        cases = list[tuple[s.Expression, list[_Derived]]]()
+        while not self.accept("}"):
+            cases.append(self._statement_case())
+            self.accept(",")
         span = self.span(start)
         name = f"__case{start}"
+        patterns = [*(_anonymous(pattern) for pattern, _ in cases), s.Wildcard(span=span)]
         numbered = tuple(
-            s.MatchCase(_anonymous(pattern), s.IntLiteral(place, 32, based=True, span=span), span=pattern.span)
-            for place, (pattern, _) in enumerate(cases)
+            s.MatchCase(pattern, s.IntLiteral(place, 32, based=True, span=span), span=pattern.span)
+            for place, pattern in enumerate(patterns)
         )
         chosen = s.Assign(s.Declaration(name, span=span), s.Match(subject, numbered, span=span), span=span)
         found = list[_Derived]()

@@ -9,6 +9,7 @@ from deltic.datalog.ddlog import checked as c
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import ConstructorEntry, Declarations, RelationEntry
+from deltic.datalog.ddlog.functions import check_expression
 from deltic.datalog.ddlog.infer_control import element_of
 from deltic.datalog.ddlog.infer_patterns import Build, PatternOf
 from deltic.datalog.ddlog.infer_terms import construct
@@ -35,6 +36,8 @@ def check_rule(declarations: Declarations, module: Module, rule: s.Rule, finding
     if not checking.inference.findings:
         built = tuple(clause for build in checking.built for clause in build())
         made = c.Rule(tuple(head() for head in heads), built, rule.span)
+        for expression in made.expressions:
+            checking.inference.findings += check_expression(declarations, expression, {})
         if not checking.inference.findings:
             return made
     findings += checking.inference.findings

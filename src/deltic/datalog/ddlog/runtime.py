@@ -79,8 +79,3 @@ def with_path(value: tuple[Any, ...], path: Sequence[int], item: Any) -> Any:
     """The same where the item is in an item, and so on."""
     first, *rest = path
     return with_item(value, first, with_path(value[first], rest, item) if rest else item)
-
-
-def no_case(value: Any) -> Any:
-    """What happens where no pattern of a `match` fits."""
-    raise EvaluationError(f"no case of `match` fits {value!r}")

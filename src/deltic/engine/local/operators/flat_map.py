@@ -87,7 +87,8 @@ def _one_by_one(
     chosen = np.flatnonzero(defined)
     stored = [(numbers.stored(found[chosen], type_, interner), type_) for found, type_ in arguments]
     columns = [decode(values, None, type_, interner).to_pylist() for values, type_ in stored]
-    lists = [list(generate(name, row)) for row in zip(*columns, strict=True)]
+    rows = zip(*columns, strict=True) if columns else ((),) * len(chosen)
+    lists = [list(generate(name, row)) for row in rows]
     type_ = GENERATORS[name].type
     generated = pa.array([value for found in lists for value in found], type_.arrow)
     values, _ = encode(generated, type_, interner)

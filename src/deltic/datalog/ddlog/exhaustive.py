@@ -1,0 +1,105 @@
+"""Whether the cases of a `match` cover all values: Maranget's usefulness of a last case that would be `_`.
+
+A value that no case covers is told by an example: its constructors as far as they matter, `_` for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deltic.datalog.ddlog import core
+from deltic.datalog.ddlog.declarations import Declarations
+from deltic.datalog.ddlog.types import Bool, Named, Tuple, Type, content
+from deltic.datalog.ddlog.values import Constructor
+from deltic.datalog.syntax.expressions import nodes_in
+from deltic.errors import Diagnostic
+
+Row = tuple[core.Pattern, ...]
+Head = Constructor | bool | None
+"""What a value begins with: a constructor, a Boolean, or the tuple of its items (None)."""
+
+
+def check_patterns(declarations: Declarations, expression: core.Expression) -> Iterator[Diagnostic]:
+    """Findings for each `match`, assignment and loop in an expression whose patterns do not cover all values."""
+    for node in nodes_in(expression):
+        if isinstance(node, core.MatchOn):
+            rows, type_ = [(pattern,) for pattern, _ in node.cases], node.subject.type
+            if missing := uncovered(declarations, rows, (type_,)):
+                told = f"no case of this `match` covers `{missing[0]}`"
+                yield node.span.error(told, f"add a case for it, or `_ -> ...` at the end: a `{type_}` has all cases")
+        elif isinstance(node, core.AssignTo | core.ForEach):
+            pattern = node.target if isinstance(node, core.AssignTo) else node.pattern
+            if missing := uncovered(declarations, [(pattern,)], (pattern.type,)):
+                told = f"this pattern does not cover `{missing[0]}`"
+                yield pattern.span.error(told, "use `match`, which has a case for each")
+
+
+def uncovered(declarations: Declarations, rows: Sequence[Row], types: tuple[Type, ...]) -> tuple[str, ...] | None:
+    """An example of values of these types that no row of patterns covers; None where there is none."""
+    if not types:
+        return None if rows else ()
+    rows = [(_inside(first), *rest) for first, *rest in rows]
+    heads = {_head(first) for first, *_ in rows if _has_head(first)}
+    signature = _signature(declarations, content(types[0])) if heads else ()
+    for head, fields in signature:
+        found = uncovered(declarations, [*_specialised(rows, head, len(fields))], (*fields, *types[1:]))
+        if found is not None:
+            return (_shown(head, found[: len(fields)]), *found[len(fields) :])
+    if signature:
+        return None
+    rest = uncovered(declarations, [tuple(rest) for first, *rest in rows if _is_any(first)], types[1:])
+    return None if rest is None else ("_", *rest)
+
+
+def _signature(declarations: Declarations, type_: Type) -> tuple[tuple[Head, tuple[Type, ...]], ...]:
+    """What values of a type may begin with, and what is in it; nothing where they are too many to tell."""
+    match type_:
+        case Bool():
+            return ((False, ()), (True, ()))
+        case Tuple(items):
+            return ((None, items),)
+        case Named() if entry := declarations.struct(type_):
+            return tuple((c.constructor, declarations.fields(type_, c)) for c in entry.constructors)
+    return ()
+
+
+def _inside(pattern: core.Pattern) -> core.Pattern:
+    while isinstance(pattern, core.As):
+        pattern = pattern.pattern
+    return pattern
+
+
+def _is_any(pattern: core.Pattern) -> bool:
+    return isinstance(pattern, core.Anything | core.Bind | core.Store)
+
+
+def _has_head(pattern: core.Pattern) -> bool:
+    return isinstance(pattern, core.Parts) or isinstance(_value(pattern), bool)
+
+
+def _value(pattern: core.Pattern) -> object:
+    """The value that a pattern says, if it says one."""
+    is_literal = isinstance(pattern, core.Equal) and isinstance(pattern.expression, core.Literal)
+    return pattern.expression.value if is_literal else None  # type: ignore[attr-defined]
+
+
+def _head(pattern: core.Pattern) -> Head:
+    return pattern.constructor if isinstance(pattern, core.Parts) else bool(_value(pattern))
+
+
+def _specialised(rows: Sequence[Row], head: Head, width: int) -> Iterator[Row]:
+    """What is left to cover by the rows whose first pattern values with that head have."""
+    for first, *rest in rows:
+        if _is_any(first):
+            yield (*(core.Anything(first.type, span=first.span) for _ in range(width)), *rest)
+        elif _has_head(first) and _head(first) == head:
+            yield (*(first.parts if isinstance(first, core.Parts) else ()), *rest)
+
+
+def _shown(head: Head, parts: tuple[str, ...]) -> str:
+    if head is None:
+        return f"({', '.join(parts)})"
+    if isinstance(head, bool):
+        return "true" if head else "false"
+    name = head.name.rpartition("::")[2]
+    return f"{name}{{{', '.join(parts)}}}" if parts else name

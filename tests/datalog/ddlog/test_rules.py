@@ -1,0 +1,23 @@
+"""Rules whose forms are rare: collections of no variables, and cases of the imperative syntax."""
+
+from __future__ import annotations
+
+from tests.datalog.ddlog.test_sessions import printed
+
+
+def test_items_that_no_variable_says_are_each_a_row() -> None:
+    program = 'output relation B(x: string)\nB(y) :- var x = FlatMap(["a", "b"]), var y = x ++ "c".'
+    assert printed(program, "") == ["B:", 'B{.x = "ac"}: +1', 'B{.x = "bc"}: +1']
+
+
+def test_cases_of_statements_need_no_comma_and_need_not_cover_all() -> None:
+    program = """
+input relation A(x: Option<u8>)
+output relation B(x: u8)
+for (a in A) match (a.x) { Some{1} -> B(10) Some{var y} -> B(y) }
+"""
+    found = printed(
+        program,
+        "start; insert A(ddlog_std::Some{1}), insert A(ddlog_std::None), insert A(ddlog_std::Some{7}); commit dump_changes;",
+    )
+    assert found == ["B:", "B{.x = 7}: +1", "B{.x = 10}: +1"]
