@@ -28,6 +28,16 @@ input relation S(x: u8, s: Shape)
 input multiset M(x: u8)
 """
 SHAPES = ("Dot", "Box{%d}", "Pair{%d, ddlog_std::Some{%d}}", "Pair{%d, ddlog_std::None}")
+REDUCTIONS = ("min()", "weights()", "max()", "sum_of(|v| v)", "count_distinct() as u8", "count(|v| v > 2) as u8")
+PAIR_REDUCTIONS = (
+    "min().1",
+    "max().0",
+    "arg_min(|v| v.1).0",
+    "arg_max(|v| v.0 ^ 3).1",
+    "sum_of(|v| v.0 * v.1)",
+    "count_distinct() as u8",
+    "nth(1).unwrap_or((7, 7)).0",
+)
 
 
 class _Body:
@@ -93,15 +103,20 @@ class _Body:
         self.known.append(name)
 
     def _group(self) -> None:
-        key, name = self.random.choice(self.known), self.new()
-        function = self.random.choice(("min()", "weights()", "max()", "sum_of(|v| v)", "count_distinct() as u8"))
-        self.clauses.append(f"var {name} = {self.value()}.group_by({key}).{function}")
+        key, other, name = self.random.choice(self.known), self.random.choice(self.known), self.new()
+        if self.random.random() < 0.6:
+            self.clauses.append(f"var {name} = {self.value()}.group_by({key}).{self.random.choice(REDUCTIONS)}")
+        else:
+            of_pairs = self.random.choice(PAIR_REDUCTIONS)
+            self.clauses.append(
+                f"var g{name} = ({self.value()}, {other}).group_by({key}), var {name} = g{name}.{of_pairs}"
+            )
         self.known = [key, name]
 
 
-def _program(random: Random) -> str:
+def _program(random: Random, relations: int) -> str:
     lines, internal = [HEAD], list[str]()
-    for i in range(6):
+    for i in range(relations):
         role = random.choice(("", "output ", "output "))
         kind = "multiset" if role and random.random() < 0.3 else "relation"
         lines.append(f"{role}{kind} R{i}(x: u8, y: u8)")
@@ -149,9 +164,9 @@ MCopy(x) :- M(x).
 """
 
 
-def _check(seed: int) -> None:
+def _check(seed: int, relations: int = 6) -> None:
     random = Random(seed)
-    text = _program(random) + COPIES
+    text = _program(random, relations) + COPIES
     checked = check(text)
     session = deltic.Pipeline().ddlog(text)
     lowered = Lowered(checked)
@@ -179,10 +194,11 @@ def _check(seed: int) -> None:
                 assert dumped(relation.name) == wanted, "\n".join([text, *history, relation.name])
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_programs_mean_what_they_say(seed: int, record_property: Callable[[str, object], None]) -> None:
-    _check(seed)
-    record_property("random DDlog programs", 1)
+@pytest.mark.parametrize("first", range(1000, 1060, 20))
+def test_random_programs_mean_what_they_say(first: int, record_property: Callable[[str, object], None]) -> None:
+    for seed in range(first, first + 20):
+        _check(seed, relations=2)
+    record_property("random DDlog programs", 20)
 
 
 @pytest.mark.slow

@@ -16,8 +16,6 @@ input relation A(x: Option<u8>)
 output relation B(x: u8)
 for (a in A) match (a.x) { Some{1} -> B(10) Some{var y} -> B(y) }
 """
-    found = printed(
-        program,
-        "start; insert A(ddlog_std::Some{1}), insert A(ddlog_std::None), insert A(ddlog_std::Some{7}); commit dump_changes;",
-    )
+    inserted = ", ".join(f"insert A(ddlog_std::{each})" for each in ("Some{1}", "None", "Some{7}"))
+    found = printed(program, f"start; {inserted}; commit dump_changes;")
     assert found == ["B:", "B{.x = 7}: +1", "B{.x = 10}: +1"]

@@ -269,6 +269,9 @@ class _Checking:
     def _group(self, values: s.Expression, key: s.Expression, span: Span) -> s.Name:
         """Group, and forget all variables that the key does not name."""
         typed, by = self.inference.infer(values), self.inference.infer(key)
+        if not _is_key(key):
+            hint = "compute it before, as `var k = ...`, and write `group_by(k)`"
+            self.inference.report(key.span, "groups are made by variables, and tuples of variables", hint)
         names = [node.name for node in nodes_in(key) if isinstance(node, s.Name) and self.inference.local(node.name)]
         kept = [local.name for name in dict.fromkeys(names) if (local := self.inference.local(name))]
         self.inference.forget_all_but(names)
@@ -282,6 +285,17 @@ class _Checking:
 
         self.built.append(build)
         return s.Name(source_name, span=span)
+
+
+def _is_key(node: s.Expression) -> bool:
+    match node:
+        case s.TupleExpression(items=items):
+            return all(map(_is_key, items))
+        case s.Construct(arguments=arguments):
+            return all(_is_key(argument.value) for argument in arguments)
+        case s.Ascription(of=of):
+            return _is_key(of)
+    return isinstance(node, s.Name | s.BoolLiteral | s.IntLiteral | s.StringLiteral)
 
 
 def _is_group_by(node: Node) -> bool:

@@ -253,7 +253,7 @@ class Expressions:
         if operator in _BITWISE:
             return self._binary(_BITWISE[operator], operands, known)
         if operator in _ARITHMETIC:
-            return _wrapped(self._binary(_ARITHMETIC[operator], operands, known), type_)
+            return wrapped(self._binary(_ARITHMETIC[operator], operands, known), type_)
         return None
 
     def _binary(self, kind: type[Tree], operands: Sequence[core.Expression], known: Environment) -> Tree:
@@ -329,7 +329,7 @@ def _tuple_of(names: Sequence[str], known: Environment, at: core.Pattern) -> cor
     return core.MakeTuple(span=at.span, type=t.Tuple(tuple(v.type for v in variables)), items=variables)
 
 
-def _wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:
+def wrapped(tree: Tree, type_: t.Bit | t.Signed) -> Tree:
     """The result of 64 bits modulo 2^width, as a number of the type."""
     if type_.width == 64:
         return tree

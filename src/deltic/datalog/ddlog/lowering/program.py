@@ -17,7 +17,6 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.checked import (
     Absent,
     Checked,
-    Clause,
     GroupBy,
     Head,
     Index,
@@ -29,6 +28,7 @@ from deltic.datalog.ddlog.checked import (
 from deltic.datalog.ddlog.lowering.columns import Columns, Environment, Form
 from deltic.datalog.ddlog.lowering.expressions import Expressions
 from deltic.datalog.ddlog.lowering.names import INSPECTED, catalog_name, delayed_name, index_name
+from deltic.datalog.ddlog.lowering.reductions import Step, reduced
 from deltic.datalog.ddlog.lowering.rules import Body
 from deltic.datalog.ddlog.records import RecordError
 from deltic.datalog.lowering.atoms import make_set, project
@@ -228,11 +228,12 @@ class Lowered:
         return tuple(dict.fromkeys(rows) if self._is_set(relation) else rows)
 
     def _derived(self, rule: Rule, head: Head, scope: Scope) -> int:
-        body = Body(scope, self._expressions, self.form)
-        for clause in rule.body:
+        body, is_first = Body(scope, self._expressions, self.form), head is rule.heads[0]
+        clauses, head = reduced(self.checked, rule.body, head)
+        for clause in clauses:
             if not isinstance(clause, Inspect):
                 _add(body, clause)
-            elif head is rule.heads[0]:
+            elif is_first:
                 self._look(clause, body, scope)
         return body.head(head)
 
@@ -259,7 +260,7 @@ class Lowered:
         return Definition((view,), scope.builder.build())
 
 
-def _add(body: Body, clause: Clause) -> None:
+def _add(body: Body, clause: Step) -> None:
     """Add a clause; raises ProgramError where a variable would have values that cannot be stored."""
     try:
         body.add(clause)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, literal
+from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.generators import GENERATORS, Generator
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.spark import call
@@ -20,7 +20,6 @@ from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import (
     Absent,
     Assignment,
-    Clause,
     Condition,
     FlatMap,
     GroupBy,
@@ -28,8 +27,9 @@ from deltic.datalog.ddlog.checked import (
     Match,
 )
 from deltic.datalog.ddlog.lowering.columns import Binding, Form
-from deltic.datalog.ddlog.lowering.expressions import Expressions, field_name, plain
+from deltic.datalog.ddlog.lowering.expressions import Expressions, field_name, plain, wrapped
 from deltic.datalog.ddlog.lowering.names import place_of
+from deltic.datalog.ddlog.lowering.reductions import Reduce, Step
 from deltic.datalog.ddlog.values import Group
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.scopes import Scope
@@ -56,7 +56,7 @@ class Body:
         self.known: dict[str, Binding] = {}
         self._count = 0
 
-    def add(self, clause: Clause) -> None:
+    def add(self, clause: Step) -> None:
         """One more clause, but for `Inspect`, which binds nothing."""
         match clause:
             case Match():
@@ -71,6 +71,8 @@ class Body:
                 self._flat_map(clause)
             case GroupBy():
                 self._group(clause)
+            case Reduce():
+                self._reduce(clause)
 
     def head(self, head: Head) -> int:
         """The rows that a head derives."""
@@ -258,10 +260,7 @@ class Body:
         self._extend([(Column(pair, Type.struct(parts)), call("named_struct", *both))])
         node = self._builder.add(ops.Aggregate(keys, (ops.AggregateCall("collect_list", pair, group),)), self.node)
         self._atoms = [node]
-        self._expressions = self._expressions.unguarded()
-        before, self.known = self.known, {}
-        for name in clause.visible:
-            self._know(name, before[name])
+        self._forget_all_but(clause.visible)
         known = dict(self.known)
         key, used = self._expressions.function(clause.key, known)
         listed = self._builder.type_of(node).schema.columns[-1]
@@ -272,6 +271,80 @@ class Body:
 
         of_key = [each for name in used for each in known[name].columns]
         self.known[clause.name] = Binding(clause.type, (listed, *of_key), of_columns, is_one=False)
+
+    def _forget_all_but(self, visible: Sequence[str]) -> None:
+        """Behind a group that is all that is known; no row is there that a condition before it excludes."""
+        self._expressions = self._expressions.unguarded()
+        before, self.known = self.known, {}
+        for name in visible:
+            self._know(name, before[name])
+
+    def _reduce(self, clause: Reduce) -> None:
+        """Aggregates of the engine, each over the values of its group."""
+        columns, keys = self._expressions.columns, self._keys(clause.visible)
+        measures = {r.names: [(self._new("?by"), each) for each in r.by] for r in clause.reductions}
+        parts = [(self._new("?part"), each) for each in clause.parts]
+        counted = any(reduction.function == "count" for reduction in clause.reductions)
+        whole = [] if parts and (len(parts) == 1 or not counted) else [(self._new("?value"), clause.values)]
+        computed = [*whole, *parts, *(each for found in measures.values() for each in found)]
+        source = self._computed(keys, computed)
+        if any(reduction.function == "sum" for reduction in clause.reductions):
+            source = make_set(self._builder, source)
+        calls, nodes, known = list[ops.AggregateCall](), list[int](), list[tuple[Column, Tree]]()
+        for reduction in clause.reductions:
+            for name, type_ in zip(reduction.names, reduction.types, strict=True):
+                known.append((Column(name, columns.type(type_)), _as_value(name, reduction.function, type_)))
+            match reduction.function:
+                case "first":
+                    order = (*(name for name, _ in measures[reduction.names]), *(name for name, _ in parts))
+                    names = dict(zip((name for name, _ in parts), reduction.names, strict=True))
+                    nodes.append(self._first(source, keys, order, reduction.descending, names))
+                case "count":
+                    calls.append(ops.AggregateCall("count_distinct", computed[0][0], reduction.names[0]))
+                case "sum":
+                    calls.append(ops.AggregateCall("sum", measures[reduction.names][0][0], reduction.names[0]))
+                case extreme:
+                    calls.append(ops.AggregateCall(extreme, parts[0][0], reduction.names[0]))
+        if calls or not nodes:
+            nodes.append(self._builder.add(ops.Aggregate(tuple(c.name for c in keys), tuple(calls)), source))
+        self._atoms = nodes
+        self._forget_all_but(clause.visible)
+        if known:
+            kept = self._builder.type_of(self.node).schema
+            trees: list[Tree] = [column(c.name) for c in keys]
+            own = [kept.columns[kept.index(c.name)] for c in keys]
+            values = [*trees, *(tree for _, tree in known)]
+            self._atoms = [project(self._builder, self.node, [*own, *(c for c, _ in known)], values)]
+        for reduction in clause.reductions:
+            for name, type_ in zip(reduction.names, reduction.types, strict=True):
+                self.known[name] = columns.binding(name, type_)
+
+    def _keys(self, visible: Sequence[str]) -> list[Column]:
+        """The columns that tell groups apart."""
+        names = dict.fromkeys(c.name for name in visible for c in self.known[name].columns)
+        schema = self._builder.type_of(self.node).schema
+        return [schema.columns[schema.index(name)] for name in names]
+
+    def _computed(self, keys: Sequence[Column], values: Sequence[tuple[str, core.Expression]]) -> int:
+        """The bindings' keys with columns for these values."""
+        columns = [Column(name, self._expressions.columns.type(each.type)) for name, each in values]
+        trees = [self._expressions.value(each, self.known) for _, each in values]
+        return project(self._builder, self.node, [*keys, *columns], [*(column(c.name) for c in keys), *trees])
+
+    def _first(
+        self,
+        source: int,
+        keys: Sequence[Column],
+        order: Sequence[str],
+        descending: Sequence[bool],
+        names: Mapping[str, str],
+    ) -> int:
+        """The keys, and the columns `names` by their new names, of the first row of each group."""
+        ordered = tuple(ops.Order(name, down) for name, down in zip(order, descending, strict=True))
+        top = self._builder.add(ops.Top(tuple(c.name for c in keys), ordered, 1), source)
+        schema = self._builder.type_of(top).schema
+        kept = [*keys, *(replace(schema.columns[schema.index(old)], name=new) for old, new in names.items())]
+        return project(self._builder, top, kept, [*(column(c.name) for c in keys), *map(column, names)])
 
 
 def selected(
@@ -308,6 +381,15 @@ def _whole(name: str, type_: t.Type, form: Form, columns: Sequence[Column]) -> t
         return form.columns.binding(name, type_), trees
     own = tuple(replace(each, name=f"{name}.{each.name}") for each in columns)
     return Binding(type_, own, lambda *row: form.of_row(row), is_one=False), trees
+
+
+def _as_value(name: str, function: str, type_: t.Type) -> Tree:
+    """What an aggregate has found, as a value of a type: counts are signed, and sums modulo 2^64."""
+    if function == "count":
+        return cast(column(name), Type.UINT64)
+    if function == "sum" and isinstance(type_, t.Bit | t.Signed):
+        return wrapped(column(name), type_)
+    return column(name)
 
 
 def _field(expression: core.Expression, type_: t.Type, place: int) -> core.Expression:

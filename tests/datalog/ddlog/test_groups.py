@@ -1,0 +1,92 @@
+"""Groups of which the engine keeps aggregates, and those that are computed whole: their values, and what is told."""
+
+from __future__ import annotations
+
+import pytest
+
+import deltic
+from deltic.datalog.ddlog.check import check
+from deltic.errors import ProgramError
+from tests.datalog.ddlog.test_sessions import printed
+
+PRICES = """
+import group
+function whole(g: Group<string, u64>): usize { var n = 0; for ((_, w) in g) { n = n + 1 }; n }
+input relation Price(item: string, vendor: string, price: u64)
+"""
+REDUCED = """
+output relation Numbers(item: string, least: u64, most: u64, n: usize, sum: u64, up: usize, some: bool, all: bool)
+Numbers(g.key(), g.min(), g.max(), g.count_distinct(), g.sum_of(|x| x * 2), g.count(|x| x > 110), g.any(|x| x > 140),
+        g.all(|x| x < 130)) :-
+    Price(.item = item, .price = price), var g: Group<string, u64> = price.group_by(item).
+output relation Best(item: string, vendor: string, price: u64)
+Best(item, vendor, price) :-
+    Price(item, v, p), (var vendor, var price) = (v, p).group_by(item).arg_min(|offer| offer.1).
+output relation Worst(item: string, worst: (string, u64), first: (string, u64), narrow: signed<8>)
+Worst(item, g.arg_max(|o| o.1), g.first(), g.sum_of(|o| (o.1 as u8) as s8)) :-
+    Price(item, vendor, price), var g = (vendor, price).group_by(item).
+output relation All(n: usize, most: u64)
+All(g.count_distinct(), g.max()) :- Price(_, _, price), var g = price.group_by(()).
+"""
+WHOLE = """
+output relation Counted(item: string, n: usize)
+Counted(item, n) :- Price(item, _, price), var n = price.group_by(item).whole().
+"""
+OFFERS = """start;
+insert Price("A", "x", 120), insert Price("A", "y", 110), insert Price("A", "z", 100),
+insert Price("B", "x", 123), insert Price("B", "y", 150), insert Price("B", "z", 111);
+commit dump_changes;
+"""
+CHANGES = """
+start; delete Price("A", "z", 100), delete Price("B", "z", 111), insert Price("B", "y", 123); commit; dump;
+"""
+
+
+def test_reductions_have_the_values_of_the_functions() -> None:
+    program = PRICES + REDUCED
+    assert printed(program, OFFERS) == [
+        "All:",
+        "All{.n = 6, .most = 150}: +1",
+        "Best:",
+        'Best{.item = "A", .vendor = "z", .price = 100}: +1',
+        'Best{.item = "B", .vendor = "z", .price = 111}: +1',
+        "Numbers:",
+        'Numbers{.item = "A", .least = 100, .most = 120, .n = 3, .sum = 660, .up = 1, .some = false, .all = true}: +1',
+        'Numbers{.item = "B", .least = 111, .most = 150, .n = 3, .sum = 768, .up = 3, .some = true, .all = false}: +1',
+        "Worst:",
+        'Worst{.item = "A", .worst = ("x", 120), .first = ("x", 120), .narrow = 74}: +1',
+        'Worst{.item = "B", .worst = ("y", 150), .first = ("x", 123), .narrow = -128}: +1',
+    ]
+    assert printed(program, OFFERS.replace("commit dump_changes", "commit") + CHANGES) == [
+        "All:",
+        "All{.n = 4, .most = 150}",
+        "",
+        "Best:",
+        'Best{.item = "A", .vendor = "y", .price = 110}',
+        'Best{.item = "B", .vendor = "x", .price = 123}',
+        "",
+        "Numbers:",
+        'Numbers{.item = "A", .least = 110, .most = 120, .n = 2, .sum = 460, .up = 1, .some = false, .all = true}',
+        'Numbers{.item = "B", .least = 123, .most = 150, .n = 2, .sum = 546, .up = 2, .some = true, .all = false}',
+        "",
+        "Worst:",
+        'Worst{.item = "A", .worst = ("x", 120), .first = ("x", 120), .narrow = -26}',
+        'Worst{.item = "B", .worst = ("y", 150), .first = ("x", 123), .narrow = -116}',
+        "",
+    ]
+
+
+def test_explain_tells_which_groups_are_whole() -> None:
+    pipeline = deltic.Pipeline()
+    pipeline.ddlog(PRICES + REDUCED + WHOLE)
+    numbers, best, counted = (pipeline.explain(name) for name in ("Numbers", "Best", "Counted"))
+    assert "collect_list" not in numbers
+    assert "min of" in numbers
+    assert "sum of" in numbers
+    assert "LIMIT 1" in best
+    assert "collect_list of" in counted
+
+
+def test_groups_are_made_by_variables() -> None:
+    with pytest.raises(ProgramError, match="groups are made by variables, and tuples of variables"):
+        check(PRICES + "relation R(n: u64)\nR(n) :- Price(_, _, p), var n = p.group_by(p % 2).min().")
