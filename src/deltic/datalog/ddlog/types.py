@@ -140,6 +140,14 @@ STRING = String()
 # What stands for its content: values are those of the argument, and `&` sees through it.
 REFERENCES = frozenset({"ddlog_std::Ref", "internment::Intern", "intern::IObj"})
 
+STAND_FOR: Mapping[str, Type] = {
+    "net::ipv4::Ipv4Addr": Bit(32),
+    "net::ipv6::Ipv6Addr": Bit(128),
+    "uuid::Uuid": Bit(128),
+    "url::Url": STRING,
+}
+"""Extern types of the libraries whose values are those of other types, in columns, records and order too."""
+
 
 def with_parts(type_: Type, change: Callable[[Type], Type]) -> Type:
     """The type with `change` applied to each type that is immediately in it."""
@@ -162,7 +170,7 @@ def substitute(type_: Type, given: Mapping[str, Type]) -> Type:
 
 
 def content(type_: Type) -> Type:
-    """The type of what references of this type lead to in the end; any other type itself."""
+    """The type of what references of this type lead to in the end, or what it stands for; any other type itself."""
     while isinstance(type_, Named) and type_.name in REFERENCES:
         type_ = type_.arguments[0]
-    return type_
+    return STAND_FOR.get(type_.name, type_) if isinstance(type_, Named) else type_

@@ -1,0 +1,1 @@
+"""The modules of `net`: addresses of the Internet."""
