@@ -49,16 +49,17 @@ def _compound(inner: st.SearchStrategy[e.Expression]) -> st.SearchStrategy[e.Exp
         st.builds(lambda fields: _apply(e.RECORD, *fields), st.lists(inner, max_size=2)),
         st.builds(lambda name, fields: _apply(e.BRANCH + name, *fields), names, st.lists(inner, max_size=2)),
         st.just(_apply(e.NIL)),
-        st.builds(_aggregate, st.sampled_from(["sum", "min", "max", "mean"]), inner, names, inner),
-        st.builds(_aggregate, st.just("count"), st.none(), names, inner),
+        st.builds(_aggregate, st.sampled_from(["sum", "min", "max", "mean", "@@own"]), st.tuples(inner), names, inner),
+        st.builds(_aggregate, st.just("@@own"), st.tuples(inner, inner), names, inner),
+        st.builds(_aggregate, st.just("count"), st.just(()), names, inner),
     )
 
 
-def _aggregate(function: str, target: e.Expression | None, relation: str, argument: e.Expression) -> e.Expression:
+def _aggregate(function: str, targets: tuple[e.Expression, ...], relation: str, argument: e.Expression) -> e.Expression:
     """An aggregate over an atom and a comparison of it."""
     atom = f.Atom(relation, (argument,), span=NOWHERE)
     comparison = f.Comparison("<", argument, argument, span=NOWHERE)
-    return f.Aggregate(function, target, f.Conjunction((atom, comparison), span=NOWHERE), span=NOWHERE)
+    return f.Aggregate(function, targets, f.Conjunction((atom, comparison), span=NOWHERE), span=NOWHERE)
 
 
 expressions = st.recursive(leaves, _compound, max_leaves=8)

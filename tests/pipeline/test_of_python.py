@@ -49,6 +49,10 @@ def weighed(pairs):
     return sum(value * weight for value, weight in pairs), len(pairs)
 
 
+def spread(pairs):
+    return sum(high - low for low, high in pairs)
+
+
 def near(places, others):
     return ZSet(((p[0], q[0]), v * w) for p, v in places for q, w in others if abs(p[1] - q[1]) <= 1)
 
@@ -65,6 +69,7 @@ def of_python():
         deltic.aggregate(squares, name="energy", state=Energy, **number),
         deltic.aggregate(middle, of={"n": "int64"}, gives={"r": "int64?"}),
         deltic.aggregate(weighed, of={"n": "int64", "w": "int64"}, gives={"total": "int64", "rows": "int64"}),
+        deltic.aggregate(spread, of={"low": "int64", "high": "int64"}, gives={"r": "int64"}),
         deltic.operator(near, **sides),
         deltic.operator(near, name="nearer", derivative=change_of_near, **sides),
     ]
@@ -94,8 +99,11 @@ meets(p, q) :- @near[person, place](p, q).
 alone(p) :- person(p, _), !@nearer[person, place](p, _).
 strength(q, e, s) :- place(q, _), e = @@energy p : { meets(p, q) }, s = sum p * p : meets(p, q).
 typical(m) :- m = @@middle p : { @nearer[person, place](p, _) }.
+.decl balance(p: number, d: number, known: number)
+balance(p, d, s) :- person(p, _), d = @@spread(n, q + 1) : { meets(p, q), n = q * 2 },
+  s = sum (q + 1 - n) : { meets(p, q), n = q * 2 }.
 """
-VIEWS = ("by_shop", "in_all", "running", "many", "pairs", "twice", "meets", "alone", "strength", "typical")
+VIEWS = ("by_shop", "in_all", "running", "many", "pairs", "twice", "meets", "alone", "strength", "typical", "balance")
 
 
 def pipeline_of(engine, **options):
@@ -141,7 +149,7 @@ def test_every_engine_computes_what_the_reference_does(tmp_path):
         assert found["local"] == found["reference"]
         assert found["spark"] == found["reference"]
         assert all(row[2] == row[5] for row in engines["local"]["by_shop"] if row[1] is not None)
-        assert all(row[1] == row[2] for row in engines["local"]["strength"])
+        assert all(row[1] == row[2] for view in ("strength", "balance") for row in engines["local"][view])
         if epoch == 1:
             engines["local"].close()
             engines["local"] = deltic.Pipeline(
@@ -263,7 +271,8 @@ WRONG_RULES = {
     "another number of values": "a(n) :- @near[person, place](n).",
     "no aggregate": "a(n) :- n = @@enrgy p : meets(p, _).",
     "an aggregate of another type": "a(n) :- n = @@energy x : place(_, x).",
-    "an aggregate of two columns": "a(n) :- n = @@weighed p : meets(p, _).",
+    "an aggregate of two results": "a(n) :- n = @@weighed(p, q) : meets(p, q).",
+    "an aggregate of another number of values": "a(n) :- n = @@energy(p, q) : meets(p, q).",
     "a circle of helpers": "a(n) :- a(m), meets(m, n), !b(n, _).\n.decl b(n: number, x: float)\n"
     "b(n, x) :- place(n, x), !a(n).\nb(n, x) :- place(n, x), @near[b, place](n, _).",
     "a functor": ".functor near(n: number): number\na(n) :- meets(m, _), n = @near(m).",

@@ -40,6 +40,12 @@ def least_first(rows):
     return [(x, y) for y, x in found.items()]
 
 
+def weighted(pairs):
+    """A mean in whole numbers; none without weights."""
+    weight = sum(w for _, w in pairs)
+    return sum(x * w for x, w in pairs) // weight if weight else None
+
+
 class Total:
     def __init__(self):
         self.total = 0
@@ -61,6 +67,7 @@ def of_python():
         deltic.operator(least_first, takes=[PAIR], gives=PAIR),
         deltic.aggregate(max, name="most", **number),
         deltic.aggregate(sum, name="total", state=Total, **number),
+        deltic.aggregate(weighted, of={"value": "int64", "weight": "int64"}, gives={"r": "int64?"}),
     ]
 
 
@@ -109,12 +116,19 @@ cost(y, n % 97) :- up(_, y), n = @@total m : { up(x, y), cost(x, m) }.
 .decl known_cost(x: number, n: number)
 known_cost(x, 1) :- up(x, _), !up(_, x).
 known_cost(y, n % 97) :- up(_, y), n = sum m : { up(x, y), known_cost(x, m) }.
+.decl mixed(x: number, n: number)
+mixed(x, x) :- up(x, _), !up(_, x).
+mixed(y, n) :- up(_, y), n = @@weighted(m + 1, x) : { up(x, y), mixed(x, m) }.
+.decl known_mixed(x: number, n: number)
+known_mixed(x, x) :- up(x, _), !up(_, x).
+known_mixed(y, s / w) :-
+  up(_, y), s = sum (m + 1) * x : { up(x, y), known_mixed(x, m) }, w = sum x : { up(x, y), known_mixed(x, _) }, w > 0.
 """
 SQL = """CREATE VIEW ways AS WITH RECURSIVE r(x, y) AS (
   SELECT x, y FROM e UNION SELECT x, y FROM anew(TABLE(r), TABLE(SELECT x, y FROM e WHERE x <> y)) AS c
   UNION SELECT c.x, e.y FROM least_first(TABLE(SELECT y, x FROM r)) AS c JOIN e ON c.y = e.x
 ) SELECT * FROM r"""
-VIEWS = ("reaches", "won", "label", "both", "other", "high", "cost", "ways", "looped")
+VIEWS = ("reaches", "won", "label", "both", "other", "high", "cost", "mixed", "ways", "looped")
 
 
 def pipeline_of(engine, **options):
@@ -143,7 +157,7 @@ def test_every_engine_computes_what_the_reference_does():
         delete = rng.sample(there, min(len(there), rng.randrange(4)))
         *found, expected = [change(pipeline, insert, delete) for pipeline in engines]
         assert all(each == expected for each in found)
-        for view in ("reaches", "won", "high", "cost"):
+        for view in ("reaches", "won", "high", "cost", "mixed"):
             assert sorted(engines[0][view]) == sorted(engines[0][f"known_{view}"])
 
 

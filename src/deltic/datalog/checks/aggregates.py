@@ -1,7 +1,7 @@
 """Aggregates out of the expressions of a rule: each becomes a literal, with names for its variables that no other has.
 
 A variable of an aggregate's body is the aggregate's own unless it occurs outside, in the rule or in an aggregate
-around it; those of its target are always its own. A name inside of a `min` or `max` that is used outside, but gets no
+around it; those of its targets are always its own. A name inside of a `min` or `max` that is used outside, but gets no
 value there, is a *witness*: it has the values of the bindings with the least or greatest target.
 """
 
@@ -76,7 +76,7 @@ class _Scopes:
 
     def _take_out(self, aggregate: Aggregate, names: Names, found: list[Aggregation]) -> Variable:
         result = Variable(self.fresh(""), span=aggregate.span)
-        own = {v.name for v in variables(aggregate.target)} if aggregate.target else set()
+        own = {v.name for target in aggregate.targets for v in variables(target)}
         body = self._body_of(aggregate, own | names.keys())
         hidden = own & names.keys()
         own |= {name for name in _names(*body) if name not in names}
@@ -86,11 +86,11 @@ class _Scopes:
         inside |= {name: name for name in local - set(inside.values())}
         self._targets[result.name] = {inside[name]: names[name] for name in sorted(hidden)}
         aggregations: list[Aggregation] = []
-        target = aggregate.target and self.change(inside, aggregations)(aggregate.target)
+        targets = tuple(map(self.change(inside, aggregations), aggregate.targets))
         literals = self.conjunction(body, inside, frozenset(names.values()), aggregations)
         local |= set(_names(*literals)) - set(inside.values()) | {inner.result.name for inner in aggregations}
         function, entry = aggregate.function, aggregate.entry
-        found.append(Aggregation(result, function, target, literals, frozenset(local), entry, span=aggregate.span))
+        found.append(Aggregation(result, function, targets, literals, frozenset(local), entry, span=aggregate.span))
         return result
 
     def conjunction(
@@ -158,10 +158,10 @@ class _Scopes:
         """
         literals = list(body)
         for literal in body:
-            if isinstance(literal, Aggregation) and literal.function in ("min", "max") and literal.target:
+            if isinstance(literal, Aggregation) and literal.function in ("min", "max"):
                 bound = bound_variables(literals, given)
-                targets = self._targets[literal.result.name]
-                in_target = {inside: name for inside, name in targets.items() if name not in bound}
+                hidden = self._targets[literal.result.name]
+                in_target = {inside: name for inside, name in hidden.items() if name not in bound}
                 witnesses = literal.free().keys() - bound
                 if (witnesses or in_target) and witnesses <= bound_variables(literal.body, bound):
                     position = literals.index(literal)
@@ -172,10 +172,10 @@ class _Scopes:
         """The aggregation with names of its own for the witnesses, and a copy of its body with the names outside."""
         renamed = {name: self.fresh(name) for name in sorted(witnesses)}
         inside = with_expressions(aggregation, _renaming(renamed))
-        assert aggregation.target
+        (target,) = aggregation.targets
         own = {name: self.fresh(name) for name in sorted(aggregation.local - in_target.keys())}
         outside = _renaming({**own, **in_target})
-        reached = Comparison("=", outside(aggregation.target), aggregation.result, span=aggregation.span)
+        reached = Comparison("=", outside(target), aggregation.result, span=aggregation.span)
         copies = [with_expressions(literal, outside) for literal in aggregation.body]
         return [replace(inside, local=inside.local | set(renamed.values())), *copies, reached]
 

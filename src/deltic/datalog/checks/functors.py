@@ -121,8 +121,8 @@ def aggregate_profile(entry: str) -> Profile:
     """What the aggregate of Python, by its name in circuits, takes and gives."""
     own = ACCUMULATORS[entry]
     assert isinstance(own, Own)
-    (taken,), (given,) = own.of.columns, own.gives.columns
-    return Profile((frozenset({taken.type}),), frozenset({given.type}))
+    (given,) = own.gives.columns
+    return Profile(tuple(frozenset({taken.type}) for taken in own.of), frozenset({given.type}))
 
 
 # Conditions with a name; they have no result.

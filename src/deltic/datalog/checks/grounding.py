@@ -85,7 +85,7 @@ def _check_scope(
                 findings.append(finding)
     given_inside = bound | first_mentions.keys()
     for inner in aggregations:
-        _check_scope([inner.target] if inner.target else [], inner.body, given_inside, frozenset(), 1, findings)
+        _check_scope(inner.targets, inner.body, given_inside, frozenset(), 1, findings)
     for existential in (part for literal in body if isinstance(part := bare(literal), Existential)):
         for inside in existential.bodies:
             _check_scope([], inside, given_inside, existential.local, 1, findings)

@@ -88,7 +88,7 @@ class _Rule:
 
     def targets(self) -> set[str]:
         """The variables of aggregates' targets: they stand for others than those outside that are called the same."""
-        return {v.name for a in self.aggregates() if a.target for v in variables(a.target)}
+        return {v.name for a in self.aggregates() for target in a.targets for v in variables(target)}
 
 
 class _Inlining:
@@ -134,8 +134,8 @@ class _Inlining:
         def inside(part: Expression) -> Expression:
             if not isinstance(part, Aggregate):
                 return part
-            target = part.target and self._expression(part.target)
-            return replace(part, target=target, body=self._formula(part.body, _Around.AGGREGATE))
+            targets = tuple(map(self._expression, part.targets))
+            return replace(part, targets=targets, body=self._formula(part.body, _Around.AGGREGATE))
 
         return rewrite(expression, inside)
 
@@ -226,8 +226,8 @@ def _substitution(names: Mapping[str, Expression], fresh: Mapping[str, str]) -> 
             given = names.get(expression.name)
             return given or replace(expression, name=fresh[expression.name])
         if isinstance(expression, Aggregate):
-            target = expression.target and change(expression.target)
-            return replace(expression, target=target, body=_changed(expression.body, change))
+            targets = tuple(map(change, expression.targets))
+            return replace(expression, targets=targets, body=_changed(expression.body, change))
         return expression
 
     def change(expression: Expression) -> Expression:
@@ -268,7 +268,7 @@ def _aggregates(expression: Expression) -> Iterator[Aggregate]:
     for part in subexpressions(expression):
         if isinstance(part, Aggregate):
             yield part
-            for inner in (*_expressions(part.body), *((part.target,) if part.target else ())):
+            for inner in (*_expressions(part.body), *part.targets):
                 yield from _aggregates(inner)
 
 

@@ -73,6 +73,7 @@ def _turn(aggregation: Aggregation, literal: Formula, names: set[str]) -> int:
 
 def _adds_up(aggregation: Aggregation) -> bool:
     """Whether it is a sum of values none of which is below zero, by their text."""
-    target = aggregation.target
-    is_counter = isinstance(target, NumberLiteral | UnsignedLiteral) and target.value >= 0
-    return aggregation.function == "sum" and is_counter
+    if aggregation.function != "sum":
+        return False
+    (target,) = aggregation.targets
+    return isinstance(target, NumberLiteral | UnsignedLiteral) and target.value >= 0

@@ -101,9 +101,14 @@ def _aggregate(node: Aggregate, functions: Mapping[str, OfPython], findings: Fin
         names = [each for each, found in functions.items() if _of(found, "CustomAggregate")]
         message = f"there is no aggregate of Python `{name}`"
         findings.append(node.span.error(message, did_you_mean(name, names) or _GIVE))
-    elif len(own.of) != 1 or len(own.results) != 1 or own.of.columns[0].nullable:
+    elif len(own.results) != 1 or any(column.nullable for column in own.of):
         message = f"`{node.function}` is of {_shown(own.of)} and gives {_shown(own.results)}"
-        findings.append(node.span.error(message, "in Datalog an aggregate takes one value, never NULL, and gives one"))
+        findings.append(node.span.error(message, "in Datalog an aggregate takes no NULL, and gives one value"))
+        return None
+    elif len(own.of) != len(node.targets):
+        message = f"`{node.function}` is of {_shown(own.of)}, and here of {len(node.targets)} value"
+        hint = f"write {_call(node.function, own.of)} : {{ ... }}"
+        findings.append(node.span.error(message + "s" * (len(node.targets) != 1), hint))
         return None
     elif any(seen(column.type) is not column.type for column in (*own.of, *own.results)):
         message = f"`{node.function}` is of {_shown(own.of)} and gives {_shown(own.results)}"
@@ -152,6 +157,10 @@ def _as_seen(schema: Schema) -> Schema:
 
 def _shown(schema: Schema) -> str:
     return f"({', '.join(f'{column.name}: {column.value_type}' for column in schema)})"
+
+
+def _call(function: str, of: Schema) -> str:
+    return f"{function}({', '.join(of.names)})" if of.names[1:] else f"{function} {of.names[0]}"
 
 
 def _of(found: object, kind: str) -> Any:

@@ -96,9 +96,9 @@ def _in_aggregates(expression: Expression, around: Names) -> Expression:
     def inside(part: Expression) -> Expression:
         if not isinstance(part, Aggregate):
             return part
-        target = part.target and _in_aggregates(part.target, around)
-        own = (v.name for v in variables(target)) if target else ()
-        return replace(part, target=target, body=_scoped(part.body, around.union(own)))
+        targets = tuple(_in_aggregates(target, around) for target in part.targets)
+        own = (v.name for target in targets for v in variables(target))
+        return replace(part, targets=targets, body=_scoped(part.body, around.union(own)))
 
     return rewrite(expression, inside)
 

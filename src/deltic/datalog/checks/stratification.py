@@ -108,9 +108,8 @@ def _mentions(
             for inside in inner.bodies:
                 yield from _mentions((), inside, turned, way)
         elif isinstance(inner, Aggregation):
-            target = (inner.target,) if inner.target else ()
             turned = sign * direction(inner, arguments, body)
-            yield from _mentions(target, inner.body, turned, through + inner.function)
+            yield from _mentions(inner.targets, inner.body, turned, through + inner.function)
 
 
 def _components(names: Sequence[str], uses: Sequence[Use]) -> list[tuple[str, ...]]:

@@ -151,14 +151,14 @@ class Typing:
             self.literal(literal)
 
     def _aggregation(self, aggregation: Aggregation) -> None:
-        """An aggregate takes its target like a functor, after all that its body implies."""
+        """An aggregate takes its targets like a functor, after all that its body implies."""
         self._body(aggregation.body)
-        target, entry = aggregation.target, aggregation.entry
+        entry = aggregation.entry
         if entry or aggregation.function in AGGREGATES:
             profile = aggregate_profile(entry) if entry else AGGREGATES[aggregation.function]
         else:  # one of Python that has been reported
-            profile = Profile((self._any,), self._any)
-        found = self._arguments(aggregation.function, profile, (target,) if target else (), aggregation.span)
+            profile = Profile((self._any,) * len(aggregation.targets), self._any)
+        found = self._arguments(aggregation.function, profile, aggregation.targets, aggregation.span)
         self._slots.merge(self._expression(aggregation.result), found)
 
     def _atom(self, atom: Atom) -> None:

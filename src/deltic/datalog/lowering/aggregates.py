@@ -37,11 +37,11 @@ def lower_aggregation(aggregation: Aggregation, rule: Rule, scope: Scope, node: 
 
 def _groups(inner: Inner, aggregation: Aggregation, node: int) -> int:
     """The keys and the result of each group, for the bindings of `node` at least."""
-    name, target = aggregation.result.name, aggregation.target
-    values = [Column(name, inner.rule.type_of(target))] if target else []
-    arguments = (*inner.free, *([target] if target else []))
-    rows = inner.derive(arguments, (*inner.guard(node), *aggregation.body), [*inner.keys, *values])
-    call = ops.AggregateCall(aggregation.entry or aggregation.function, name if target else "", name)
+    name, targets = aggregation.result.name, aggregation.targets
+    values = [Column(f"{name}{'.' * i}", inner.rule.type_of(target)) for i, target in enumerate(targets)]
+    rows = inner.derive((*inner.free, *targets), (*inner.guard(node), *aggregation.body), [*inner.keys, *values])
+    first, *others = (column.name for column in values) if values else ("",)
+    call = ops.AggregateCall(aggregation.entry or aggregation.function, first, name, tuple(others))
     builder = inner.place.builder
     found = builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
     columns = builder.type_of(found).schema.columns

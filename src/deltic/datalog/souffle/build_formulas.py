@@ -86,9 +86,9 @@ def _quantified(context: Context, parsed: Parsed, span: Span) -> Formula:
 
 
 def _aggregate(context: Context, parsed: Parsed, span: Span) -> Expression:
-    function, *target, body = parsed.children
-    wanted = build_expression(context, target[0]) if target else None
-    return Aggregate(str(function), wanted, build_formula(context, body), span=span)
+    function, *targets, body = parsed.children
+    values = tuple(build_expression(context, target) for target in targets)
+    return Aggregate(str(function), values, build_formula(context, body), span=span)
 
 
 EXPRESSIONS["aggregate"] = _aggregate

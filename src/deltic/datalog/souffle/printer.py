@@ -182,7 +182,8 @@ def _apply(expression: e.Apply) -> tuple[str, int]:
 
 
 def _aggregate(expression: f.Aggregate) -> str:
-    target = f" {print_expression(expression.target)}" if expression.target else ""
+    values = ", ".join(map(print_expression, expression.targets))
+    target = f"({values})" if len(expression.targets) > 1 else f" {values}" if values else ""
     return f"{expression.function}{target} : {{ {print_formula(expression.body)} }}"
 
 

@@ -112,13 +112,13 @@ class Quantified(Formula):
 
 @dataclass(frozen=True)
 class Aggregate(Expression):
-    """A function of the values of a target for the bindings of which a body holds; `count` has no target.
+    """A function of the values of targets for the bindings of which a body holds; `count` has none, others have one.
 
-    One of Python is called by its name behind `@@`; `entry` is its name in circuits.
+    One of Python is called by its name behind `@@`, and may have several; `entry` is its name in circuits.
     """
 
     function: str
-    target: Expression | None
+    targets: tuple[Expression, ...]
     body: Formula
     entry: str = ""
 
@@ -133,15 +133,15 @@ class Aggregation(Formula):
 
     result: Variable
     function: str
-    target: Expression | None
+    targets: tuple[Expression, ...]
     body: tuple[Formula, ...]
     local: frozenset[str]
     entry: str = ""
 
     def free(self) -> dict[str, Variable]:
         """The variables from outside, each as it is first mentioned."""
-        target = variables(self.target) if self.target else ()
-        mentions = [*target, *(v for literal in self.body for v in mentions_of(literal))]
+        inside = (v for target in self.targets for v in variables(target))
+        mentions = [*inside, *(v for literal in self.body for v in mentions_of(literal))]
         return {v.name: v for v in reversed(mentions) if v.name not in self.local}
 
 
@@ -194,13 +194,13 @@ def mentions_of(literal: Formula) -> list[Variable]:
 def expressions_of(literal: Formula) -> tuple[Expression, ...]:
     """The outermost expressions of a literal (an atom, comparison or test, negated or not), from left to right.
 
-    Of an aggregation, its target.
+    Of an aggregation, its targets.
     """
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Comparison):
         return inner.left, inner.right
     if isinstance(inner, Aggregation):
-        return (inner.target,) if inner.target else ()
+        return inner.targets
     return inner.arguments if isinstance(inner, Atom | Test) else ()
 
 
@@ -215,7 +215,7 @@ def with_expressions(literal: LiteralT, change: Callable[[Expression], Expressio
         result = change(literal.result)
         assert isinstance(result, Variable)
         body = tuple(with_expressions(inner, change) for inner in literal.body)
-        return replace(literal, result=result, target=literal.target and change(literal.target), body=body)
+        return replace(literal, result=result, targets=tuple(map(change, literal.targets)), body=body)
     if isinstance(literal, Comparison):
         return replace(literal, left=change(literal.left), right=change(literal.right))
     if isinstance(literal, Atom | Test):
