@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, infer, is_literal, show
+from deltic.circuit.expressions import column, columns_of, infer, is_literal, show
 from deltic.circuit.types import ValueType
 
 
@@ -64,9 +64,7 @@ def as_expression(term: Term) -> exp.Expression:
 
 def variables_of(term: Term) -> list[int]:
     """The variables of a term, in order of appearance."""
-    if isinstance(term, int):
-        return [term]
-    return list(dict.fromkeys(variable_of(node.name) for node in term.find_all(exp.Column, bfs=False)))
+    return [term] if isinstance(term, int) else list(map(variable_of, columns_of(term)))
 
 
 def replace_columns(expression: exp.Expression, terms: Mapping[str, Term]) -> Term:

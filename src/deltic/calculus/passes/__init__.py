@@ -7,6 +7,8 @@ derivatives, and so does every engine that runs what it makes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import cycle
 
 from deltic.calculus.passes.cancel_negations import cancel_negations
 from deltic.calculus.passes.delay_distinct import delay_distinct
@@ -38,11 +40,14 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
 )
 
 
+@lru_cache(maxsize=4)
 def optimize(circuit: Circuit) -> Circuit:
-    """All passes, over and over until none changes the circuit; its sinks have the same values as before."""
-    before = None
-    while before != circuit:
-        before = circuit
-        for rewrite in OPTIMIZATIONS:
-            circuit = rewrite(circuit)
+    """All passes, over and over until none changes the circuit; its sinks have the same values as before.
+
+    The last few results are remembered: a catalog's circuit is optimized for its demand, and to be incrementalized.
+    """
+    rewrites, unchanged = cycle(OPTIMIZATIONS), 0
+    while unchanged < len(OPTIMIZATIONS):
+        found = next(rewrites)(circuit)
+        circuit, unchanged = found, unchanged + 1 if found == circuit else 0
     return circuit

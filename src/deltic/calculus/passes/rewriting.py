@@ -18,6 +18,9 @@ from deltic.circuit.types import BundleType, EdgeType, ZSetType
 
 Rule = Callable[["Rewriting", Node], "int | None"]
 
+# What may differ though its inputs do not: by the circuit around a body, or by the body.
+_AROUND = (ops.Import, ops.Fixpoint, ops.Bracket)
+
 
 class Rewriting:
     """A sweep over a circuit: the old circuit, the new one's builder, and where old nodes are in the new one.
@@ -93,6 +96,8 @@ class Rewriting:
     def _same(self, node: Node, imports: tuple[EdgeType, ...]) -> int:
         """The new node for an old one to which the rule does not apply, though it may in its body."""
         inputs, built = self.new(*node.inputs), self._builder
+        if built is None and not isinstance(node.operator, _AROUND):
+            return self.number
         types = [(self.circuit.nodes[i] if built is None else built.node(i)).type for i in inputs]
         operator = self._operator(node.operator, types, imports)
         if operator is node.operator and built is None:

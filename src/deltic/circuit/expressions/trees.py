@@ -72,6 +72,8 @@ def is_not_null(expression: exp.Expression) -> exp.Expression:
 
 def columns_of(expression: exp.Expression) -> tuple[str, ...]:
     """The names of the columns that the expression reads, in order of appearance."""
+    if isinstance(expression, exp.Column):
+        return (expression.name,)
     return tuple(dict.fromkeys(node.name for node in expression.find_all(exp.Column, bfs=False)))
 
 
