@@ -152,7 +152,7 @@ def test_null_is_no_value_of_an_inlined_relation():
 def test_random_programs():
     """Relations inlined wherever nothing forbids it: the others have the same rows."""
     inlined = 0
-    for seed in range(80):
+    for seed in range(50):
         rng = random.Random(seed)
         program = random_program(rng)
         names = [r.name for r in program.relations if not r.table]
@@ -164,7 +164,7 @@ def test_random_programs():
         contents = {name: set(rows) for name, rows in random_run(rng, program)[-1].items()}
         expected = derive(str(program), contents)
         assert all(rows == expected[name] for name, rows in derive(text, contents).items()), f"seed {seed}\n{text}"
-    assert inlined > 40
+    assert inlined > 25
 
 
 def can_be_inlined(text):

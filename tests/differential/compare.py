@@ -89,7 +89,9 @@ def _by_reference(
     reference: ReferenceEngine, batches: Mapping[str, pa.Table], conflicts: Conflicts
 ) -> EpochResult | Refusal:
     try:
-        return _by_engine(reference, batches, conflicts)
+        return reference.apply(batches, conflicts)
+    except (ChangeError, EvaluationError) as error:
+        return error
     except Exception as failure:
         raise ReferenceFailed from failure
 
@@ -139,8 +141,9 @@ def _observations(
             yield f"changes of {name}", _consolidated(found, name), _changes(expected, name)
         yield "rows_in", found.rows_in, expected.rows_in
     for name in sorted(circuit.sinks):
-        yield f"rows of {name}", _rows(engine.read(name)), _rows(reference.read(name))
-        yield f"weights of {name}", from_arrow(engine.read(name, counted=True)), _rows(reference.read(name))
+        expected_rows = _rows(reference.read(name))
+        yield f"rows of {name}", _rows(engine.read(name)), expected_rows
+        yield f"weights of {name}", from_arrow(engine.read(name, counted=True)), expected_rows
         yield f"count of {name}", engine.count(name), reference.count(name)
     for name in sorted(sources_of(circuit)):
         yield f"rows of table {name}", _rows(engine.read(name, table=True)), _rows(reference.read(name, table=True))

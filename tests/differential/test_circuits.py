@@ -18,7 +18,7 @@ from tests.differential.circuits import Shape, integrals, random_circuit, random
 from tests.differential.compare import Contents, first_disagreement
 from tests.differential.shrink import shrink, smaller_runs
 
-BATCHES, PER_BATCH = 20, 50
+BATCHES, PER_BATCH = 10, 50
 SHAPE = Shape(bags=False, fixpoints=1, plain_bodies=True)
 
 
@@ -73,7 +73,7 @@ def test_random_circuits(batch, record_property):
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH))
 
 
-@pytest.mark.parametrize("batch", range(8))
+@pytest.mark.parametrize("batch", [*range(5), *(pytest.param(n, marks=pytest.mark.slow) for n in range(5, 15))])
 def test_random_circuits_of_many_types_with_null(batch, record_property):
     record_property("random circuits", PER_BATCH)
     check_seeds(range(batch * PER_BATCH, (batch + 1) * PER_BATCH), replace(SHAPE, rich=True))

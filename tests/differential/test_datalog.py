@@ -20,7 +20,7 @@ from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine
 from tests.differential.shrink import shrink
 
-BATCHES, PER_BATCH = 30, 20
+BATCHES, PER_BATCH = 25, 20
 
 
 def check_seeds(seeds: Iterable[int], make: MakeEngine = LocalEngine) -> None:

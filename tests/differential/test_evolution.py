@@ -97,6 +97,7 @@ def check(
 
 
 @pytest.mark.parametrize("name", ENGINES)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32))
 def test_extending_is_as_in_the_reference(name, seed):
     rng = random.Random(seed)

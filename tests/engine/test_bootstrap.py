@@ -32,7 +32,7 @@ MANY = {
     UNSIGNED: tuple(range(6)),
     FLOAT: tuple(i * 0.5 for i in range(6)),
 }
-BATCHES, PER_BATCH = 6, 10
+BATCHES, PER_BATCH = 7, 8
 
 
 def large_case(seed: int) -> Case:
@@ -103,7 +103,7 @@ def test_the_state_after_updates_is_that_of_a_bootstrap(batch, strategy):
 
 
 @pytest.mark.parametrize("strategy", KEEPING)
-@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 3))])
+@pytest.mark.parametrize("batch", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 6))])
 def test_small_programs_too(batch, strategy):
-    for seed in range(batch * 20, (batch + 1) * 20):
+    for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         check(Case.random(seed), strategy)

@@ -125,7 +125,7 @@ def test_results_and_visits_do_not_depend_on_threads() -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize("batch", range(3))
+@pytest.mark.parametrize("batch", [*range(1), *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 3))])
 def test_random_programs(batch: int) -> None:
     make = partial(LocalEngine, thresholds=SMALL, resources=Resources(threads=2))
     check_seeds(range(8_000 + batch * 20, 8_020 + batch * 20), make)
