@@ -7,14 +7,18 @@ failure. That the views are right, see `tests.differential.test_evolution` and `
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 
+from deltic.circuit.reading import parse_circuit
 from deltic.engine.reference import from_arrow
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.files import files_of, read_description
 from deltic.engine.shards.shard import Shard
 from deltic.errors import IterationLimitError
 from tests.conformance.engines import Driver, in_tasks
+from tests.conformance.test_evolution import DELAY
 from tests.engine.test_evolution import circuit_of
 
 TABLES = """
@@ -106,6 +110,27 @@ def test_what_trusted_changes_left_of_a_table_moves_with_it():
     assert "sale" in driver.engine.extension.moved
     again = driver.apply({"sale": [((1, 1, 1), -1), ((2, 2, 2), 2)]}, "trust").changes
     assert dict(from_arrow(again["local"])) == {(2, "b"): 1}
+
+
+def test_what_is_due_is_due_still_where_definitions_are_taken_back():
+    circuit = parse_circuit(DELAY)
+    log = Driver(ShardedEngine(circuit, shards=2), circuit)
+    log.insert(seen=[(1, 7)])
+    before = Driver(copy(log.engine), circuit)
+    twice = parse_circuit(f"{DELAY}\n%3 = sink again (%1) : set{{at: int64, who: int64}}")
+    assert log.extend(twice) == {"before": {(1, 7): 1}, "again": {(1, 7): 1}}
+    assert before.rows("before") == set()
+    assert before.changes({}) == {"before": {(1, 7): 1}}
+
+
+def test_a_view_that_is_replaced_when_something_is_due_changes_by_both():
+    circuit = parse_circuit(DELAY)
+    log = Driver(ShardedEngine(circuit, shards=2), circuit)
+    log.insert(seen=[(1, 7), (2, 8)])
+    seen = DELAY.replace("sink before (%1)", "sink before (%0)")
+    assert log.extend(parse_circuit(seen)) == {"before": {(1, 7): 1, (2, 8): 1}}
+    log.extend(circuit)
+    assert log.changes({}) == {"before": {(1, 7): 1, (2, 8): 1}}
 
 
 @pytest.mark.parametrize("failing", ["_search", "_define", "end", "fit"])
