@@ -166,7 +166,7 @@ def _value(expression, env, rows, universe):
         left, right = (_value(a, env, rows, universe) for a in expression.arguments)
         return {"+": left + right, "-": left - right}[expression.functor]
     assert isinstance(expression, f.Aggregate)
-    target = expression.target
+    target = expression.targets[0] if expression.targets else None
     hidden = _free(target) if target else set()
     outer = {name: value for name, value in env.items() if name not in hidden}
     names = sorted(_free(expression.body) - outer.keys() | hidden)

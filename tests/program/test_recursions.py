@@ -328,8 +328,10 @@ def test_an_operator_without_a_derivative_says_what_it_costs():
     halved = body.builder.add(Apply(made.entry), found)
     told = LocalEngine(body.circuit(p=body.distinct(given, halved))).explain("p")
     assert "p: signed histories: they are made by" in told
-    assert "all rows, which are one group" in told
-    assert "halves has no derivative in a recursion, but f(a ⊕ Δa) ⊖ f(a): all rows of a are read at each" in told
+    assert (
+        "f(a ⊕ Δa) ⊖ f(a), for it has no derivative: each look costs all rows of its inputs and of its result" in told
+    )
+    assert "computed anew from whole inputs: halves" in told
 
 
 def test_formulas_and_changes_of_random_bodies():
