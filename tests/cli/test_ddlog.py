@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import command
+
+FIREWALL = Path(__file__).parents[2] / "examples/firewall"
 
 PROGRAM = """
 import shapes
@@ -77,3 +81,8 @@ def test_a_module_that_is_nowhere_is_told(folder):
     result = command("run", "p.dl", "--ddlog-commands", "p.dat")
     assert result.status == 1
     assert "shapes" in result.err
+
+
+def test_the_firewall_of_the_examples():
+    result = command("run", str(FIREWALL / "policy.dl"), "--ddlog-commands", str(FIREWALL / "policy.dat"))
+    assert (result.status, result.out, result.err) == (0, (FIREWALL / "policy.expected").read_text(), "")

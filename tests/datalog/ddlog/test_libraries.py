@@ -6,6 +6,7 @@ import pytest
 
 from deltic.datalog.ddlog.check import check
 from deltic.datalog.ddlog.lowering.program import Lowered
+from deltic.errors import ProgramError
 from tests.datalog.ddlog.test_sessions import printed
 
 
@@ -64,3 +65,99 @@ Same(a, b, ip, "${ip}") :- Host(a, ip), Host(b, ip), a < b.
 """
     commands = 'start; insert Host("x", 0x0a000001), insert Host("y", 167772161); commit dump_changes;'
     assert printed(program, commands) == ["Same:", 'Same{.a = "x", .b = "y", .ip = 167772161, .text = "10.0.0.1"}: +1']
+
+
+THINGS = """
+import json
+typedef Shape = Dot | Box{side: u8}
+typedef Thing = Thing{name: string, shape: Shape, tags: Set<string>, more: Option<u8>, of: Map<string, double>}
+input relation In(x: Thing)
+output relation Text(t: Result<string, string>)
+Text(to_json_string(x)) :- In(x).
+input relation Raw(s: string)
+output relation Parsed(r: Result<Thing, string>)
+Parsed(from_json_string(s)) :- Raw(s).
+output relation Second(n: Option<JsonValue>, back: string)
+Second(get_by_ptr(v, [JKeyPtr{i"a"}, JIdxPtr{1}]), to_json_string(v).unwrap_or("?")) :-
+    Raw(s), Ok{var v: JsonValue} = from_json_string(s).
+"""
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'
+
+
+def test_values_are_read_and_written_as_json() -> None:
+    given = '{"name": "a", "shape": {"Box": {"side": 3}}, "tags": ["y", "x"], "of": {"k": 2}, "else": 1}'
+    assert printed(THINGS, f"start; insert In(@json{quoted(given)}); commit dump_changes;") == [
+        "Text:",
+        "Text{.t = ddlog_std::Ok{.res = "
+        + quoted('{"name":"a","shape":{"Box":{"side":3}},"tags":["x","y"],"more":null,"of":{"k":2.0}}')
+        + "}}: +1",
+    ]
+    raw = ('{"name": "b", "shape": "Dot", "tags": [], "more": 4, "of": {}}', '{"a": [1, 2.5, null]}')
+    found = printed(THINGS, f"start; insert Raw({quoted(raw[0])}), insert Raw({quoted(raw[1])}); commit dump_changes;")
+    thing = 'Thing{.name = "b", .shape = Dot{}, .tags = [], .more = ddlog_std::Some{.x = 4}, .of = []}'
+    assert found[1:3] == [
+        f"Parsed{{.r = ddlog_std::Ok{{.res = {thing}}}}}: +1",
+        'Parsed{.r = ddlog_std::Err{.err = "the field name is missing"}}: +1',
+    ]
+    assert "json::JsonNumber{.n = json::JsonFloat{.d = 2.5}}" in found[-1]
+    assert quoted('{"a":[1,2.5,null]}') in found[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{}", "the field name is missing"),
+        ("[", "Expecting value"),
+        ('{"name": 1}', "1 is no value of the type string"),
+        ('{"name": "a", "shape": "Cone"}', "there are Dot, Box"),
+        ('{"name": "a", "shape": {"Box": {"side": 300}}}', "300 does not fit into bit<8>"),
+    ],
+)
+def test_what_is_no_json_of_the_type_is_told(text: str, told: str) -> None:
+    (message,) = printed(THINGS, f"start; insert In(@json{quoted(text)}); commit;")
+    assert "<commands>:1:8: @json: " in message
+    assert told in message
+
+
+GRAPH = """
+import graph as g
+input relation Edge(f: u32, t: u32)
+function from(e: Edge): u32 { e.f }
+function to(e: Edge): u32 { e.t }
+output relation Cycles[(u32, u32)]
+apply g::SCC(Edge, from, to) -> (Cycles)
+output relation Least[(u32, u32)]
+apply graph::ConnectedComponents(Edge, from, to) -> (Least)
+output relation Both[(u32, u32)]
+apply g::UnsafeBidirectionalEdges(Edge, from, to) -> (Both)
+"""
+
+
+def test_transformers_of_graphs_are_rules() -> None:
+    edges = ", ".join(f"insert Edge{pair}" for pair in ((2, 1), (1, 2), (2, 3), (4, 3), (5, 5)))
+    commands = f"start; {edges}; commit dump_changes; start; delete Edge(2, 1); commit dump_changes;"
+    assert printed(GRAPH, commands) == [
+        *("Both:", "(1, 2): +1", "(2, 1): +1", "(5, 5): +1"),
+        *("Cycles:", "(1, 1): +1", "(2, 1): +1", "(5, 5): +1"),
+        *("Least:", "(1, 1): +1", "(2, 1): +1", "(3, 1): +1", "(4, 4): +1", "(5, 5): +1"),
+        *("Both:", "(1, 2): -1", "(2, 1): -1"),
+        *("Cycles:", "(1, 1): -1", "(2, 1): -1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("apply g::SCC(Edge, from) -> (Cycles)", "`SCC` takes a relation and two functions"),
+        ("apply g::SCC(Edge, from, to) -> (Edge)", "`Edge` is no relation of this module that has pairs of nodes"),
+        ("apply g::SCC(Edge, from, of) -> (Cycles)", "there is no function or variable `of`"),
+    ],
+)
+def test_a_transformer_with_other_arguments_is_told(rule: str, told: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        check(f"{GRAPH}{rule}\n")
+    assert told in str(error.value)
+    assert ":12:1:" in str(error.value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from deltic.datalog.ddlog.check import check
 from tests.datalog.ddlog.test_sessions import printed
 
 
@@ -19,3 +22,17 @@ for (a in A) match (a.x) { Some{1} -> B(10) Some{var y} -> B(y) }
     inserted = ", ".join(f"insert A(ddlog_std::{each})" for each in ("Some{1}", "None", "Some{7}"))
     found = printed(program, f"start; {inserted}; commit dump_changes;")
     assert found == ["B:", "B{.x = 7}: +1", "B{.x = 10}: +1"]
+
+
+def test_another_function_of_python_or_of_a_module_is_another_program(tmp_path: Path) -> None:
+    """By their fingerprints a state is opened with the program that it is of, or not."""
+    text = "import shapes\nextern function f(x: u8): u8\ninput relation A(x: u8)\nrelation B(x: u8)\nB(f(x)) :- A(x)."
+
+    def fingerprint(module: str, **functions: object) -> str:
+        (tmp_path / "shapes.dl").write_text(module)
+        return check(text, directories=[tmp_path], functions=functions).functions.fingerprint  # type: ignore[arg-type]
+
+    first = fingerprint("function g(): u8 { 1 }", f=lambda x: x, other=lambda x: x)
+    assert fingerprint("function g(): u8 { 1 }", f=lambda x: x, other=lambda x: x + 1) == first
+    assert fingerprint("function g(): u8 { 1 }", f=lambda x: x + 1) != first
+    assert fingerprint("function g(): u8 { 2 }", f=lambda x: x, other=lambda x: x) != first

@@ -200,6 +200,11 @@ class Checked:
 class Functions(Protocol):
     """The functions of a program, as Python."""
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells programs apart, with the functions of Python that they call."""
+        ...
+
     def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
         """See `Checked.compile_expression`."""
         ...

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from deltic.circuit.python import digest, fingerprint
 from deltic.datalog.ddlog import core, runtime
 from deltic.datalog.ddlog.declarations import Declarations, Signature
 from deltic.datalog.ddlog.definitions import type_definitions
@@ -54,6 +55,18 @@ class Compiler:
         self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": Map, **_RUNTIME}
 
     # --- what lowering asks for
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells programs apart: all that their modules say, and the functions of Python behind extern ones."""
+        own = [module.syntax.items for module in self.declarations.modules if not module.is_library]
+        texts = dict.fromkeys(item.span.source.text for items in own for item in items)
+        externs = {
+            name: fingerprint(self.given[plain])
+            for name, signatures in self.declarations.functions.entries.items()
+            if (plain := _python_name(name)) in self.given and any(s.declaration.body is None for s in signatures)
+        }
+        return digest((*texts, *map(str, sorted(externs.items()))))
 
     def expression(self, expression: core.Expression, names: Sequence[str]) -> Callable[..., Any]:
         """A function of the values of `names` that gives the expression's value."""
@@ -134,7 +147,7 @@ class Compiler:
 
     def _extern(self, signature: Signature, instance: core.FunctionInstance, span: Span) -> Callable[..., Any]:
         """The function of Python behind an extern one."""
-        given = self.given.get(instance.name.rpartition("::")[2].lower())
+        given = self.given.get(_python_name(instance.name))
         if native := NATIVES.get(instance.name):
             if not native.typed:
                 return native.function
@@ -156,6 +169,11 @@ def _promised(function: Callable[..., Any], signature: Signature, result: Type) 
         return found
 
     return called
+
+
+def _python_name(name: str) -> str:
+    """The name by which a function of Python is given for an extern one."""
+    return name.rpartition("::")[2].lower()
 
 
 def _plain(name: str) -> str:

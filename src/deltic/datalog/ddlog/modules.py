@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.parser import parse
+from deltic.datalog.ddlog.transformers import GRAPH, expanded
 from deltic.errors import ProgramError, did_you_mean
 
 # What every module sees without importing it.
@@ -71,6 +72,8 @@ class _Loader:
         for item in imports:
             self.load(item.module, item)
         told = {item.module: item.alias for item in imports}
+        if GRAPH in self.modules and self.modules[GRAPH].is_library:
+            module = expanded(module)
         seen = [(name, None) for name in PRELUDE if name not in told and name != path]
         self.modules[path] = Module(path, module, (*told.items(), *seen), is_library)
 

@@ -189,10 +189,12 @@ class _ModuleParser(RuleParser):
     def _apply(self) -> s.Apply:
         start = self.advance().start
         name = self.advance().text
-        self._skip_parentheses()
+        self.expect("(")
+        arguments = self.listed(lambda: self.advance().text, ")")
         self.expect("->")
-        self._skip_parentheses()
-        return s.Apply(name, span=self.span(start))
+        self.expect("(")
+        results = self.listed(lambda: self.advance().text, ")")
+        return s.Apply(name, tuple(arguments), tuple(results), span=self.span(start))
 
     def _function(self, attributes: tuple[s.Attribute, ...], start: int, *, is_extern: bool) -> s.FunctionDeclaration:
         self.expect("function")

@@ -19,16 +19,8 @@ from typing import Any
 
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import TypeDefinition
-from deltic.datalog.ddlog.values import NONE, Group, Map, Set, Struct, Vec, some
-
-LISTS: Mapping[str, Callable[[Any], Any]] = {
-    "ddlog_std::Vec": Vec,
-    "ddlog_std::Set": Set.of,
-    "hashset::HashSet": Set.of,
-    "tinyset::Set64": Set.of,
-}
-"""What is written as a list of elements."""
-
+from deltic.datalog.ddlog.json_values import Json, JsonError
+from deltic.datalog.ddlog.values import LISTS, NONE, Group, Map, Struct, some
 
 REMEMBERED = 1 << 14
 """How many texts of one type are remembered with their values."""
@@ -236,8 +228,21 @@ class Codecs:
         """The codec of a type. Raises RecordError for one whose values are no records."""
         type_ = t.content(type_)
         if type_ not in self._made:
-            self._made[type_] = self._make(type_)
+            self._made[type_] = self._with_json(self._make(type_))
         return self._made[type_]
+
+    def _with_json(self, codec: Codec) -> Codec:
+        """The codec, which reads `@json"…"` too."""
+
+        def read(record: Record) -> Any:
+            if not isinstance(record, Serialized):
+                return codec.read(record)
+            try:
+                return Json(self._types).of_text(codec.type, record.text)
+            except JsonError as error:
+                raise RecordError(f"@json: {error}") from error
+
+        return Codec(codec.type, read, codec.show)
 
     def has(self, type_: t.Type) -> bool:
         """Whether the values of a type are records."""

@@ -531,9 +531,11 @@ class Transformer(Node):
 
 @dataclass(frozen=True)
 class Apply(Node):
-    """`apply name(...) -> (...)`."""
+    """`apply name(arguments) -> (results)`, of relations and functions by their names."""
 
     transformer: str
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
 
 
 Item = Import | Typedef | FunctionDeclaration | RelationDeclaration | IndexDeclaration | Rule | Transformer | Apply

@@ -9,7 +9,7 @@ a structure by its constructor and then its fields. Values are compared within o
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import total_ordering
 from typing import Any
@@ -128,6 +128,15 @@ class Set(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self))}]"
+
+
+LISTS: Mapping[str, Callable[[Iterable[Any]], tuple[Any, ...]]] = {
+    "ddlog_std::Vec": Vec,
+    "ddlog_std::Set": Set.of,
+    "hashset::HashSet": Set.of,
+    "tinyset::Set64": Set.of,
+}
+"""The types that are written as lists of their elements, and what makes their values."""
 
 
 class Map(tuple[Any, ...]):

@@ -11,7 +11,6 @@ from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
-from deltic.circuit.python import digest
 from deltic.circuit.types import ZSetType
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.checked import (
@@ -60,7 +59,7 @@ class Lowered:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
         self.columns = Columns(checked)
-        self._expressions = Expressions(checked, self.columns, _fingerprint(checked))
+        self._expressions = Expressions(checked, self.columns, checked.functions.fingerprint)
         self._rules: dict[str, list[tuple[Rule, Head]]] = defaultdict(list)
         for rule in checked.rules:
             for head in rule.heads:
@@ -266,9 +265,3 @@ def _add(body: Body, clause: Step) -> None:
         body.add(clause)
     except RecordError as error:
         raise ProgramError([clause.span.error(str(error), "use such values where they are made")]) from error
-
-
-def _fingerprint(checked: Checked) -> str:
-    """What tells programs apart: all that their modules say."""
-    spans = [*(rule.span for rule in checked.rules), *(r.span for r in checked.relations.values())]
-    return digest(dict.fromkeys(span.source.text for span in spans))
