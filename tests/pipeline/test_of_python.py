@@ -17,6 +17,8 @@ from deltic import ZSet
 from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.custom import CUSTOM
 from deltic.circuit.operators.custom import Apply
+from deltic.circuit.python import OF_PYTHON
+from deltic.circuit.spark import FUNCTIONS
 from deltic.cli.main import app
 from deltic.engine.shards.lay_out import lay_out
 from deltic.errors import CatalogError, DataError, EvaluationError, ProgramError, UnsupportedError
@@ -171,6 +173,21 @@ def test_the_code_travels_with_the_plan_of_shards():
     assert {ACCUMULATORS[name].value({3: 2}, (), ()) for name in called if name.startswith("energy__")} == {18}
     operators = [getattr(r.definition, "operator", None) for r in there.program.relations.values()]
     assert {op.custom.name for op in operators if isinstance(op, Apply)} == {"near", "nearer"}
+
+
+def test_functions_travel_with_it_too():
+    pipeline = deltic.Pipeline(
+        functions=[deltic.function(abs, arguments=[int], returns=int, name="measure", deterministic=True)]
+    )
+    pipeline.sql("CREATE TABLE t (n BIGINT)")
+    pipeline.sql("CREATE VIEW v AS SELECT n FROM t WHERE measure(n) > 1")
+    packed = cloudpickle.dumps(lay_out(program_of(pipeline.catalog.circuit)))
+    names = [name for name in FUNCTIONS if name.startswith("measure__")]
+    for registry in (FUNCTIONS, OF_PYTHON):
+        for name in names:
+            del registry[name]
+    cloudpickle.loads(packed)
+    assert [FUNCTIONS[name].python(-3) for name in names] == [3]
 
 
 def test_a_state_costs_the_values_of_the_change():

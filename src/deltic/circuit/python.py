@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from deltic.circuit.expressions import checked, literal
-from deltic.circuit.spark.function import FUNCTIONS, Function, call
+from deltic.circuit.spark.function import FUNCTIONS, PREFIX, Function, call, is_call
 from deltic.circuit.types import Column, Kind, Type, ValueType
 from deltic.circuit.values import from_arrow, to_arrow
 
@@ -40,6 +40,9 @@ _PYTHON: dict[Kind, tuple[type, ...]] = {
 }
 # What a function's module may have that counts as part of it.
 _TOLD = (types.FunctionType, int, float, str, bytes, tuple, frozenset, list, dict, set)
+
+OF_PYTHON: dict[str, Function] = {}
+"""Those of the table of functions that are of Python."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,34 @@ class PythonFunction:
             compute, type_ = _Computing(self), self.returns.type
             result = Type.struct([Column("value", type_, True)]) if self.returns.nullable else type_
             columns = compute.columns if self.mode == "arrow" else None
-            FUNCTIONS[name] = Function(result, python=compute.row, columns=columns, failure=compute.why, partial=True)
+            found = Function(result, python=compute.row, columns=columns, failure=compute.why, partial=True)
+            FUNCTIONS[name] = OF_PYTHON[name] = found
         return name
+
+
+def called_in(value: Any) -> dict[str, Function]:
+    """The functions of Python that are called in expressions anywhere in a program or circuit, by their names."""
+    found: dict[str, Function] = {}
+    pending = [value] if OF_PYTHON else []
+    while pending:
+        part = pending.pop()
+        if isinstance(part, exp.Expression):
+            names = (node.name.removeprefix(PREFIX).lower() for node in part.find_all(exp.Anonymous) if is_call(node))
+            found |= {name: OF_PYTHON[name] for name in names if name in OF_PYTHON}
+        elif isinstance(part, Mapping):
+            pending += part.values()
+        elif isinstance(part, tuple | list | frozenset):
+            pending += part
+        elif is_dataclass(part):
+            pending += (getattr(part, each.name) for each in fields(part))
+    return found
+
+
+def receive(functions: Mapping[str, Function]) -> None:
+    """Let functions of Python that were made in another process be there."""
+    for name, function in functions.items():
+        OF_PYTHON.setdefault(name, function)
+        FUNCTIONS.setdefault(name, function)
 
 
 class _Computing:

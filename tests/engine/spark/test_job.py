@@ -8,6 +8,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
+import deltic
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import WEIGHT
@@ -38,6 +39,23 @@ def test_random_circuits_as_jobs(spark, tmp_path, seed, direct):
     case = random_case(seed, replace(SHAPE, bags=True))
     found = first_disagreement(case.circuit, case.run[:3], partial(in_jobs, spark, tmp_path, direct=direct))
     assert found is None, f"{case.circuit}\n{found}"
+
+
+@pytest.mark.slow
+def test_functions_of_python_are_there_in_the_workers(spark, tmp_path):
+    """Which are processes that never saw the definition."""
+
+    @deltic.function(arguments=[int], returns=int, deterministic=True)
+    def halved(n):
+        return n // 2
+
+    pipeline = deltic.Pipeline(engine="local", functions=[halved])
+    pipeline.sql("CREATE TABLE t (n BIGINT)")
+    pipeline.sql("CREATE VIEW v AS SELECT halved(n) AS h, count(*) AS c FROM t WHERE halved(n) > 1 GROUP BY halved(n)")
+    engine = in_jobs(spark, tmp_path, pipeline.catalog.circuit)
+    engine.apply({"t": pa.table({"n": [1, 4, 5, 8, None], WEIGHT: [1] * 5})})
+    engine.apply({"t": pa.table({"n": [5, 9], WEIGHT: [-1, 1]})})
+    assert sorted(engine.read("v").to_pydict()["h"]) == [2, 4]
 
 
 @pytest.mark.slow

@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+from deltic.circuit.python import called_in, receive
+from deltic.circuit.spark.function import Function
 from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Query
 
@@ -177,6 +180,10 @@ class ShardPlan:
     placed: Mapping[str, Placed]
     steps: tuple[Step, ...]
 
+    def __reduce__(self) -> Any:
+        """In another process the functions of Python that it calls are there with their code."""
+        return _received, (self.program, self.placed, self.steps, called_in(self.program))
+
     @cached_property
     def needs(self) -> frozenset[str]:
         """The relations of which searches need rows of before the epoch."""
@@ -322,3 +329,10 @@ def spread(relation: Relation, key: Key) -> str:
 def names_of(names: Sequence[str], key: Sequence[int]) -> str:
     """The names of columns, one after the other."""
     return ", ".join(names[column] for column in key)
+
+
+def _received(
+    program: Program, placed: Mapping[str, Placed], steps: tuple[Step, ...], functions: Mapping[str, Function]
+) -> ShardPlan:
+    receive(functions)
+    return ShardPlan(program, placed, steps)
