@@ -34,7 +34,7 @@ def operator_lines(circuit: Circuit) -> Iterator[str]:
         where = "; ".join(f"{kind.keyword} {_some(places[kind])}" for kind in kinds)
         yield f"{where}: {row.formula}  [{row.source}]"
         yield f"  {row.why}; {row.cost.value}; keeps {row.keeps}"
-    yield _fallen(circuit)
+    yield from _last(circuit)
 
 
 def cost_lines(circuit: Circuit) -> Iterator[str]:
@@ -46,6 +46,14 @@ def cost_lines(circuit: Circuit) -> Iterator[str]:
         together.setdefault((row.cost.value, row.keeps), []).append(kind.keyword)
     for (cost, keeps), names in together.items():
         yield f"{', '.join(names)}: {cost}; keeps {keeps}"
+    yield from _last(circuit)
+
+
+def _last(circuit: Circuit) -> Iterator[str]:
+    """The lines of fixpoints inside of others, if there are any, and of the operators without a derivative."""
+    inside = [place for place, op in _places(circuit, "") if isinstance(op, ops.Fixpoint) and "/" in place]
+    if inside:
+        yield f"followed from iteration to iteration of the recursion around: fixpoint {_some(inside)}"
     yield _fallen(circuit)
 
 

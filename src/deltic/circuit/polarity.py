@@ -25,6 +25,13 @@ def polarities(body: Circuit) -> dict[str, Signs[str]]:
     return {name: found[number] for name, number in body.sinks.items()}
 
 
+def grows_with(body: Circuit, *numbers: int) -> bool:
+    """Whether all relations of a fixpoint's body grow with its recursive relations, and with these nodes."""
+    starts = {n: {"": 1} for n, op in enumerate(body.operators) if isinstance(op, ops.Feedback) or n in numbers}
+    found = _signs(body, starts)
+    return all(found[number].get("", {1}) <= {1} for number in body.sinks.values())
+
+
 def _signs(circuit: Circuit, starts: Mapping[int, Mapping[Name, int]]) -> list[Signs[Name]]:
     """What each node depends on, of the names for which the nodes `starts` stand."""
     found: list[Signs[Name]] = []

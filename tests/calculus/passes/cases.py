@@ -32,6 +32,33 @@ CASES = {
           }}
         %3 = component b (%2) : set{AB}
         %4 = sink v (%3) : set{AB}""",
+    "flatten_fixpoints": f"""
+        %0 = source s : set{AB}
+        %1 = source t : set{AB}
+        %2 = fixpoint (%0, %1) : <a: set{AB}>
+          body {{
+            %0 = import 0 : set{AB}^1
+            %1 = import 1 : set{AB}^1
+            %2 = feedback a : set{AB}^1
+            %3 = fixpoint (%2, %1) : <b: set{AB}^1>
+              body {{
+                %0 = import 0 : set{AB}^2
+                %1 = import 1 : set{AB}^2
+                %2 = feedback b : set{AB}^2
+                %3 = map [b AS a, a AS b] (%2) : set{AB}^2
+                %4 = antijoin (%3, %1) : set{AB}^2
+                %5 = plus (%0, %4) : zset{AB}^2
+                %6 = distinct (%5) : set{AB}^2
+                %7 = sink b (%6) : set{AB}^2
+              }}
+            %4 = component b (%3) : set{AB}^1
+            %5 = map [a, a AS b] (%4) : zset{AB}^1
+            %6 = plus (%0, %5) : zset{AB}^1
+            %7 = distinct (%6) : set{AB}^1
+            %8 = sink a (%7) : set{AB}^1
+          }}
+        %3 = component a (%2) : set{AB}
+        %4 = sink v (%3) : set{AB}""",
     "cancel_negations": f"""
         %0 = source s : zset{AB}
         %1 = source t : zset{AB}

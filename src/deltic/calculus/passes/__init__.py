@@ -14,6 +14,7 @@ from deltic.calculus.passes.cancel_negations import cancel_negations
 from deltic.calculus.passes.delay_distinct import delay_distinct
 from deltic.calculus.passes.drop_distinct import drop_distinct
 from deltic.calculus.passes.drop_unread import drop_unread
+from deltic.calculus.passes.flatten_fixpoints import flatten_fixpoints
 from deltic.calculus.passes.flatten_sums import flatten_sums
 from deltic.calculus.passes.fuse_filters import fuse_filters
 from deltic.calculus.passes.fuse_maps import fuse_maps
@@ -27,6 +28,7 @@ Pass = Callable[[Circuit], Circuit]
 
 OPTIMIZATIONS: tuple[Pass, ...] = (
     drop_unread,
+    flatten_fixpoints,
     cancel_negations,
     flatten_sums,
     share_sums,

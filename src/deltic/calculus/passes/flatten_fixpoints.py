@@ -1,0 +1,99 @@
+"""lfp X. T(X, lfp Y. G(X, Y)) is the X of lfp (X, Y). (T(X, G(X, Y)), G(X, Y)), for monotone T and G.
+
+That is Bekić's lemma, which is [FIX Prop. 37] where G alone reads both. A fixpoint in the body of another is examined
+anew at each iteration of that; as relations of one recursion its rows are derived once. It is flattened where both are
+of sets, and all that they make grows with all that they read of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder
+from deltic.circuit.polarity import grows_with
+
+
+def flatten_fixpoints(circuit: Circuit) -> Circuit:
+    """The circuit with one fixpoint for each that has others in it, as far as these may be parts of it."""
+    changed = {
+        number: body
+        for number, operator in enumerate(circuit.operators)
+        if isinstance(operator, ops.Fixpoint) and (body := _flat(operator.body)) is not operator.body
+    }
+    if not changed:
+        return circuit
+    builder = CircuitBuilder(circuit.depth)
+    for number, node in enumerate(circuit.nodes):
+        if number in changed:
+            assert isinstance(node.operator, ops.Fixpoint)
+            builder.add(replace(node.operator, body=changed[number]), *node.inputs)
+        else:
+            builder.repeat(node, *node.inputs)
+    return builder.build()
+
+
+def _flat(body: Circuit) -> Circuit:
+    """A body without those fixpoints that may be parts of its own, those inside first."""
+    body = flatten_fixpoints(body)
+    while (number := next(_parts(body), None)) is not None:
+        body = _merged(body, number)
+    return body
+
+
+def _parts(body: Circuit) -> Iterator[int]:
+    """The fixpoints in a body that may be parts of its own."""
+    for number, operator in enumerate(body.operators):
+        if isinstance(operator, ops.Fixpoint) and _is_of_sets(body) and _is_of_sets(operator.body):
+            inside = any(isinstance(inner, ops.Fixpoint) for inner in operator.body.operators)
+            if not inside and grows_with(operator.body) and grows_with(body, number):
+                yield number
+
+
+def _is_of_sets(body: Circuit) -> bool:
+    return all(body.type_of(number).is_set for number in body.sinks.values())
+
+
+def _merged(body: Circuit, number: int) -> Circuit:
+    """A body with the nodes of a fixpoint in its place."""
+    builder, places = CircuitBuilder(body.depth), list[int]()
+    sinks, names = dict[str, int](), dict[str, str]()
+    for at, node in enumerate(body.nodes):
+        operator, inputs = node.operator, [places[i] for i in node.inputs]
+        if at == number:
+            assert isinstance(operator, ops.Fixpoint)
+            names = {name: _fresh(name, body) for name in operator.body.sinks}
+            sinks = _add(builder, operator.body, inputs, names)
+            places.append(at)  # which components alone read
+        elif isinstance(operator, ops.Component) and node.inputs == (number,):
+            places.append(sinks[operator.name])
+        else:
+            places.append(builder.add(operator, *inputs))
+    for name, place in sinks.items():
+        builder.add(ops.Sink(names[name]), place)
+    return builder.build()
+
+
+def _add(builder: CircuitBuilder, body: Circuit, given: list[int], names: dict[str, str]) -> dict[str, int]:
+    """Add the nodes of a body over those that it imports: the nodes of its relations."""
+    places: list[int] = []
+    for node in body.nodes:
+        operator, inputs = node.operator, [places[i] for i in node.inputs]
+        if isinstance(operator, ops.Import):
+            places.append(given[operator.index])
+        elif isinstance(operator, ops.Sink):
+            places.append(*inputs)
+        elif isinstance(operator, ops.Feedback):
+            places.append(builder.add(replace(operator, name=names[operator.name])))
+        else:
+            places.append(builder.add(operator, *inputs))
+    return {name: places[number] for name, number in body.sinks.items()}
+
+
+def _fresh(name: str, body: Circuit) -> str:
+    """A name for a relation of a fixpoint inside that none around has, and no view."""
+    found = f"{name} in {min(body.sinks)}"
+    while found in body.sinks:
+        found += "'"
+    return found
