@@ -89,7 +89,7 @@ def test_random_circuits_with_orders(batch, rich, record_property):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(100))
+@pytest.mark.parametrize("batch", range(50))
 def test_many_random_circuits(batch, record_property):
     record_property("random circuits", 100)
     check_seeds(
