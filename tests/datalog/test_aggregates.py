@@ -104,6 +104,7 @@ CASES = {
     "a sum of floats has no order": ("x: float", "r(x) :- x = sum y : { f(y) }.", [(1.0,)]),
     "a mean of whole numbers": ("x: float", 'r(x) :- x = mean y : { a("B", y) }.', [(3.0,)]),
     "a sum wraps around": ("x: number", 'r(x) :- x = sum 9223372036854775807 : { a("B", _) }.', [(-2,)]),
+    "a result that may be any": ("n: symbol", "r(n) :- a(n, _), _ = min y : { a(n, y), y > 4 }.", [("A",)]),
     "without braces": ("x: number", "r(x) :- x = max y : a(_, y).", [(5,)]),
 }
 

@@ -124,5 +124,6 @@ def test_no_more_than_twenty_syntax_errors():
 
 def test_deep_nesting_is_a_finding():
     with pytest.raises(ProgramError, match="nested more than 100 levels deep"):
-        parse(f".decl p(x: number)\np({'+'.join(['1'] * 5000)}).")
-    assert len(parse(f".decl p(x: number)\np({'+'.join(['1'] * 100)}).").items) == 2
+        parse(f".decl p(x: number)\np({'(1 + ' * 101}1{')' * 101}).")
+    assert len(parse(f".decl p(x: number)\np({'(1 + ' * 99}1{')' * 99}).").items) == 2
+    assert len(parse(f".decl p(x: number)\np({'+'.join(['1'] * 5000)}).").items) == 2

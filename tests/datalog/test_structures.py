@@ -195,3 +195,15 @@ def test_shards_have_structures():
         changed(pipeline, "given", gone=[("[0, [1, nil]]", "$Point")])
         assert len(rows_of(pipeline["l"])) == 4 + 4 + 1
         assert rows_of(pipeline["p"]) >= {(1, "[2, nil]"), (5, "nil")}
+
+
+def test_explain_writes_structures_as_users_do():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(
+        f"{TYPES} l([n, r]) :- l(x), x = [n, r], r = [2, _].\ns(a) :- s($Pair(a, _)).\n s($Pair($Point, y)) :- e(_, y)."
+    )
+    told = pipeline.explain("l") + pipeline.explain("s")
+    for wanted in ("[field 1 of ", "field 1 of field 2 of ", "$Pair(", "field 1 of $Pair "):
+        assert wanted in told
+    assert "SPARK_" not in told
+    assert "CHECKED" not in told

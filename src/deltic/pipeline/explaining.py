@@ -8,6 +8,7 @@ from deltic.calculus.inside import operators_inside
 from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog
 from deltic.circuit.operators import Feedback, Source
+from deltic.circuit.spark.written import as_written
 from deltic.engine.protocol import Engine
 from deltic.pipeline.definitions import Definitions
 from deltic.pipeline.lateness import watermarks
@@ -15,7 +16,7 @@ from deltic.pipeline.lateness import watermarks
 
 def explained(name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[Pushed] | None) -> str:
     """How a view is kept fresh; `pushed` are the recursions that derive what is asked, None where none was to."""
-    told, catalog = engine.explain(name, full), definitions.catalog
+    told, catalog = as_written(engine.explain(name, full)), definitions.catalog
     parts = {
         "event time": _times_below(name, engine, catalog),
         "derived on demand": () if pushed is None else _demand_below(name, catalog, pushed),

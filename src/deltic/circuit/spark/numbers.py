@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import partial, reduce
+from operator import add, mul
+from typing import Any
 
 from sqlglot import exp
 
@@ -71,6 +74,14 @@ def _width_bucket(value: float, low: float, high: float, count: int) -> int | No
     if (value >= high) if low < high else (value <= high):
         return count + 1
     return int(count * (value - low) / (high - low)) + 1
+
+
+def _folded(step: Callable[[float, float], float], *values: float) -> float:
+    return reduce(step, values)
+
+
+def _columns_folded(step: Callable[[Any, Any], Any], *columns: Any) -> tuple[Any, None]:
+    return reduce(step, columns), None
 
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -213,6 +224,11 @@ FUNCTIONS |= {
         Type.BOOLEAN, python=_is_narrow, partial=True, failure=lambda _: "the number has more than 64 bits"
     ),
     "round_decimal": Function(_rounded_type, python=_decimal_rounded, partial=True),
+    # Many floats, rounded after each step: Datalog's long sums and products.
+    **{
+        f"{name}_in_order": Function(DOUBLE, python=partial(_folded, step), vector=partial(_columns_folded, step))
+        for name, step in (("sum", add), ("product", mul))
+    },
     # As C++ prints floats: Soufflé's to_string.
     "six_places": Function(Type.STRING, python=lambda value: f"{value:f}"),
     "format_number": Function(Type.STRING, python=_format_number, tolerant=True),

@@ -109,7 +109,7 @@ class _Scopes:
         if isinstance(literal, Negation):
             return replace(literal, part=self._literal(literal.part, names, found))
         if not isinstance(literal, Existential):
-            return with_expressions(literal, self.change(names, found))
+            return self._name_any(with_expressions(literal, self.change(names, found)))
         inside = {**names, **{name: name for name in literal.local}}
         given = frozenset(names.values())
         bodies = tuple(self.conjunction(body, inside, given) for body in literal.bodies)
@@ -117,6 +117,18 @@ class _Scopes:
         results = {part.result.name for part in taken_out if isinstance(part, Aggregation)}
         local = {*literal.local, *results, *_names(*taken_out)} - given
         return replace(literal, bodies=bodies, local=frozenset(local))
+
+    def _name_any(self, literal: Formula) -> Formula:
+        """`_ = x` with a name for `_`: that `x` has a value."""
+        if not (isinstance(literal, Comparison) and literal.operator == "="):
+            return literal
+        if isinstance(literal.left, Wildcard) is isinstance(literal.right, Wildcard):
+            return literal
+
+        def name(side: Expression) -> Expression:
+            return Variable(self.fresh(""), span=side.span) if isinstance(side, Wildcard) else side
+
+        return with_expressions(literal, name)
 
     def _body_of(self, aggregate: Aggregate, shared: Set[str]) -> Literals:
         """The literals of an aggregate's body; of one with alternatives, an existential.

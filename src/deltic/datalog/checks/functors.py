@@ -55,12 +55,14 @@ _FLOAT, _SYMBOL = _only(Type.FLOAT64), _only(Type.STRING)
 _BINARY = (SAME, SAME)
 
 OPERATORS: Mapping[str, Profile] = {
-    "+": Profile(_BINARY, SAME, ANY),
+    "+": Profile(_BINARY, SAME, ANY, more=True),
     "-": Profile(_BINARY, SAME, NUMERIC, least=1),
-    **{operator: Profile(_BINARY, SAME, NUMERIC) for operator in ("*", "/", "^")},
+    "*": Profile(_BINARY, SAME, NUMERIC, more=True),
+    **{operator: Profile(_BINARY, SAME, NUMERIC) for operator in ("/", "^")},
+    **{operator: Profile(_BINARY, SAME, INTEGER) for operator in ("%", "bshl", "bshr", "bshru")},
     **{
-        operator: Profile(_BINARY, SAME, INTEGER)
-        for operator in ("%", "band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor")
+        operator: Profile(_BINARY, SAME, INTEGER, more=True)
+        for operator in ("band", "bor", "bxor", "land", "lor", "lxor")
     },
     **{operator: Profile((SAME,), SAME, INTEGER) for operator in ("bnot", "lnot")},
 }

@@ -31,7 +31,8 @@ from deltic.datalog.syntax.formulas import (
     with_inner,
 )
 
-LowerRule = Callable[[Rule, Schema, Scope], int]
+LowerRule = Callable[[Rule, Schema, Scope, bool], int]
+"""`lower_rule`, which reads the aggregates of rules, and is read by what lowers those."""
 
 
 @dataclass
@@ -61,7 +62,7 @@ class Inner:
         head = Atom("", tuple(arguments), span=self.literal.span)
         plain = simplify(replace(self.rule, head=head, body=tuple(body)))
         if plain:
-            return self.lower_rule(plain, schema, self.place)
+            return self.lower_rule(plain, schema, self.place, isinstance(self.literal, Existential))
         outside = self.scope.outside
         return self.place.bring(outside.builder.add(ops.Constant(schema, ())), outside)
 

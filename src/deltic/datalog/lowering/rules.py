@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from deltic.datalog.lowering.inner import lower_existential
 from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import conjunction, predicate, scalar
 from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.lowering.wide import in_groups
 from deltic.datalog.syntax.expressions import Apply, Expression, Variable, variables
 from deltic.datalog.syntax.formulas import (
     Aggregation,
@@ -31,9 +33,12 @@ from deltic.datalog.syntax.formulas import (
 )
 
 
-def lower_rule(rule: Rule, schema: Schema, scope: Scope) -> int:
-    """A node with the rows that a rule in plain form derives, weighted by their derivations."""
-    return _RuleLowering(rule, scope).lower(schema)
+def lower_rule(rule: Rule, schema: Schema, scope: Scope, as_set: bool = True) -> int:
+    """A node with the rows that a rule in plain form derives, weighted by their derivations.
+
+    Where only the set of the rows counts, what the head does not need may be left out of the weights.
+    """
+    return _RuleLowering(in_groups(rule, scope, lower_rule) if as_set else rule, scope).lower(schema)
 
 
 class _RuleLowering:
@@ -122,8 +127,9 @@ class _RuleLowering:
         while True:
             names = self._builder.type_of(node).schema.names
             conditions = [c for c in self._pending if all(v.name in names for v in mentions_of(c))]
-            if conditions:
-                node = self._filter(node, conditions)
+            node = self._within_ranges(node, conditions)
+            if tests := [c for c in conditions if c in self._pending]:
+                node = self._filter(node, tests)
             binding = next((b for c in self._pending if (b := _binding(c, names)) and self._may(b, wanted)), None)
             if not binding:
                 return node
@@ -146,17 +152,30 @@ class _RuleLowering:
     def _extend(self, node: int, variable: Variable, value: Expression, equation: Formula) -> int:
         self._pending.remove(equation)
         if is_range(value):
-            return self._range(node, variable, value)
+            return self._range(node, variable.name, value)
         columns = self._builder.type_of(node).schema.columns
         new = Column(variable.name, self._rule.type_of(variable))
         values: list[exp.Expression] = [column(c.name) for c in columns]
         return project(self._builder, node, (*columns, new), (*values, scalar(value, self._rule)))
 
-    def _range(self, node: int, variable: Variable, value: Expression) -> int:
+    def _within_ranges(self, node: int, conditions: Sequence[Formula]) -> int:
+        """The rows in which variables that have a value have one of the ranges that they equal, if they equal any."""
+        schema = self._builder.type_of(node).schema
+        for condition in conditions:
+            if isinstance(condition, Comparison) and is_range(condition.right):
+                self._pending.remove(condition)
+                name = next(new for i in itertools.count() if (new := f"_in{i}") not in schema.names)
+                node = self._range(node, name, condition.right)
+                same = exp.EQ(this=column(name), expression=scalar(condition.left, self._rule))
+                values = [column(c.name) for c in schema]
+                node = project(self._builder, self._builder.add(ops.Filter(same), node), schema.columns, values)
+        return node
+
+    def _range(self, node: int, name: str, value: Expression) -> int:
         """The node's rows for each value of a range; one between constants is the same in all iterations."""
         assert isinstance(value, Apply)
         arguments = [scalar(argument, self._rule) for argument in value.arguments]
-        expanded = lower_range(variable.name, arguments, self._rule.type_of(variable))
+        expanded = lower_range(name, arguments, self._rule.type_of(value))
         if any(True for _ in variables(value)):
             return self._builder.add(expanded, node)
         outside = self._scope.outside.builder

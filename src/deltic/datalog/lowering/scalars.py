@@ -102,7 +102,19 @@ def predicate(condition: Formula, rule: Rule) -> Tree:
 
 def conjunction(predicates: Sequence[Tree]) -> Tree:
     """All of one or more predicates."""
-    return reduce(lambda left, right: exp.And(this=left, expression=right), predicates)
+    return _balanced(exp.And, predicates)
+
+
+_FEW = 8
+"""How many operands stand one below the other; more are as few levels deep as they can be."""
+
+
+def _balanced(operator: type[Tree], operands: Sequence[Tree]) -> Tree:
+    """One or more operands of an operator that may be regrouped."""
+    if len(operands) <= _FEW:
+        return reduce(lambda left, right: operator(this=left, expression=right), operands)
+    half = len(operands) // 2
+    return operator(this=_balanced(operator, operands[:half]), expression=_balanced(operator, operands[half:]))
 
 
 def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
@@ -115,10 +127,11 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
         return _ordinal(arguments[0], operand)
     if functor in MATHEMATICS:
         return call(MATHEMATICS[functor], *arguments)
+    if functor in ("+", "*") and result is Type.FLOAT64 and len(arguments) > 2:
+        return call("sum_in_order" if functor == "+" else "product_in_order", *arguments)
     if functor in _SPECIAL:
         return _SPECIAL[functor](arguments, result)
-    left, right = arguments
-    return _BINARY[functor](this=left, expression=right)
+    return _balanced(_BINARY[functor], arguments)
 
 
 def _ordinal(value: Tree, type_: Type) -> Tree:
@@ -129,8 +142,7 @@ def _ordinal(value: Tree, type_: Type) -> Tree:
 
 
 def _plus(arguments: Sequence[Tree], result: Type) -> Tree:
-    operator: type[Tree] = exp.DPipe if result is Type.STRING else exp.Add
-    return operator(this=arguments[0], expression=arguments[1])
+    return _balanced(exp.DPipe if result is Type.STRING else exp.Add, arguments)
 
 
 def _minus(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -145,7 +157,7 @@ def _divide(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _cat(arguments: Sequence[Tree], result: Type) -> Tree:
-    return reduce(lambda left, right: exp.DPipe(this=left, expression=right), arguments)
+    return _balanced(exp.DPipe, arguments)
 
 
 def _least(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -176,8 +188,7 @@ def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
     """
 
     def apply(arguments: Sequence[Tree], result: Type) -> Tree:
-        left, right = (cast(_is_true(argument, result), result) for argument in arguments)
-        return combine(this=left, expression=right)
+        return _balanced(combine, [cast(_is_true(argument, result), result) for argument in arguments])
 
     return apply
 

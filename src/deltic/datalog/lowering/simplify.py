@@ -90,7 +90,7 @@ def _truth(literal: Formula, rule: Rule) -> Formula:
     """A condition on literals alone is true or false; false when it is undefined."""
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Aggregation | Atom | Existential | Truth) or any(
-        True for e in expressions_of(literal) for _ in variables(e)
+        is_range(e) or any(True for _ in variables(e)) for e in expressions_of(literal)
     ):
         return literal
     return Truth(evaluate(predicate(literal, rule), {}, {}) is True, span=literal.span)

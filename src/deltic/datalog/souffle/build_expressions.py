@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lark import Token
+from lark import Token, Tree
 
+from deltic.datalog.souffle.chains import LONGEST, chain_of, family_of
 from deltic.datalog.souffle.context import Context, Parsed, Part, tokens, tree
 from deltic.datalog.souffle.literals import unknown_escapes, unquote, whole_number
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
@@ -91,9 +92,23 @@ def _wildcard(context: Context, parsed: Parsed, span: Span) -> Expression:
 
 
 def _binary(context: Context, parsed: Parsed, span: Span) -> Expression:
+    if family := family_of(parsed):
+        first, rest = chain_of(parsed)
+        if len(rest) > LONGEST:
+            others = (_link(context, operator, operand) for operator, operand in rest)
+            return Apply(family, (build_expression(context, first), *others), span=span)
     left, operator, right = parsed.children
     operands = build_expression(context, left), build_expression(context, right)
     return Apply(str(operator), operands, span=span)
+
+
+def _link(context: Context, operator: Token, operand: Part) -> Expression:
+    """What a chain has behind an operator; below zero, if it is subtracted."""
+    built = build_expression(context, operand)
+    if operator != "-":
+        return built
+    place = context.source.place(operator.start_pos or 0, operand.meta.end_pos if isinstance(operand, Tree) else 0)
+    return Apply("-", (built,), span=place)
 
 
 def _prefix(context: Context, parsed: Parsed, span: Span) -> Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lark import Tree
 
+from deltic.datalog.souffle.chains import goes_on
 from deltic.datalog.souffle.context import Parsed
 
 DEEPEST = 100
@@ -28,12 +29,13 @@ _LEVELS = frozenset(
 
 
 def too_deep(program: Parsed) -> Parsed | None:
-    """The first part of a program that has `DEEPEST` levels of operators around it."""
+    """The first part of a program that has `DEEPEST` levels of operators around it; a chain of operators is one."""
     pending: list[tuple[Parsed, int]] = [(program, 0)]
     while pending:
         current, depth = pending.pop()
-        depth += current.data in _LEVELS
         if depth > DEEPEST:
             return current
-        pending.extend((child, depth) for child in reversed(current.children) if isinstance(child, Tree))
+        for child in reversed(current.children):
+            if isinstance(child, Tree):
+                pending.append((child, depth + (child.data in _LEVELS and not goes_on(current, child))))
     return None

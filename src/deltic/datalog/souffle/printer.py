@@ -173,9 +173,9 @@ def _apply(expression: e.Apply) -> tuple[str, int]:
         return f"[{listed}]" if operator == e.RECORD else f"{operator}({listed})" if listed else operator, _PRIMARY
     if len(arguments) == 2 and operator == "^":
         return f"{_within(arguments[0], _PRIMARY)} ^ {_within(arguments[1], _PREFIX)}", _POWER
-    if len(arguments) == 2 and operator in _TIGHTNESS:
+    if len(arguments) >= 2 and operator in _TIGHTNESS:
         row = _TIGHTNESS[operator]
-        return f"{_within(arguments[0], row)} {operator} {_within(arguments[1], row + 1)}", row
+        return f" {operator} ".join([_within(arguments[0], row), *(_within(a, row + 1) for a in arguments[1:])]), row
     if len(arguments) == 1 and operator in PREFIX_OPERATORS:
         return _prefix(operator, arguments[0]), _PREFIX
     return f"{operator}({_list(arguments)})", _PRIMARY

@@ -9,6 +9,7 @@ columns of their own last; but whether these have a row is looked up before.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
@@ -47,6 +48,7 @@ class Probe:
 
     def __init__(self, atom: Atom) -> None:
         self.atom = atom
+        self.variables = atom.variables()
         self.number = -1
         self.order: list[int] = []
 
@@ -60,7 +62,7 @@ class Probe:
 
     def free(self, bound: set[int]) -> set[int]:
         """The variables that the atom would bind."""
-        return self.atom.variables() - bound
+        return self.variables - bound
 
 
 class Planner:
@@ -255,19 +257,22 @@ class Planner:
 
     def _visit(self) -> None:
         """Visit the rows of one atom and bind all that it has."""
-        elsewhere = {id(p): self._variables_elsewhere(p) for p in self.probes}
+        having = Counter(v for probe in self.probes for v in probe.variables)
+
+        def is_last(probe: Probe) -> bool:
+            return all(having[v] == 1 for v in probe.free(self.bound))
 
         def rank(probe: Probe) -> tuple[bool, bool, bool, int, int]:
             free = probe.free(self.bound)
             known = len(probe.order) + len(probe.known(self.bound))
-            last = not free & elsewhere[id(probe)]
+            last = is_last(probe)
             counts = last and not free & self._wanted(probe.atom)
             return (known == 0, last, not counts, -known, len(free))
 
         probe = min(self.probes, key=rank)
         # Semijoins: nothing more will be known of these atoms, so a miss ends the search here.
         for other in self.probes:
-            if other is not probe and other.known(self.bound) and not other.free(self.bound) & elsewhere[id(other)]:
+            if other is not probe and is_last(other) and other.known(self.bound):
                 self.open(other)
         self.open(probe)
         columns = self.arranged(probe, probe.open_columns())
@@ -277,10 +282,6 @@ class Planner:
         for other in self.probes:
             if other.number >= 0:
                 self.open(other)
-
-    def _variables_elsewhere(self, probe: Probe) -> set[int]:
-        """The variables of the other unfinished atoms."""
-        return {v for other in self.probes if other is not probe for v in other.atom.variables()}
 
     # The ends of segments
 

@@ -1,0 +1,109 @@
+"""Rules of many atoms: groups of atoms become hidden relations of what the rest of the rule needs of them.
+
+A join of n inputs has n delta queries of n steps each, and visits each way in which its atoms meet. In groups of a few
+atoms, then groups of those, there are a few steps for each atom, and no group has more rows than it gives to the rest:
+distinct(π_A(a ⋈ b)) = distinct(π_A(distinct(π_{A∪S}(a)) ⋈ b)), with S what they share [DBSP Prop 6.11]. Atoms that
+share no variable with the rest are a relation without columns, a test; groups that differ only in what their own
+variables are called are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.types import Column, Schema
+from deltic.datalog.checks.checked import Rule
+from deltic.datalog.lowering.atoms import make_set
+from deltic.datalog.lowering.scopes import Scope
+from deltic.datalog.syntax.expressions import Expression, Variable, rewrite
+from deltic.datalog.syntax.formulas import Atom, mentions_of, with_expressions
+
+WIDEST = 16
+"""How many atoms are joined at once, at most."""
+
+_SIZE = 4
+"""How many atoms are in a group."""
+
+LowerRule = Callable[[Rule, Schema, Scope], int]
+
+
+def in_groups(rule: Rule, scope: Scope, lower_rule: LowerRule) -> Rule:
+    """The rule with few atoms, of groups of its own where these were many; the set of its rows is the same."""
+    atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
+    if len(atoms) <= WIDEST:
+        return rule
+    rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
+    wanted = {v.name for part in (rule.head, *rest) for v in mentions_of(part)}
+    before = len(atoms) + 1
+    while _SIZE < len(atoms) < before:
+        before = len(atoms)
+        groups = _grouped(atoms)
+        counts = Counter(name for group in groups for name in _names(group))
+        shared = wanted | {name for name, count in counts.items() if count > 1}
+        atoms = list(dict.fromkeys(_atom_of(rule, group, shared, scope, lower_rule) for group in groups))
+    return replace(rule, body=(*atoms, *rest))
+
+
+def _atom_of(rule: Rule, group: Sequence[Atom], shared: set[str], scope: Scope, lower_rule: LowerRule) -> Atom:
+    """The atom of a relation that has the values of the shared variables for which a group of atoms holds.
+
+    It is computed before a recursion on which the group does not depend.
+    """
+    names = _names(group)
+    kept = [name for name in names if name in shared]
+    if len(group) == 1 and len(kept) == len(names):
+        return group[0]
+    place = scope if any(scope.is_recursive(atom.relation) for atom in group) else scope.outside
+    node = _lower_group(rule, group, kept, place, lower_rule)
+    if place is scope.outside:
+        node = place.builder.add(Keep(f"{rule.head.relation or 'rule'} in parts"), node)
+    name = f"%{node}{'' if place is scope.outside else ' of the recursion'}"
+    place.relations[name] = node
+    return Atom(name, tuple(Variable(each, span=group[0].span) for each in kept), span=group[0].span)
+
+
+def _lower_group(rule: Rule, group: Sequence[Atom], kept: Sequence[str], place: Scope, lower_rule: LowerRule) -> int:
+    """The set of the values of the variables `kept` for which a group of atoms holds."""
+    own = {name: f"own.{number}" for number, name in enumerate(n for n in _names(group) if n not in kept)}
+    variables = {own.get(name, name): rule.variables[name] for name in _names(group)}
+    head = Atom("", tuple(Variable(name, span=rule.head.span) for name in kept), span=rule.head.span)
+
+    def renamed(expression: Expression) -> Expression:
+        return rewrite(expression, lambda e: replace(e, name=own.get(e.name, e.name)) if isinstance(e, Variable) else e)
+
+    body = tuple(dict.fromkeys(with_expressions(atom, renamed) for atom in group))
+    part = replace(rule, head=head, body=body, variables=variables)
+    schema = Schema(tuple(Column(name, variables[name]) for name in kept))
+    return make_set(place.builder, lower_rule(part, schema, place))
+
+
+def _names(group: Sequence[Atom]) -> list[str]:
+    """The variables of a group, in the order of their first mention."""
+    return list(dict.fromkeys(v.name for atom in group for v in mentions_of(atom)))
+
+
+def _grouped(atoms: Sequence[Atom]) -> list[list[Atom]]:
+    """The atoms in groups, in which each shares variables with others where that can be."""
+    names = [_names([atom]) for atom in atoms]
+    having: dict[str, list[int]] = defaultdict(list)
+    for place, found in enumerate(names):
+        for name in found:
+            having[name].append(place)
+    waiting = dict.fromkeys(range(len(atoms)))
+    groups: list[list[Atom]] = []
+    while waiting:
+        shared: Counter[int] = Counter({next(iter(waiting)): 0})
+        seen: set[str] = set()
+        group: list[int] = []
+        while shared and len(group) < _SIZE:
+            place = max(shared, key=lambda p: (shared[p], -p))
+            del shared[place], waiting[place]
+            group.append(place)
+            new = [name for name in names[place] if name not in seen]
+            shared.update(other for name in new for other in having[name] if other in waiting)
+            seen.update(new)
+        groups.append([atoms[place] for place in sorted(group)])
+    return groups
