@@ -51,6 +51,9 @@ class DiagnosticError(DelticError):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(d.render() for d in self.diagnostics))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.diagnostics,)
+
 
 class ProgramError(DiagnosticError):
     """A program (Datalog or SQL) is wrong; nothing of it was accepted."""

@@ -5,6 +5,7 @@ A batch is a table in memory, or something that can become one, such as a DataFr
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -25,6 +26,9 @@ class Batch(Protocol):
     def count(self) -> int:
         """The number of rows, weights apart."""
 
+    def parts(self) -> Iterator[pa.Table]:
+        """The same rows, one part after the other: no more than one has to be in memory."""
+
 
 @dataclass(frozen=True)
 class TableBatch:
@@ -39,6 +43,41 @@ class TableBatch:
     def count(self) -> int:
         """The number of rows, weights apart."""
         return int(self.table.num_rows)
+
+    def parts(self) -> Iterator[pa.Table]:
+        """The rows."""
+        yield self.table
+
+
+@dataclass(frozen=True)
+class Several:
+    """The rows of several batches of one table, of which there is at least one."""
+
+    batches: tuple[Batch, ...]
+
+    @classmethod
+    def of(cls, batches: Sequence[Batch]) -> Batch:
+        """Batches as one; tables in memory become one of them."""
+        import pyarrow as pa
+
+        if all(isinstance(batch, TableBatch) for batch in batches):
+            return TableBatch(pa.concat_tables([batch.to_arrow() for batch in batches]))
+        return batches[0] if len(batches) == 1 else cls(tuple(batches))
+
+    def to_arrow(self) -> pa.Table:
+        """The rows, with a column WEIGHT."""
+        import pyarrow as pa
+
+        return pa.concat_tables([batch.to_arrow() for batch in self.batches])
+
+    def count(self) -> int:
+        """The number of rows, weights apart."""
+        return sum(batch.count() for batch in self.batches)
+
+    def parts(self) -> Iterator[pa.Table]:
+        """The same rows, one part after the other."""
+        for batch in self.batches:
+            yield from batch.parts()
 
 
 # What an engine takes as the changes of a table: a handle, or rows whose form it is to check.

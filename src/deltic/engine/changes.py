@@ -38,6 +38,10 @@ class ViewChange:
         """The number of rows, weights apart."""
         return self.rows
 
+    def parts(self) -> Iterator[pa.Table]:
+        """The rows with their weights."""
+        yield self.to_arrow()
+
 
 class Changes(Mapping[str, "pa.Table"]):
     """The change of each view that changed, by its name, as a table; `batch` gives it as a handle."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed
     from deltic.engine.image import Image, Saved
+    from deltic.engine.shards.posted import Site
 
 # What to do with a change that does not fit the contents of a set: an insertion of a present row or a
 # deletion of an absent one rejects the epoch, is made a no-op, or is believed without a look.
@@ -185,6 +186,10 @@ class Engine(Version, Protocol):
         nothing. Raises UnsupportedError when the engine cannot run the circuit; after any exception the engine is as
         before, with the circuit of before.
         """
+
+    def site(self, table: str) -> Site | None:
+        """Where tasks may write rows of a table for the next epoch; None where this process is to have them."""
+        return None
 
     def sizes(self) -> list[Size]:
         """What is kept of each relation; nothing where an engine does not tell."""

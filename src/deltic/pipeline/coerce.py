@@ -35,13 +35,15 @@ _LONGEST = 200
 _FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
 
 
-def to_table(name: str, schema: Schema, rows: Any, signed: bool = False, key: tuple[str, ...] = ()) -> pa.Table:
+def to_table(
+    name: str, schema: Schema, rows: Any, signed: bool = False, key: tuple[str, ...] = (), before: int = 0
+) -> pa.Table:
     """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
 
     `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
     DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
     their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. Raises DataError that
-    names the place.
+    names the place: the number of the row, counted from those of a table or of changes that came `before`.
     """
     if is_column(rows):
         raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
@@ -51,9 +53,9 @@ def to_table(name: str, schema: Schema, rows: Any, signed: bool = False, key: tu
     rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
     if isinstance(rows, pa.Table):
         if not (signed and are_envelopes(rows.column_names, layout)):
-            return _conformed(name, rows, layout)
+            return _conformed(name, rows, layout, before)
         rows = rows_of(rows)
-    return _from_signed_rows(name, layout, rows) if signed else _from_rows(name, schema, rows)
+    return _from_signed_rows(name, layout, rows, before) if signed else _from_rows(name, schema, rows)
 
 
 def columns_needed(name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...]) -> list[str]:
@@ -79,11 +81,11 @@ def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
     return [column for column in fields.names if column in (*layout.schema.names, *signs)]
 
 
-def _conformed(name: str, table: pa.Table, layout: Layout) -> pa.Table:
+def _conformed(name: str, table: pa.Table, layout: Layout, before: int) -> pa.Table:
     parsed = conform(table, layout)
     if parsed.bad:
         rows = rows_at(table, parsed.bad[:SHOWN])
-        numbers = [position + 1 for position in parsed.bad]
+        numbers = [before + position + 1 for position in parsed.bad]
         reasons = [_reason(row, layout) for row in rows]
         raise _misfits(name, numbers, reasons, [tuple(row.values()) for row in rows])
     return parsed.table
@@ -119,11 +121,11 @@ def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
     return table_of(arrays, schema.to_arrow(), len(listed))
 
 
-def _from_signed_rows(name: str, layout: Layout, rows: Any) -> pa.Table:
+def _from_signed_rows(name: str, layout: Layout, rows: Any, before: int) -> pa.Table:
     """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
-    found = [signed for each in _each(name, rows, partial(_signed, layout=layout)) for signed in each]
+    found = [signed for each in _each(name, rows, partial(_signed, layout=layout), before) for signed in each]
     values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in found]
     columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
     weights = pa.array([weight for _, weight in found], pa.int64())
@@ -147,10 +149,10 @@ def _signed(row: Any, layout: Layout) -> list[Signed]:
     return [parse_object(row, layout)]
 
 
-def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T]) -> list[T]:
+def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
     """What is read of each row; raises DataError, which tells of the first ones that cannot be read."""
     found, told, count = [], list[Diagnostic](), 0
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(rows, before + 1):
         try:
             found.append(read(row))
         except Malformed as error:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import TableBatch
+from deltic.engine.batches import Batch
 from deltic.engine.critical_section import CriticalSection
 from deltic.engine.interrupts import postponed
 from deltic.engine.lateness import LatePolicy
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from deltic.catalog import Table
+    from deltic.engine.shards.posted import Site
 
-Batches = Mapping[str, TableBatch]
+Batches = Mapping[str, Batch]
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,11 @@ class Epochs:
                 raise
         self._phases.end("keys")
         return epoch
+
+    def site(self, table: Table) -> Site | None:
+        """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
+        self.check_process()
+        return self.engine.site(table.name)
 
     def are_late(self, table: Table, keys: pa.Table) -> Mask:
         """Which keys of a table are of rows that are too late to change, whether they are there or not."""

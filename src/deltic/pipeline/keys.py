@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import Table
-from deltic.engine.batches import TableBatch
+from deltic.engine.batches import Batch
 from deltic.engine.conflicts import SHOWN
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.hashing import xxhash64
@@ -18,19 +18,18 @@ from deltic.errors import ChangeError
 from deltic.pipeline.numbering import row_numbers
 
 
-def check_keys(
-    tables: Mapping[str, Table], changes: Mapping[str, TableBatch], before: Version, version: Version
-) -> None:
+def check_keys(tables: Mapping[str, Table], changes: Mapping[str, Batch], before: Version, version: Version) -> None:
     """Raises ChangeError where rows that come have the key of another row, as tables are with the prepared epoch.
 
     `before` is the version of the epoch before.
     """
     for name, batch in changes.items():
         table = tables[name]
-        if table.key:
-            rows = batch.to_arrow()
+        parts = batch.parts() if table.key else ()
+        for number, rows in enumerate(parts):
             come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
-            if not len(come) or (before.is_empty(table.name) and _differ(come)):
+            is_whole = not number and len(rows) == batch.count()
+            if not len(come) or (is_whole and before.is_empty(table.name) and _differ(come)):
                 continue
             if (version.count_each(table.name, come) > 1).any():
                 raise _taken(table, version.lookup_all(table.name, come))

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from deltic.catalog import Catalog, Table
 from deltic.circuit.types import Type
-from deltic.engine.batches import TableBatch
+from deltic.engine.batches import Batch, TableBatch
 from deltic.engine.lateness import LatePolicy, LateRows
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
@@ -26,7 +26,7 @@ from deltic.errors import LateError
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.numbering import row_numbers
 
-Batches = Mapping[str, TableBatch]
+Batches = Mapping[str, Batch]
 Mask = npt.NDArray[np.bool_]
 # The watermarks of tables, in the units of their columns; none of a table that has had no row with a time.
 Marks = Mapping[str, int]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.catalog import Table
-from deltic.engine.batches import TableBatch
+from deltic.engine.batches import Batch, Several, TableBatch
 from deltic.engine.conflicts import SHOWN
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import WEIGHT, Conflicts
@@ -26,7 +26,7 @@ from deltic.pipeline.keys import key_text
 from deltic.pipeline.numbering import Numbers, last_of_each, row_numbers
 from deltic.sql.statements.effect import Effect
 
-Batches = Mapping[str, TableBatch]
+Batches = Mapping[str, Batch]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -35,7 +35,7 @@ class RowChange:
     """Rows of a table with weights."""
 
     table: str
-    rows: pa.Table
+    rows: Batch
 
 
 @dataclass(frozen=True)
@@ -71,26 +71,26 @@ class ChangeManager:
     ) -> None:
         self._tables, self._version, self._conflicts = tables, version, conflicts
         self._prepare, self._evaluate, self._are_late = prepare, evaluate, are_late
-        self._parts: dict[str, list[pa.Table]] = {}
+        self._parts: dict[str, list[Batch]] = {}
 
-    def batches(self, operations: Sequence[Operation]) -> dict[str, TableBatch]:
+    def batches(self, operations: Sequence[Operation]) -> dict[str, Batch]:
         """What the operations amount to. Raises ChangeError and DataError for what they cannot do."""
         for operation in operations:
             if isinstance(operation, RowChange):
                 self._add(operation.table, operation.rows)
             elif isinstance(operation, KeyedChange):
-                self._add(operation.table, self._by_key(operation))
+                self._add(operation.table, TableBatch(self._by_key(operation)))
             else:
                 for rows in self._evaluated(operation):
-                    self._add(operation.table, rows)
+                    self._add(operation.table, TableBatch(rows))
         return self._gathered()
 
-    def _add(self, table: str, rows: pa.Table) -> None:
-        if len(rows):
+    def _add(self, table: str, rows: Batch) -> None:
+        if rows.count():
             self._parts.setdefault(table, []).append(rows)
 
-    def _gathered(self) -> dict[str, TableBatch]:
-        return {name: TableBatch(pa.concat_tables(parts)) for name, parts in self._parts.items()}
+    def _gathered(self) -> dict[str, Batch]:
+        return {name: Several.of(parts) for name, parts in self._parts.items()}
 
     def _evaluated(self, effect: Effect) -> Sequence[pa.Table]:
         """The changes by a statement, which sees what was changed before it."""
@@ -103,7 +103,7 @@ class ChangeManager:
         """The rows that go and come, with weights."""
         table = self._tables[change.table]
         held = with_weights(self._version.lookup_all(table.name, change.rows.select(table.key)), 1)
-        before = pa.concat_tables([held, *self._parts.get(table.name, [])])
+        before = pa.concat_tables([held, *(part.to_arrow() for part in self._parts.get(table.name, []))])
         keys = pa.concat_tables([before.select(table.key), change.rows.select(table.key)])
         numbers = row_numbers(keys, table.key)
         old, new = numbers[: len(before)], numbers[len(before) :]
@@ -137,12 +137,12 @@ def logged(table: Table, rows: pa.Table) -> Iterator[RowChange | KeyedChange]:
     weights = np.asarray(rows.column(WEIGHT))
     by_key = np.abs(weights) > MOST
     if not by_key.any():
-        yield RowChange(table.name, rows)
+        yield RowChange(table.name, TableBatch(rows))
         return
     numbers = row_numbers(rows, table.key)
     told = np.isin(numbers, numbers[by_key])
     if not told.all():
-        yield RowChange(table.name, rows.filter(pa.array(~told)))
+        yield RowChange(table.name, TableBatch(rows.filter(pa.array(~told))))
     last = last_of_each(numbers)
     last = np.sort(last[told[last]])
     come, gone = last[weights[last] > 0], last[weights[last] < 0]

@@ -385,7 +385,7 @@ class Pipeline(Reading):
     def _refreshing(self) -> Refreshing:
         from deltic.pipeline.outside.refreshing import Refreshing
 
-        return Refreshing(self, lambda: self._keeping.files)
+        return Refreshing(self, lambda: self._keeping.files, self._epochs.site)
 
     def flow(self, name: str) -> Flow:
         """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md tell how."""
@@ -530,7 +530,7 @@ class Pipeline(Reading):
         from deltic.pipeline.streaming.into import stream
 
         self._keeping.refuse_change()
-        return stream(self, df, into, name, order, conflicts, self._place, self._streams)
+        return stream(self, df, into, name, order, conflicts, self._place, self._streams, self._epochs.site)
 
     def explain(self, name: str, full: bool = False) -> str:
         """How a view is kept fresh: what its parts cost and keep, and its delta queries.

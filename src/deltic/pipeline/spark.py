@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
+ROWS = "Deltic: rows of a DataFrame"
+"""What Spark's pages call a job that reads one."""
 # Up to so many bytes a table is part of the plan of its DataFrame, where Spark knows its rows before it runs.
 _SMALL = 1 << 18
 # Above so many bytes Spark takes a table apart into partitions, instead of making it part of a plan.
@@ -72,13 +74,17 @@ def _plans_up_to(spark: SparkSession, small: int) -> Iterator[None]:
 
 def from_dataframe(frame: DataFrame) -> pa.Table:
     """A DataFrame as an Arrow table; intervals from years to months are numbers of months there."""
+    with described(frame.sparkSession, ROWS, is_part=True):
+        return with_months(frame).toArrow()
+
+
+def with_months(frame: DataFrame) -> DataFrame:
+    """The DataFrame with numbers of months in place of intervals from years to months."""
     from pyspark.sql.functions import col
     from pyspark.sql.types import YearMonthIntervalType
 
     months = [f.name for f in frame.schema if isinstance(f.dataType, YearMonthIntervalType)]
-    casts = {name: col(quoted(name)).cast("interval month").cast("int") for name in months}
-    with described(frame.sparkSession, "Deltic: rows of a DataFrame", is_part=True):
-        return _with_columns(frame, casts).toArrow()
+    return _with_columns(frame, {name: col(quoted(name)).cast("interval month").cast("int") for name in months})
 
 
 def arrow_schema_of(frame: DataFrame) -> pa.Schema:

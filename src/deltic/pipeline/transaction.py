@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import pyarrow as pa
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
+from deltic.engine.batches import Changed
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
@@ -24,6 +26,7 @@ from deltic.pipeline.epochs import Batches, Epochs, Logged
 from deltic.pipeline.forms import updates, with_key_alone
 from deltic.pipeline.names import find
 from deltic.pipeline.operations import ChangeManager, KeyedChange, Operation, RowChange, logged, with_weights
+from deltic.pipeline.posting import posted
 from deltic.pipeline.reading import Published
 from deltic.pipeline.report import EpochReport, report_of
 from deltic.pipeline.snapshot import Preview, change_of
@@ -118,7 +121,7 @@ class Transaction:
         key that is named so the last row counts.
         """
         found = self._table(table)
-        self.append(table, _read("change", found, found.schema, rows, signed=True))
+        self.append(table, self._weighted("change", found, rows, None))
 
     def sql(self, text: str, file: str = "<sql>") -> None:
         """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
@@ -133,14 +136,17 @@ class Transaction:
             self._refuse_refreshed(effect.table)
         self._operations += found
 
-    def append(self, table: str, batch: pa.Table) -> None:
+    def append(self, table: str, rows: Changed) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
 
-        In their place may stand what says that a row is about its key: see `deltic.pipeline.io.signs`.
+        In their place may stand, in a table in memory, what says that a row is about its key: see
+        `deltic.pipeline.io.signs`.
         """
         self._require(_Phase.OPEN)
-        if len(batch):
-            self._operations += logged(self._definitions.catalog.tables[table], batch)
+        if isinstance(rows, pa.Table) and len(rows):
+            self._operations += logged(self._definitions.catalog.tables[table], rows)
+        elif not isinstance(rows, pa.Table) and rows.count():
+            self._operations.append(RowChange(table, rows))
 
     def add(self, effect: Effect) -> None:
         """What a statement of SQL does to a table."""
@@ -282,12 +288,22 @@ class Transaction:
 
     def _add(self, table: str, rows: Any, weight: int) -> None:
         found = self._table(table)
-        batch = with_weights(_read("insert" if weight > 0 else "delete", found, found.schema, rows), weight)
-        if len(batch):
-            self._operations.append(RowChange(table, batch))
+        batch = self._weighted("insert" if weight > 0 else "delete", found, rows, weight)
+        self.append(table, batch)
+
+    def _weighted(self, operation: str, table: Table, rows: Any, weight: int | None) -> Changed:
+        """Rows with this weight, or those that they say; of a DataFrame tasks write them where that can be."""
+        is_free = weight is not None or not table.key
+        with _telling(operation):
+            if is_free and (found := posted(rows, table, weight, self._epochs.site)) is not None:
+                return found
+            if weight is None:
+                return to_table(table.name, table.schema, rows, True, table.key)
+            return with_weights(to_table(table.name, table.schema, rows), weight)
 
     def _by_key(self, kind: Any, table: Table, columns: Schema, rows: Any) -> None:
-        batch = _read(kind, table, columns, rows)
+        with _telling(kind):
+            batch = to_table(table.name, columns, rows)
         if len(batch):
             self._operations.append(KeyedChange(kind, table.name, batch))
 
@@ -319,10 +335,11 @@ class Transaction:
             raise DelticError(f"the transaction {self._phase.value}")
 
 
-def _read(operation: str, table: Table, columns: Schema, rows: Any, signed: bool = False) -> pa.Table:
-    """Rows of these columns as Arrow; raises DataError, which names the operation."""
+@contextmanager
+def _telling(operation: str) -> Iterator[None]:
+    """Let a DataError name the operation."""
     try:
-        return to_table(table.name, columns, rows, signed, table.key if signed else ())
+        yield
     except DataError as error:
         raise error.of(operation) from error.__cause__
 

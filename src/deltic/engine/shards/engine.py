@@ -127,9 +127,8 @@ class ShardedEngine(Engine):
         """Add the epoch to `prepared`."""
         started = time.perf_counter()
         refuse_second(self._prepared)
-        mail = self._mail_of(changes)
         try:
-            executed = self._execute(mail, conflicts)
+            executed = self._execute(changes, conflicts)
         except IterationLimitError as error:
             raise error.told_of(self.program.views_over(error.relations[0])) from None
         rows_in = sum(executed.rows_in(self.program.tables[table]) for table in changes)
@@ -147,8 +146,9 @@ class ShardedEngine(Engine):
         self._prepared = Prepared(executed.version, token, result, commit, abort)
         prepared.append(self._prepared)
 
-    def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
-        """Run an epoch with what was sent to the shards; after any exception the state is as before."""
+    def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        """Run an epoch; after any exception the state is as before."""
+        mail = self._mail_of(changes)
         try:
             self._run_again(mail, conflicts)
             result = self._result()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from deltic.circuit.graph import Circuit
+from deltic.engine.batches import Changed, Several
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
@@ -35,6 +36,7 @@ from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning, hold
 from deltic.engine.shards.shard import Parcel, Renumbered, Shard
@@ -95,8 +97,14 @@ class SparkEngine(ShardedEngine):
     def shards(self, shards: list[Shard]) -> None:
         self._open = shards
 
-    def _execute(self, mail: Mail, conflicts: Conflicts) -> Executed:
-        return self._job(mail, conflicts) if self.executor == "job" else self._in_process(mail, conflicts)
+    def site(self, table: str) -> Site:
+        """Where tasks may write rows of a table: beside the state, for one batch."""
+        name = self.program.tables[table]
+        placed, schema = self.plan.placed[name], self.program.relations[name].schema
+        return Site(self._given["directory"].below(uuid4().hex), name, schema, placed.key, self.options.shards)
+
+    def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)
 
     def _like(self, circuit: Circuit) -> ShardedEngine:
         other = super()._like(circuit)
@@ -104,9 +112,9 @@ class SparkEngine(ShardedEngine):
         other.executor = self.executor
         return other
 
-    def _in_process(self, mail: Mail, conflicts: Conflicts) -> Executed:
+    def _in_process(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         """Run the epoch in this process."""
-        executed = super()._execute(mail, conflicts)
+        executed = super()._execute(changes, conflicts)
 
         def commit() -> None:
             self._ahead = True
@@ -122,7 +130,8 @@ class SparkEngine(ShardedEngine):
         builder = copy(self)
         builder.program, builder.plan = found.program, found.building
         constants = mail_of(builder._rows_of_constants(found.constants))
-        outcome, _ = builder._by_jobs(found.building, constants, "trust", old._saved(), found.taken)
+        letters = list(sent(builder.files, _parcels(constants), 0, builder._direct))
+        outcome, _ = builder._by_jobs(found.building, letters, "trust", old._saved(), found.taken)
         self._states, self._open, self._ahead = outcome.states, None, False
         stores = self._written_stores(outcome.states)
         self._empty_in_files = empty_relations(self.plan, stores)
@@ -163,11 +172,15 @@ class SparkEngine(ShardedEngine):
         """Remove the files, but for those that a version reads: the engine is not used any more."""
         collect_garbage(self.files, ())
 
-    def _job(self, mail: Mail, conflicts: Conflicts) -> Executed:
+    def _job(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
-        plan = restrict(self.plan, {name for inbox in mail.values() for name in inbox}, self._empty())
         self._write()
-        outcome, stores = self._by_jobs(plan, mail, conflicts, self._states)
+        written = self.files.traffic.written
+        letters = list(self._letters_of(changes))
+        written = self.files.traffic.written - written
+        plan = restrict(self.plan, {letter.target for letter in letters}, self._empty())
+        outcome, stores = self._by_jobs(plan, letters, conflicts, self._states)
+        outcome.written += written
         versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
         version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
 
@@ -180,17 +193,17 @@ class SparkEngine(ShardedEngine):
     def _by_jobs(
         self,
         plan: ShardPlan,
-        mail: Mail,
+        changes: Sequence[Letter],
         conflicts: Conflicts,
         states: Mapping[int, str],
         taken: Mapping[str, str] | None = None,
     ) -> tuple[Outcome, list[Store]]:
-        """Run a plan from states in files: what comes of it, and the stores as they are in files then.
+        """Run a plan on letters, from states in files: what comes of it, and the stores as they are in files then.
 
         Where another plan has written the states, those placed relations are `taken` over that have these names there.
         """
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
-        letters = [*wake(self.options.shards), *sent(self.files, _parcels(mail), 0, self._direct)]
+        letters = [*wake(self.options.shards), *changes]
         rounds: list[RoundsTaken] = []
         for step in plan.iterated:
             rounds.append(self._iterate_by_jobs(plan, step, letters, conflicts, states, taken))
@@ -209,6 +222,24 @@ class SparkEngine(ShardedEngine):
         outcome.read += self.files.traffic.fetched - fetched
         outcome.written += self.files.traffic.written - written
         return outcome, stores
+
+    def _letters_of(self, changes: Mapping[str, Changed]) -> Iterator[Letter]:
+        """The changes of tables as letters; those that tasks have written are there already."""
+        here: dict[str, Changed] = {}
+        for table, batch in changes.items():
+            if posted := [one for one in _apart(batch) if self._is_posted(one, table)]:
+                for one in posted:
+                    yield from one.handed_to(self.files)
+                if rest := [one for one in _apart(batch) if one not in posted]:
+                    here[table] = Several.of(rest)
+            else:
+                here[table] = batch
+        yield from sent(self.files, _parcels(self._mail_of(here)), 0, self._direct)
+
+    def _is_posted(self, batch: Changed, table: str) -> TypeGuard[Posted]:
+        """Whether tasks have written a batch as the shards of this program read it."""
+        name = self.program.tables[table]
+        return isinstance(batch, Posted) and batch.is_for(name, self.plan.placed[name].key, self.options.shards)
 
     def _outcome(self, letters: Sequence[Letter], tasks: Sequence[Task], told: str) -> Outcome:
         """What comes of a job; raises what its tasks found to be wrong."""
@@ -330,6 +361,11 @@ class SparkEngine(ShardedEngine):
 def _parcels(mail: Mail) -> list[Parcel]:
     """What is sent to the shards, one by one."""
     return [Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches]
+
+
+def _apart(batch: Changed) -> Sequence[Changed]:
+    """The batches that one is made of."""
+    return batch.batches if isinstance(batch, Several) else (batch,)
 
 
 def _nothing() -> None:

@@ -21,7 +21,10 @@ from deltic.engine.spark.watched import watched
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+# A task over rows in batches.
+Over = Callable[[Iterable[pa.RecordBatch]], Iterator[Letter]]
 
 _COLUMNS = {
     "shard": (pa.int32(), "int"),
@@ -72,13 +75,25 @@ def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task]
         return frame.where(f"stage = {DRIVER}").toArrow()
 
 
+def run_over(frame: DataFrame, task: Over, what: str) -> list[Letter]:
+    """The letters of a task over each part of a DataFrame, as one job; those that it sends are for the driver."""
+    spark = frame.sparkSession
+    with described(spark, what, is_part=True), watched(spark):
+        return list(_letters(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA).toArrow().to_batches()))
+
+
 def _over_batches(
     task: Callable[[Iterable[Letter]], Iterator[Letter]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """A task over the letters of a partition, which are those of one shard."""
+    return _batched(lambda batches: task(_letters(batches)), batches)
+
+
+def _batched(task: Over, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What a task sends, as Spark takes it."""
     waiting: list[Letter] = []
     size = 0
-    for letter in task(_letters(batches)):
+    for letter in task(batches):
         waiting.append(letter)
         size += len(letter.content)
         if size >= _BATCH:

@@ -17,6 +17,7 @@ from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
+from deltic.engine.shards.posted import Site
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.moving import Movable, move, remembered
 from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of
@@ -51,6 +52,8 @@ class PlacedEngine(Engine):
         """Let the state be that of this engine."""
         self._engine = engine
         self._prepared: Prepared | None = None
+        self._ready: SparkEngine | None = None
+        """Shards that the state may move to."""
         self._held: Held | None = None
         self._since = 0
         self._memory = remembered(engine.program)
@@ -144,9 +147,21 @@ class PlacedEngine(Engine):
     def _made(self, home: Home) -> HomeEngine:
         """A new engine of a home, without rows."""
         if home == "shards":
-            return self._shards(self.circuit)
+            made, self._ready = self._ready or self._shards(self.circuit), None
+            return made
         assert self._local is not None
         return self._local(self.circuit)
+
+    def site(self, table: str) -> Site | None:
+        """That of shards where a job may have the next epoch: it is their state, or there are no rows yet."""
+        if "job" not in self.placement.places:
+            return None
+        if isinstance(self._engine, SparkEngine):
+            return self._engine.site(table)
+        if any(self._measured().rows.values()):
+            return None
+        self._ready = self._ready or self._shards(self.circuit)
+        return self._ready.site(table)
 
     def _measured(self) -> Held:
         """What there is: measured, where much came since the last time, and otherwise with what came since."""

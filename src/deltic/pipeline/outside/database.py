@@ -17,12 +17,13 @@ from deltic.pipeline.outside.advancing import check_change_column, found, pendin
 from deltic.pipeline.outside.connections import connected, quoted
 from deltic.pipeline.outside.frames import FrameSource
 from deltic.pipeline.outside.source import Found, Held, Source, filled
+from deltic.pipeline.posting import Sites
 from deltic.pipeline.spark import active_session, spark_errors
 
 
-def database_source(place: External, spark: Any) -> Source:
+def database_source(place: External, spark: Any, sites: Sites | None) -> Source:
     """The source of a table: `jdbc:` addresses are Spark's."""
-    return FrameSource(place, lambda: _jdbc(place, spark)) if place["url"].startswith("jdbc:") else Query(place)
+    return FrameSource(place, lambda: _jdbc(place, spark), sites) if place["url"].startswith("jdbc:") else Query(place)
 
 
 def _jdbc(place: External, spark: Any) -> Any:

@@ -15,6 +15,7 @@ from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.coerce import to_table
 from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
 from deltic.pipeline.outside.source import Found, Held
+from deltic.pipeline.posting import Rows, Sites, posted_by
 from deltic.pipeline.spark import active_session, arrow_schema_of, quoted, spark_errors
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class FrameSource:
     """A DataFrame, or what gives one. With a change column a position is the largest value of it."""
 
-    def __init__(self, place: External, frame: Callable[[], DataFrame]) -> None:
-        self._place, self._frame = place, frame
+    def __init__(self, place: External, frame: Callable[[], DataFrame], sites: Sites | None) -> None:
+        self._place, self._frame, self._sites = place, frame, sites
 
     def columns(self) -> Schema:
         return Schema.of_arrow(arrow_schema_of(self._frame()))
@@ -42,17 +43,47 @@ class FrameSource:
         if text is not None:
             value = pa.scalar(text).cast(table.schema.types[column].arrow).as_py()
             frame = frame.where((col(quoted(column)) >= lit(value)) | col(quoted(column)).isNull())
+        chosen = frame.select(*map(quoted, table.schema.names))
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
-            rows = to_table(table.name, table.schema, frame.select(*map(quoted, table.schema.names)))
-        largest = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
-        return found(table, self._place, rows, position, value, largest, held)
+            if value is None and not len(held({})) and (loaded := self._loaded(chosen, table)) is not None:
+                return loaded
+            rows = to_table(table.name, table.schema, chosen)
+        return found(table, self._place, rows, position, value, _largest(rows, column), held)
+
+    def _loaded(self, frame: DataFrame, table: Table) -> Found | None:
+        """All rows, of a table without any, as tasks have written them; None where this process is to have them."""
+        column = self._place.get("changed")
+        rows = posted_by(_Load(table, column), frame, table, self._sites) if self._sites is not None else None
+        if rows is None:
+            return None
+        texts = pa.array(rows.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
+        at = {} if texts is None else {"changed": pc.max(texts).cast(pa.string()).as_py()}
+        return Found(rows, at, "loaded", rows.count())
 
 
-def frame_source(place: External, given: Any, spark: Any) -> FrameSource:
+class _Load(Rows):
+    """All rows of a table, and the largest value of a change column, as a text."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        super().__init__(table.name, table.schema, 1)
+        self._column = column
+
+    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, str | None]:
+        found, _ = super().read(rows, told, before)
+        return found, _largest(found, self._column)
+
+
+def _largest(rows: pa.Table, column: str) -> str | None:
+    """The largest value of a change column, as a text; None without one, and where it has no value."""
+    found: str | None = pc.max(rows.column(column)).cast(pa.string()).as_py() if column else None
+    return found
+
+
+def frame_source(place: External, given: Any, spark: Any, sites: Sites | None) -> FrameSource:
     """The source of a Spark table by its name, or of the DataFrame that was given in this process."""
     if place.kind == "spark":
-        return FrameSource(place, lambda: _table(place, spark))
-    return FrameSource(place, lambda: _given(given))
+        return FrameSource(place, lambda: _table(place, spark), sites)
+    return FrameSource(place, lambda: _given(given), sites)
 
 
 def _table(place: External, spark: Any) -> DataFrame:

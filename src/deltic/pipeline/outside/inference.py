@@ -17,7 +17,7 @@ from deltic.sql.types import written
 
 def columns_of(place: External, given: Any = None, spark: Any = None) -> Schema:
     """The columns of a source; raises CatalogError, or what reading it raises."""
-    return source_of(place, given, spark, None).columns()
+    return source_of(place, given, spark, None, None).columns()
 
 
 def with_columns(text: str, statements: Sequence[CreateTable], tables: Mapping[str, Table]) -> str:

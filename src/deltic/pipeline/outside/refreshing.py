@@ -24,6 +24,7 @@ from deltic.pipeline.outside.copies import FOLDER, Copies
 from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.outside.source import Found, Source, keyed, netted, of_path, source_of
 from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
+from deltic.pipeline.posting import Sites
 from deltic.pipeline.report import EpochReport
 from deltic.pipeline.spark import is_dataframe
 
@@ -86,8 +87,8 @@ class RefreshReport:
 class Refreshing:
     """Refreshes the tables of one pipeline; one refresh at a time."""
 
-    def __init__(self, pipeline: Pipeline, kept: Callable[[], Files | None]) -> None:
-        self._pipeline, self._kept = pipeline, kept
+    def __init__(self, pipeline: Pipeline, kept: Callable[[], Files | None], sites: Sites) -> None:
+        self._pipeline, self._kept, self._sites = pipeline, kept, sites
         self._lock = threading.Lock()
         self._given: dict[str, Any] = {}
         self._scratch: TemporaryDirectory[str] | None = None
@@ -110,7 +111,7 @@ class Refreshing:
 
     def columns(self, place: External, frame: Any, key: Collection[str]) -> Schema:
         """The columns of a source, for a table with a key, which is never NULL."""
-        return keyed(source_of(place, frame, self._pipeline.spark, None).columns(), key)
+        return keyed(source_of(place, frame, self._pipeline.spark, None, None).columns(), key)
 
     def give(self, table: str, frame: Any) -> None:
         """Let a table have the rows of a DataFrame."""
@@ -183,7 +184,9 @@ class Refreshing:
 
     def _source(self, name: str) -> Source:
         place = find(name, "table with a source", self._sources)
-        return source_of(place, self._given.get(name), self._pipeline.spark, lambda: Copies(self._files, name))
+        return source_of(
+            place, self._given.get(name), self._pipeline.spark, lambda: Copies(self._files, name), self._sites
+        )
 
     def _position(self, name: str) -> Any:
         """How far a source was read; None where that was another source, or an earlier table of that name."""
@@ -214,7 +217,7 @@ class Refreshing:
             told = {"source": str(self._sources[name]), "at": found.position, "empty": left <= 0}
             if self._pipeline.positions.get(POSITION.format(name)) != told:
                 positions[POSITION.format(name)] = told
-        is_new = positions or any(len(found.changes) for found in news.values())
+        is_new = positions or any(found.count for found in news.values())
         if not is_new and all(place.epoch == self._pipeline.epoch for place in places):
             return None
         stamps = {STAMP.format(place.publication.id): uuid.uuid4().hex for place in places}

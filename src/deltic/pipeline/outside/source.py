@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
+from deltic.engine.batches import Changed
 from deltic.engine.image import Json
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
@@ -24,6 +25,7 @@ from deltic.pipeline.io.signs import MOST
 from deltic.pipeline.numbering import Numbers, row_numbers
 from deltic.pipeline.operations import with_weights
 from deltic.pipeline.outside.places import place_at
+from deltic.pipeline.posting import Sites
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -37,8 +39,11 @@ Held = Callable[[Mapping[str, object]], pa.Table]
 class Found:
     """What is new in a source."""
 
-    changes: pa.Table
-    """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`)."""
+    changes: Changed
+    """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`).
+
+    Those that tasks have written all come.
+    """
     position: Json
     """How far the source is read with these."""
     how: str
@@ -52,18 +57,24 @@ class Found:
     """Is called once the changes are committed."""
 
     @property
+    def count(self) -> int:
+        """How many rows come and go, weights apart."""
+        return len(self.changes) if isinstance(self.changes, pa.Table) else self.changes.count()
+
+    @property
     def inserted(self) -> int:
         """How many rows come."""
-        return int(self._weights.clip(min=0).sum())
+        return int(self._weights.clip(min=0).sum()) if isinstance(self.changes, pa.Table) else self.count
 
     @property
     def deleted(self) -> int:
         """How many rows go."""
-        return -int(self._weights.clip(max=0).sum())
+        return -int(self._weights.clip(max=0).sum()) if isinstance(self.changes, pa.Table) else 0
 
     @cached_property
     def _weights(self) -> Numbers:
         """The weights; 1 and -1 for rows that come and go by their keys."""
+        assert isinstance(self.changes, pa.Table)
         weights = np.asarray(self.changes.column(WEIGHT))
         return np.where(np.abs(weights) > MOST, np.sign(weights), weights)
 
@@ -144,8 +155,11 @@ def of_path(address: str) -> External:
     return External(kind, path=address)
 
 
-def source_of(place: External, given: Any, spark: Any, pieces: Any) -> Source:
-    """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept."""
+def source_of(place: External, given: Any, spark: Any, pieces: Any, sites: Sites | None) -> Source:
+    """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept.
+
+    What Spark reads its tasks may write to `sites`.
+    """
     match place.kind:
         case "delta":
             from deltic.pipeline.outside.delta import DeltaSource
@@ -158,11 +172,11 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any) -> Source:
         case "database":
             from deltic.pipeline.outside.database import database_source
 
-            return database_source(place, spark)
+            return database_source(place, spark, sites)
         case "spark" | "dataframe":
             from deltic.pipeline.outside.frames import frame_source
 
-            return frame_source(place, given, spark)
+            return frame_source(place, given, spark, sites)
         case _:
             from deltic.pipeline.outside.folder import FolderSource
 

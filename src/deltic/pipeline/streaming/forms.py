@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import Table
+from deltic.engine.batches import Changed
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
 from deltic.pipeline.coerce import columns_needed, to_table
@@ -19,6 +20,7 @@ from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.signs import MOST, weight_columns
 from deltic.pipeline.numbering import row_numbers
 from deltic.pipeline.operations import with_weights
+from deltic.pipeline.posting import Reader, Sites, posted_by
 from deltic.pipeline.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
 
 if TYPE_CHECKING:
@@ -68,34 +70,40 @@ class Form:
         needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
         return cls(table, Kind.CHANGES if is_signed else Kind.ROWS, tuple(needed), tuple(order))
 
-    def read(self, frame: DataFrame) -> tuple[pa.Table, int, int]:
+    def read(self, frame: DataFrame, sites: Sites) -> tuple[Changed, int, int]:
         """A batch as changes of the table, how many rows it has, and their digest; raises DataError, StreamError.
 
-        This is one job.
+        This is one job. Where no row is about its key, tasks may write the changes.
         """
-        found = from_dataframe(frame.select(*map(quoted, self.columns), *self._order(), self._digest(frame)))
-        digest = _sum(found)
+        chosen = frame.select(*map(quoted, self.columns), *self._order(), self._digest(frame))
+        is_free = not self.table.key or self.kind is Kind.ROWS
+        if is_free and (found := posted_by(_Batch(self), chosen, self.table, sites)) is not None:
+            counts, digests = zip((0, 0), *found.about, strict=True)
+            return found, sum(counts), int(np.array(digests, np.int64).sum())
+        rows = from_dataframe(chosen)
+        digest = _sum(rows)
         if self.order:
-            found = found.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
-        rows = self._changes(found.select(list(self.columns)))
+            rows = rows.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
+        changes = self.changes(rows, self.table.name)
         if not self.order:
-            _check_one_of_each_key(rows, self.table)
-        return rows, len(found), digest
+            _check_one_of_each_key(changes, self.table)
+        return changes, len(rows), digest
 
     def digest(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""
         found = frame.select(self._digest(frame)).toArrow()
         return len(found), _sum(found)
 
-    def _changes(self, found: pa.Table) -> pa.Table:
-        name, schema, key = self.table.name, self.table.schema, self.table.key
+    def changes(self, found: pa.Table, name: str, before: int = 0) -> pa.Table:
+        """Rows of the stream as changes of the table, called `name` in errors; so many rows came before."""
+        schema, key, rows = self.table.schema, self.table.key, found.select(list(self.columns))
         match self.kind:
             case Kind.ROWS:
-                return with_weights(to_table(name, schema, found), 1)
+                return with_weights(to_table(name, schema, rows, before=before), 1)
             case Kind.CHANGES:
-                return to_table(name, schema, found, signed=True, key=key)
+                return to_table(name, schema, rows, signed=True, key=key, before=before)
             case Kind.RECORDS:
-                return to_table(name, schema, found.column("value").to_pylist(), signed=True, key=key)
+                return to_table(name, schema, rows.column("value").to_pylist(), signed=True, key=key, before=before)
 
     def _order(self) -> list[Column]:
         """The columns that tell the order, under names of their own."""
@@ -112,6 +120,17 @@ class Form:
             has_maps = "map<" in frame.schema[name].dataType.simpleString()
             parts.append(col(quoted(name)).cast("string") if has_maps else col(quoted(name)))
         return (xxhash64(*parts) if parts else lit(0).cast("long")).alias(_DIGEST)
+
+
+class _Batch(Reader):
+    """Rows of a stream, with how many they are and their digest."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self._form = form
+
+    def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, tuple[int, int]]:
+        return self._form.changes(rows, f"{self._form.table.name}, {told}", before), (len(rows), _sum(rows))
 
 
 def _order_name(index: int) -> str:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from deltic.engine.batches import Changed
 from deltic.engine.protocol import Conflicts
 from deltic.engine.spark.described import described, is_connect
 from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find
+from deltic.pipeline.posting import Sites
 from deltic.pipeline.spark import is_dataframe, spark_errors
 from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
 from deltic.pipeline.streaming.forms import Form, Kind
@@ -38,13 +38,14 @@ def stream(
     conflicts: Conflicts | None,
     place: str | None,
     lock: Lock,
+    sites: Sites,
 ) -> DataStreamWriter:
     """See `Pipeline.stream`; `place` is where its state is kept, and `lock` one for all of its streams."""
     from deltic.pipeline.streaming.writer import TableWriter
 
     _check_streaming(frame, table)
     orders = (order,) if isinstance(order, str) else tuple(order)
-    into = Into(pipeline, table, name or table, orders, conflicts, place, lock)
+    into = Into(pipeline, table, name or table, orders, conflicts, place, lock, sites)
     return TableWriter(frame, into.form(frame).kind is not Kind.ROWS).foreachBatch(into.apply)
 
 
@@ -59,6 +60,7 @@ class Into:
     conflicts: Conflicts | None
     place: str | None
     lock: Lock
+    sites: Sites
 
     def form(self, frame: DataFrame) -> Form:
         """How a DataFrame tells of changes of the table, as that is defined now."""
@@ -76,10 +78,10 @@ class Into:
             if is_known:
                 self._pass_over(Applied(query, batch, *form.digest(frame)))
             else:
-                changes, rows, digest = form.read(frame)
+                changes, rows, digest = form.read(frame, self.sites)
                 self._commit(Applied(query, batch, rows, digest), changes)
 
-    def _commit(self, applied: Applied, changes: pa.Table) -> None:
+    def _commit(self, applied: Applied, changes: Changed) -> None:
         """Apply changes as one epoch with its position.
 
         Where Spark has stopped a query, its last batch may still be at work when the query that follows has it again:

@@ -1,0 +1,145 @@
+"""DataFrames into a pipeline on shards: Spark's tasks write the rows, and the driver has names of files.
+
+Catches rows that come through the driver, or get lost on the way; a failing task that leaves something behind; and
+sources and streams that are read in another way than by the local engine.
+"""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import pytest
+
+import deltic
+from deltic import External, Shards
+from deltic.engine.shards.posted import Posted
+from tests.pipeline.streaming.files import Folder
+
+SQL = """
+    CREATE TABLE sale (id BIGINT NOT NULL, shop STRING, price DECIMAL(9, 2), day DATE, PRIMARY KEY (id));
+    CREATE TABLE shop (shop STRING, land STRING);
+    CREATE VIEW income AS
+        SELECT land, count(*) AS n, sum(price) AS price, max(day) AS last
+        FROM sale JOIN shop USING (shop) GROUP BY land
+"""
+SALE = "id long, shop string, price decimal(9, 2), day date"
+
+
+@pytest.fixture
+def pipelines(spark, tmp_path):
+    """One on shards, whose epochs are jobs, and one that has the same rows in its process."""
+    made = [
+        deltic.Pipeline(spark, engine="spark", shards=Shards(2, directory=tmp_path / "shards", executor="job")),
+        deltic.Pipeline(),
+    ]
+    for pipeline in made:
+        pipeline.sql(SQL)
+    return made
+
+
+def insert(pipelines, table, frame):
+    """Insert a DataFrame; what stood for it in the transaction on shards."""
+    given = []
+    for pipeline in pipelines:
+        with pipeline.transaction() as change:
+            change.insert(table, frame)
+            given.append(change._operations[-1].rows)
+    return given[0]
+
+
+def refused(pipeline, frame, why):
+    """Insert a DataFrame, beside other rows, that cannot be."""
+    with pytest.raises(Exception, match=why):
+        insert_both(pipeline, frame)
+
+
+def insert_both(pipeline, frame):
+    with pipeline.transaction() as change:
+        change.insert("shop", [("new", "land")])
+        change.insert("sale", frame)
+
+
+def same(pipelines, *names):
+    for name in names or ("income",):
+        first, second = (sorted(map(repr, pipeline[name])) for pipeline in pipelines)
+        assert first == second
+
+
+def test_rows_of_a_dataframe_do_not_pass_the_driver(spark, pipelines):
+    shops = spark.createDataFrame(
+        [(f"s{n}", f"l{n % 3}") for n in range(6)] + [(None, None)], "shop string, land string"
+    )
+    insert(pipelines, "shop", shops)
+    sales = spark.range(30_000, numPartitions=2).selectExpr(
+        "id",
+        "if(id % 7 = 6, NULL, concat('s', id % 7)) AS shop",
+        "CAST(id % 1000 / 8 AS DECIMAL(9, 2)) AS price",
+        "date_add(DATE'2026-01-01', CAST(id % 300 AS INT)) AS day",
+    )
+    given = insert(pipelines, "sale", sales)
+    assert isinstance(given, Posted)
+    assert all(letter.file and not letter.content for letter in given.letters)
+    same(pipelines)
+    for pipeline in pipelines:
+        with pipeline.transaction() as change:
+            change.delete("sale", sales.where("id % 5 = 0"))
+            change.insert("sale", [(30_001, "s1", Decimal("1.25"), None)])
+    same(pipelines, "income", "sale")
+    pipeline, before = pipelines[0], sorted(pipelines[0]["income"])
+    refused(pipeline, spark.createDataFrame([(30_001, "s2", None, None)], SALE), r"several rows .* key id = 30001: ")
+    small = spark.createDataFrame([(1, "s1", None, None), (None, "s2", None, None)], SALE).coalesce(1)
+    refused(pipeline, small, r"insert: table sale, partition 0, row 2, column id: ")
+    refused(
+        pipeline, sales.where("assert_true(id < 5) IS NULL").withColumn("id", sales.id + 40_000), r"id.* is not true"
+    )
+    assert (sorted(pipeline["income"]), pipeline.epoch) == (before, pipelines[1].epoch)
+
+
+@pytest.mark.slow
+def test_sources_of_spark_are_loaded_by_tasks(spark, tmp_path):
+    frame = spark.range(1, 500).selectExpr("id", "concat('n', id % 9) AS name", "id % 4 AS version")
+    frame.createOrReplaceTempView("posted_orders")
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    pipeline = deltic.Pipeline(spark, engine="spark", shards=shards)
+    pipeline.table("given", source=frame)
+    pipeline.table("named", key="id", source=External("spark", table="posted_orders", changed="version"))
+    pipeline.sql(
+        "CREATE VIEW counted AS SELECT name, count(*) AS n FROM given JOIN named USING (id, name) GROUP BY name"
+    )
+    told = pipeline.refresh().sources
+    assert [(each.how, each.rows_read, each.inserted, each.deleted) for each in told.values()] == [
+        ("loaded", 499, 499, 0)
+    ] * 2
+    assert sorted(pipeline["counted"]) == [(f"n{n}", len([i for i in range(1, 500) if i % 9 == n])) for n in range(9)]
+    frame.union(spark.sql("SELECT 500L, 'n0', 3L")).createOrReplaceTempView("posted_orders")
+    told = pipeline.refresh().sources
+    assert (told["given"].how, told["given"].inserted) == ("compared", 0)
+    assert (told["named"].how, told["named"].inserted) == ("version from 3 on", 1)
+    assert len(pipeline["named"]) == 500
+
+
+@pytest.mark.slow
+def test_batches_of_a_stream_are_written_by_tasks(spark, tmp_path):
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    rng, there, folder = random.Random(8), [], Folder(tmp_path, "who string, whom string, op string")
+    pipeline = deltic.Pipeline(spark, engine="spark", shards=shards)
+    pipeline.sql("CREATE TABLE follows (who STRING, whom STRING)")
+    pipeline.sql("CREATE VIEW fans AS SELECT whom, count(*) AS n FROM follows GROUP BY whom")
+    for _ in range(2):
+        gone = [there.pop(rng.randrange(len(there))) for _ in range(len(there) // 2)]
+        come = [(f"p{rng.randrange(9)}", f"p{rng.randrange(9)}") for _ in range(12)]
+        there += come
+        folder.put(*({"who": a, "whom": b, "op": op} for op, rows in (("+", come), ("-", gone)) for a, b in rows))
+    folder.drain(pipeline.stream(folder.frame(spark), into="follows"))
+    assert pipeline.epoch == 2
+    assert sorted(pipeline["follows"]) == sorted(there)
+    whom = [whom for _, whom in there]
+    assert sorted(pipeline["fans"]) == sorted((name, whom.count(name)) for name in set(whom))
+    folder.forget_commit(1)
+    folder.drain(pipeline.stream(folder.frame(spark), into="follows"))
+    assert pipeline.epoch == 2
+    folder.put({"who": "a", "whom": None, "op": "x"})
+    with pytest.raises(Exception, match=r"table follows, partition \d+, row 1, column op"):
+        folder.drain(pipeline.stream(folder.frame(spark), into="follows"))
+    assert (pipeline.epoch, sorted(pipeline["follows"])) == (2, sorted(there))
