@@ -191,6 +191,10 @@ class Engine(Version, Protocol):
         """Where tasks may write rows of a table for the next epoch; None where this process is to have them."""
         return None
 
+    def compact(self) -> bool:
+        """Merge what epochs have left apart in files: whether this engine has any."""
+        return False
+
     def sizes(self) -> list[Size]:
         """What is kept of each relation; nothing where an engine does not tell."""
         return []

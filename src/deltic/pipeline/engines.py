@@ -145,15 +145,14 @@ class Engines:
         """An engine that chooses, for each epoch, between the places that there are."""
         from deltic.engine.spark.costs import Costs
         from deltic.engine.spark.engine import SparkEngine
-        from deltic.engine.spark.job import run_job
+        from deltic.engine.spark.job import run_each, run_job
         from deltic.engine.spark.placed import PlacedEngine
         from deltic.engine.spark.placement import Placement
 
         def on_shards(circuit: Circuit) -> SparkEngine:
-            job = partial(run_job, spark)
-            return SparkEngine(
-                circuit, directory=shards.files(), run_tasks=job, **options, shards=shards.count, rounds=shards.rounds
-            )
+            job, each = partial(run_job, spark), partial(run_each, spark)
+            split: dict[str, Any] = {**options, "shards": shards.count, "rounds": shards.rounds}
+            return SparkEngine(circuit, directory=shards.files(), run_tasks=job, run_each=each, **split)
 
         is_auto = self.name == "auto"
         executors: list[Place] = ["process", "job"] if shards.executor == "auto" else [shards.executor]

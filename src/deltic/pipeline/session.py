@@ -179,7 +179,10 @@ class Pipeline(Reading):
         self._keeping.checkpoint(self._epochs)
 
     def compact(self) -> None:
-        """Write the whole state anew, in as few files as can be, and forget all older ones. Raises StateError."""
+        """Write the whole state anew, in as few files as can be, and forget all older ones; so with files of shards.
+
+        Raises StateError, and DelticError where there are neither.
+        """
         self._keeping.compact(self._epochs)
 
     def follow(self) -> int:

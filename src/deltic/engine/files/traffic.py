@@ -1,7 +1,8 @@
 """How many bytes go to files and come from them, through one handle of a directory.
 
 Of a file that is mapped only those pages are read that somebody looks at, and some beside them: Linux brings them
-64 KiB to 2 MiB at a time, and tells which have come.
+64 KiB to 2 MiB at a time, and tells which have come, not which were looked at. So what counts are the bytes of the file
+that came, the last page as far as the file goes: never more than there are, however small the files.
 """
 
 from __future__ import annotations
@@ -40,14 +41,16 @@ class Traffic:
 
 
 def _touched(data: Bytes) -> int:
-    """The bytes of the pages of a mapped file that have come to this process."""
-    first, last = data.ctypes.data // _PAGE, -(-(data.ctypes.data + len(data)) // _PAGE)
+    """The bytes of a mapped file, which begins with a page, whose pages have come to this process."""
+    first, count = data.ctypes.data // _PAGE, -(-len(data) // _PAGE)
     try:
         file = os.open(_PAGES, os.O_RDONLY)
     except OSError:
         return 0
     try:
-        entries = np.frombuffer(os.pread(file, _ENTRY * (last - first), _ENTRY * first), np.uint64)
+        entries = np.frombuffer(os.pread(file, _ENTRY * count, _ENTRY * first), np.uint64)
     finally:
         os.close(file)
-    return int(np.count_nonzero(entries >> _THERE)) * _PAGE
+    there = entries >> _THERE
+    beyond = count * _PAGE - len(data) if len(there) == count and there[-1] else 0
+    return int(np.count_nonzero(there)) * _PAGE - beyond

@@ -26,16 +26,23 @@ _REMEDY = (
 )
 
 
-def write_state(files: Files, image: Image, before: str | None, learned: Json) -> str:
+def write_state(files: Files, image: Image, before: str | None, learned: Json, mark: str = "") -> str:
     """Write what is new of a shard: the name of its description. `before` is the last one's, None for the first.
+
+    The names of files begin with a `mark`.
 
     Raises StateError where a file cannot be written; there may be some files more then that nobody names.
     """
     there = Contents() if before is None else contents_of(read_description(files, before)["contents"])
-    name = f"{DESCRIPTIONS}/{uuid4().hex}"
     with writing(files):
-        contents = write_contents(files, f"{RUNS}/{uuid4().hex}", image, there)
-        described = {"about": image.about, "contents": asdict(contents), "learned": learned}
+        contents = write_contents(files, f"{RUNS}/{mark}{uuid4().hex}", image, there)
+    return describe(files, {"about": image.about, "contents": asdict(contents), "learned": learned}, mark)
+
+
+def describe(files: Files, described: Mapping[str, Json], mark: str = "") -> str:
+    """Write a description: its name. Raises StateError where it cannot be written."""
+    name = f"{DESCRIPTIONS}/{mark}{uuid4().hex}"
+    with writing(files):
         files.write(name, [json.dumps(described, separators=(",", ":")).encode()])
     return name
 
@@ -77,14 +84,14 @@ def bytes_of(described: Mapping[str, Json]) -> int:
     return contents_of(described["contents"]).nbytes
 
 
-def collect_garbage(files: Files, needed: Collection[str]) -> None:
+def collect_garbage(files: Files, needed: Collection[str], mark: str = "") -> None:
     """Remove the files that are not needed, and that nobody in this process reads; to be called while nobody writes.
 
-    What cannot be removed now is tried again the next time.
+    Who writes files whose names begin with a `mark` may do so. What cannot be removed now is tried again the next time.
     """
     kept = {*needed, *needed_open(files)}
     with suppress(OSError):
         for folder in (RUNS, DESCRIPTIONS, LETTERS):
             for name in files.names(folder):
-                if name not in kept:
+                if name not in kept and not (mark and name.startswith(f"{folder}/{mark}")):
                     files.remove(name)

@@ -92,6 +92,8 @@ class Options:
     refresh: Refresh = AUTO
     iteration_limit: int = ITERATION_LIMIT
     thresholds: Thresholds = DEFAULTS
+    frozen: int | None = None
+    """Runs of so many rows are merged by compactions, and by no epoch that is a job; None where epochs merge all."""
 
 
 @dataclass(frozen=True)

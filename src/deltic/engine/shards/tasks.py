@@ -54,6 +54,8 @@ class Outcome:
     states: dict[int, str] = field(default_factory=dict)
     """The description of each shard's state, by the name of its file."""
     errors: list[DelticError] = field(default_factory=list)
+    apart: set[int] = field(default_factory=set)
+    """The shards with runs that a compaction would merge."""
     first: int | None = None
     """The least iteration for which anything waits, amid the rounds of a recursion."""
     waiting: int = 0
@@ -69,6 +71,7 @@ class Outcome:
         self.reports += one.reports
         self.faults += one.faults
         self.states |= one.states
+        self.apart |= one.apart
         self.errors += one.errors
         self.first = min((first for first in (self.first, one.first) if first is not None), default=None)
         self.waiting += one.waiting
@@ -133,7 +136,10 @@ class Task:
     def _opened(self, number: int, files: Files) -> Shard:
         """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
         steps = None if self._is_last else self._steps(self.stage)
-        return opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
+        shard = opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
+        for arrangement in shard.store.merging() if self._is_last else ():
+            arrangement.frozen = self.options.frozen
+        return shard
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
         """Take the steps of the stage: what the shard sends."""
@@ -179,6 +185,8 @@ class Task:
         shard.end()
         shard.forget_changes()
         outcome.states[shard.number] = save(shard, files, self.states.get(shard.number))
+        if (frozen := self.options.frozen) is not None and any(a.apart(frozen) for a in shard.store.merging()):
+            outcome.apart.add(shard.number)
 
 
 def _received_by(steps: Iterable[Step]) -> set[str]:
@@ -261,8 +269,8 @@ def store_of(
     return store
 
 
-def save(shard: Shard, files: Files, before: str | None) -> str:
+def save(shard: Shard, files: Files, before: str | None, mark: str = "") -> str:
     """Write what is new of a shard, between epochs: the name of its description. `before` is the last one's."""
     shard.build()
     shard.fit()
-    return write_state(files, image_of(shard.store), before, shard.learned())
+    return write_state(files, image_of(shard.store), before, shard.learned(), mark)

@@ -21,6 +21,7 @@ from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
+from deltic.engine.shards.compaction import FROZEN, Compaction
 from deltic.engine.shards.engine import (
     Executed,
     Mail,
@@ -42,6 +43,7 @@ from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting
 from deltic.engine.shards.shard import Parcel, Renumbered, Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion
+from deltic.engine.spark.compacting import Compacting, RunEach
 from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import Executor
 
@@ -61,7 +63,8 @@ class SparkEngine(ShardedEngine):
     the descriptions of what was written last, and `_open` has the shards, where the driver has them; those that are
     `_ahead` of the files have run an epoch since. `executor` runs the next epoch: it may be set between epochs. Rows
     of more than `direct` bytes go to tasks, and come from them, in files. Of an epoch that is a job, those rounds of
-    recursions for which no more than `few` rows wait are taken in this process.
+    recursions for which no more than `few` rows wait are taken in this process. Runs of `frozen` rows and more are
+    merged in the background, by `run_each`; without it epochs merge them.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class SparkEngine(ShardedEngine):
         executor: Executor = "process",
         direct: int = DIRECT,
         few: int = FEW,
+        run_each: RunEach | None = None,
+        frozen: int = FROZEN,
         **options: Any,
     ) -> None:
         self._states: Mapping[int, str] = {}
@@ -82,8 +87,12 @@ class SparkEngine(ShardedEngine):
         super().__init__(circuit, **options)
         self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
         self._direct, self._few = direct, few
+        self._compacting = None if run_each is None else Compacting(run_each)
+        if run_each is not None:
+            self.options = replace(self.options, frozen=frozen)
         atexit.register(self.files.clear)
         self._given |= {"directory": directory, "run_tasks": run_tasks, "direct": direct, "few": few}
+        self._given |= {"run_each": run_each, "frozen": frozen}
 
     @property
     def shards(self) -> list[Shard]:
@@ -170,6 +179,7 @@ class SparkEngine(ShardedEngine):
 
     def discard(self) -> None:
         """Remove the files, but for those that a version reads: the engine is not used any more."""
+        self._states = {}
         collect_garbage(self.files, ())
 
     def _job(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
@@ -187,6 +197,8 @@ class SparkEngine(ShardedEngine):
         def commit() -> None:
             self._states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
             self._collect_garbage()
+            if self._compacting is not None:
+                self._compacting.begin(self, outcome.apart)
 
         return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
 
@@ -355,7 +367,45 @@ class SparkEngine(ShardedEngine):
         """Remove the files that neither the state nor the version before it needs."""
         names = set(self._states.values())
         needed = {file for name in names for file in files_of(read_description(self.files, name))}
-        collect_garbage(self.files, names | needed)
+        mark, read = "", frozenset[str]()
+        if self._compacting is not None:
+            mark, read = self._compacting.mark, self._compacting.read
+        collect_garbage(self.files, names | needed | read, mark)
+
+    # Compaction
+
+    def compact(self) -> bool:
+        """Make one run of all those of each arrangement, in files: whether this engine has any."""
+        if self._compacting is None:
+            return False
+        self._compacting.wait()
+        with self.section:
+            self._write()
+            self._empty_in_files, self._open = self._empty(), None
+        self._compacting.now(self)
+        with self.section:
+            self._collect_garbage()
+        return True
+
+    def compactions(self, numbers: Collection[int], mark: str, whole: bool) -> list[Compaction]:
+        """The tasks for some shards, all of them where none is named; none where the state is in memory."""
+        return [
+            Compaction(self.plan, self.options, self.files.place, number, state, mark, whole)
+            for number, state in sorted(self.states_in_files.items())
+            if whole or number in numbers
+        ]
+
+    @property
+    def states_in_files(self) -> Mapping[int, str]:
+        """The descriptions of the shards' states; none where these are in memory."""
+        return {} if self._open is not None else self._states
+
+    def take_compacted(self, states: Mapping[int, str]) -> None:
+        """Let these be the descriptions of some shards' states, which are in files.
+
+        What they name no more goes with the next epoch.
+        """
+        self._states = {**self._states, **states}
 
 
 def _parcels(mail: Mail) -> list[Parcel]:

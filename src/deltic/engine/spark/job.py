@@ -53,17 +53,23 @@ def run_job(
 
     Raises DelticError where the job fails, or nobody is there to do it.
     """
+    with _told_as("the Spark job of the epoch failed, and nothing was changed"), described(spark, what), watched(spark):
+        found = _found(spark, letters, tasks, shards)
+    return _letters(found.to_batches())
+
+
+@contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """What Spark raises, in one line."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
-        with described(spark, what), watched(spark):
-            found = _found(spark, letters, tasks, shards)
+        yield
     except (PySparkException, Py4JError, DelticError) as error:
         reason = [line.strip() for line in str(error).splitlines()]
         told = next((line for line in reversed(reason) if line and not line.startswith(_FRAME)), "no reason was given")
-        raise DelticError(f"the Spark job of the epoch failed, and nothing was changed: {told}") from error
-    return _letters(found.to_batches())
+        raise DelticError(f"{what}: {told}") from error
 
 
 def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> pa.Table:
@@ -80,6 +86,17 @@ def run_over(frame: DataFrame, task: Over, what: str) -> list[Letter]:
     spark = frame.sparkSession
     with described(spark, what, is_part=True), watched(spark):
         return list(_letters(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA).toArrow().to_batches()))
+
+
+def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Letter]], what: str) -> list[Letter]:
+    """What tasks tell, each of which runs once, all as one job. Raises DelticError where it fails."""
+    with _told_as(f"the Spark job of the {what} failed, and nothing was changed"):
+        return run_over(spark.range(0, len(tasks), 1, len(tasks)), partial(_each, tasks), what)
+
+
+def _each(tasks: Sequence[Callable[[], Letter]], batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
+    """The tasks whose numbers these are."""
+    return (tasks[number]() for batch in batches for number in batch.column(0).to_pylist())
 
 
 def _over_batches(

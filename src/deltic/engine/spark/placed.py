@@ -200,6 +200,9 @@ class PlacedEngine(Engine):
         self._settle(self._engine)
         return replace(result, placement=placed)
 
+    def compact(self) -> bool:
+        return self._engine.compact()
+
     # What is written
 
     @exclusive

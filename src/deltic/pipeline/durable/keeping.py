@@ -64,8 +64,10 @@ class Keeping:
             state.checkpoint(self.moment(state, epochs))
 
     def compact(self, epochs: Epochs) -> None:
-        """Write all of it anew."""
+        """Write all of it anew, and merge what an engine keeps in files."""
         with epochs.writing():
+            if epochs.engine.compact() and self.state is None:
+                return
             state = self._writable("compact")
             state.checkpoint(self.moment(state, epochs), compact=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import pairwise, takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,8 @@ class Arrangement:
     runs: tuple[Run, ...] = ()
     before: tuple[Run, ...] = ()
     is_built: bool = True
+    frozen: int | None = None
+    """Runs of so many rows are left to `tighten`: no change merges them, unless there are many."""
 
     def __post_init__(self) -> None:
         self.layout = Layout.of([self.domains[c] for c in self.order])
@@ -84,8 +87,24 @@ class Arrangement:
     def compact(self) -> None:
         """End the change: merge its run into the others, each at least twice as large as the next."""
         if len(self.runs) > 1 and 2 * len(self.runs[-1]) > len(self.runs[-2]):
-            self.runs = add_runs(self.runs[:-1], self.runs[-1])
+            self.runs = add_runs(self.runs[:-1], self.runs[-1], self.frozen)
         self.before = self.runs
+
+    def add(self, run: Run) -> None:
+        """Let there be one run more, merged into the others; outside of a change."""
+        self.runs = add_runs(self.runs, run, self.frozen)
+
+    def apart(self, frozen: int) -> int:
+        """How many of the first runs, each of so many rows, `tighten` would merge; 0 where they are as they should."""
+        sizes = list(takewhile(lambda size: size >= frozen, map(len, self.runs)))
+        return len(sizes) if any(2 * new > old for old, new in pairwise(sizes)) else 0
+
+    def tighten(self, count: int) -> None:
+        """Merge the first runs so that each is at least twice as large as the next; outside of a change."""
+        merged: tuple[Run, ...] = ()
+        for run in self.runs[:count]:
+            merged = add_runs(merged, run)
+        self.runs = self.before = (*merged, *self.runs[count:])
 
     def merge(self) -> None:
         """Make one run of all, outside of a change."""

@@ -236,10 +236,19 @@ def count_in_place(words: Words) -> tuple[Words, Weights]:
     return words[:, :n], counts[:n]
 
 
-def add_runs(runs: tuple[Run, ...], run: Run) -> tuple[Run, ...]:
-    """The runs with one more, merged so that each is at least twice as large as the next."""
+# The runs of an arrangement that wait to be merged at most: each search looks into all of them.
+_MANY_RUNS = 32
+
+
+def add_runs(runs: tuple[Run, ...], run: Run, frozen: int | None = None) -> tuple[Run, ...]:
+    """The runs with one more, merged so that each is at least twice as large as the next.
+
+    Those of so many rows as are `frozen` stay as they are, unless there are many.
+    """
     merged = list(runs)
     while merged and 2 * len(run) > len(merged[-1]):
+        if frozen is not None and len(merged[-1]) >= frozen and len(merged) < _MANY_RUNS:
+            break
         run = merge_runs(merged.pop(), run)
     if len(run):
         merged.append(run)

@@ -292,7 +292,7 @@ class State:
     def count(self, run: Run) -> None:
         """Add a change of the derivation counts."""
         assert self.counts is not None
-        self.counts.runs = add_runs(self.counts.runs, run)
+        self.counts.add(run)
 
     def trust(self, words: Words, change: Weights) -> Weights:
         """What changes of a table's rows mean for its rows when nobody checks them.

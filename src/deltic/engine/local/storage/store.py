@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.domains import Domains, assign_domains
 from deltic.engine.local.storage.interner import Interner
-from deltic.engine.local.storage.kinds import kind_of
+from deltic.engine.local.storage.kinds import Kind, kind_of
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Name, Snapshot, State
@@ -139,6 +139,14 @@ class Store:
     def _growth(self) -> int:
         """How often any domain has grown so far."""
         return self.domains.growth() + sum(d.order.domain.growth for d in self.interner.values())
+
+    def merging(self) -> Iterator[Arrangement]:
+        """The arrangements whose runs may be merged whenever: rows, and derivations of sets, without iterations."""
+        for state in self.states.values():
+            if state.kind in (Kind.TABLE, Kind.SET, Kind.BAG, Kind.AGGREGATE):
+                yield from state.built.values()
+            if state.kind is Kind.SET and state.counts is not None:
+                yield state.counts
 
     # Everything that is kept
 
