@@ -66,6 +66,7 @@ def same(pipelines, *names):
         assert first == second
 
 
+@pytest.mark.slow
 def test_rows_of_a_dataframe_do_not_pass_the_driver(spark, pipelines):
     shops = spark.createDataFrame(
         [(f"s{n}", f"l{n % 3}") for n in range(6)] + [(None, None)], "shop string, land string"

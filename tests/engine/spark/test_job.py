@@ -12,10 +12,11 @@ import deltic
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.compaction import _arrangements
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.shards.letters import DIRECT
 from deltic.engine.spark.engine import SparkEngine
-from deltic.engine.spark.job import run_job
+from deltic.engine.spark.job import run_each, run_job
 from deltic.errors import DelticError
 from tests.differential.compare import first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
@@ -73,3 +74,20 @@ def test_a_job_that_fails_leaves_the_state_of_before(spark, tmp_path):
     assert engine.count("reach") == 6
     named = {name for state in engine._states.values() for name in files_of(read_description(engine.files, state))}
     assert {*engine.files.names(RUNS), *engine.files.names(DESCRIPTIONS)} == {*named, *engine._states.values()}
+
+
+@pytest.mark.slow
+def test_a_compaction_is_a_job_of_its_own(spark, tmp_path):
+    job, each = partial(run_job, spark), partial(run_each, spark)
+    options = {"run_tasks": job, "run_each": each, "executor": "job", "shards": 2, "frozen": 4}
+    engine = SparkEngine(lower(check([parse(PROGRAM)])), directory=LocalFiles(tmp_path), **options)
+    for n in range(3):
+        rows = pa.table({"x": range(100 * n, 100 * n + 40), "y": range(100 * n + 1, 100 * n + 41), WEIGHT: [1] * 40})
+        engine.apply({"edge": rows})
+    engine._compacting.wait()
+    states = [read_description(engine.files, state) for state in engine._states.values()]
+    runs = [len(a["runs"]) for one in states for name, a in _arrangements(one) if name[0] == "edge"]
+    assert max(runs) < 3
+    assert engine.count("reach") == 3 * 40 * 41 // 2
+    engine.compact()
+    assert engine.count("edge", table=True) == 120
