@@ -15,8 +15,10 @@ from deltic.circuit.reading import parse_circuit
 from deltic.engine.reference import from_arrow
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.files import files_of, read_description
+from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.shard import Shard
 from deltic.errors import IterationLimitError
+from deltic.program.extract import program_of
 from tests.conformance.engines import Driver, in_tasks
 from tests.conformance.test_evolution import DELAY
 from tests.engine.test_evolution import circuit_of
@@ -101,6 +103,13 @@ def test_a_table_stays_where_others_ask_for_it():
     assert not driver.engine.extend(by_item).extension.moved
     plan = driver.engine.plan
     assert {plan.key_text(name) for name in plan.kept if plan.placed[name].home == "sale"} == {"by shop", "by item"}
+
+
+def test_a_recursion_that_takes_rounds_now_leaves_its_one_shard():
+    edges = ".decl edge(x: number, y: number) .input edge .decl path(x: number, y: number) path(x, y) :- edge(x, y). "
+    program = program_of(circuit_of(edges + "path(x, z) :- path(x, y), path(y, z)."))
+    assert len(lay_out(program).keys["path"][0]) == 1
+    assert lay_out(program, there={"path": ((),)}).keys == lay_out(program).keys
 
 
 def test_what_trusted_changes_left_of_a_table_moves_with_it():

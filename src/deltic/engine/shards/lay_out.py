@@ -160,11 +160,13 @@ class _LayOut:
     def _nearer(self, name: str, wanted: Key, probed: Collection[Key]) -> Key:
         """The home of a relation that is there: the wanted key where fewer copies are made of its rows, or then kept.
 
-        Only what is a sum of what comes to it is moved.
+        Only what is a sum of what comes to it is moved. A recursion that takes rounds does not stay on one shard.
         """
         home, *_ = there = self.there[name]
         definition = self.program.relations[name].definition
-        if not isinstance(definition, Table | Derived) or name in self.program.recursive:
+        if name in self.program.recursive:
+            return home or wanted
+        if not isinstance(definition, Table | Derived):
             return home
 
         def copies(key: Key) -> tuple[int, int]:
