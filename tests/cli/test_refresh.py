@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from deltic import Shards
 from deltic.cli.main import app
 
 pytest.importorskip("yaml")
@@ -120,6 +121,16 @@ WRONG = {
     "tab": "program: a.sql\n\tstate: a",
     "empty": "",
 }
+
+
+def test_how_recursions_are_kept_on_shards_is_an_option(shop, monkeypatch):
+    made = []
+    monkeypatch.setattr("deltic.cli.refresh.Pipeline", lambda *_, **given: made.append(given))
+    text = "program: shop.sql\noptions: {engine: spark, shards: 4, rounds: always, task_memory: 2GiB}"
+    (shop / "split.yml").write_text(text)
+    refresh(shop / "split.yml")
+    assert made[0]["shards"] == Shards(4, rounds="always", task_memory="2GiB")
+    assert made[0]["engine"] == "spark"
 
 
 def test_what_is_wrong_with_a_file(shop, golden):

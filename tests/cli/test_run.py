@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import command, without_measurements
+from tests.cli.conftest import PROGRAM, command, without_measurements
 
 ENGINES = ["auto", "reference", pytest.param("spark", marks=pytest.mark.spark)]
 
@@ -325,3 +325,19 @@ def test_wrong_usage_as_json(workshop, arguments, words):
     assert result.document["ok"] is False
     assert result.document["error"]["kind"] == "UsageError"
     assert words in result.document["error"]["message"]
+
+
+def test_recursions_take_rounds_where_that_is_asked_for(workshop):
+    workshop.write("twice.dl", PROGRAM.replace("follows(y, z)", "reaches(y, z)"))
+    given = ["run", "twice.dl", "--facts", "facts", "--out", "out", "--json", "--engine", "spark", "--shards", "2"]
+    for option, reason, way in (
+        (("--rounds", "always"), "in 2 rounds over 2 shards", ""),
+        (("--rounds", "never"), "it was empty", ""),
+        (("--task-memory", "1"), "in 2 rounds over 2 shards", "which is to hold 1, and no job for an iteration"),
+        (("--task-memory", "1 GiB"), "it was empty", "of the 1,073,741,824 bytes that a task is to hold"),
+    ):
+        result = command(*given, *option)
+        assert result.status == 0, result.err
+        (recursion,) = result.document["epochs"][0]["recursions"]
+        assert recursion["reason"] == reason
+        assert way in recursion["way"]

@@ -16,6 +16,7 @@ from deltic.circuit.graph import Circuit
 from deltic.datalog import check, lower, parse
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.spark.placement import Executor
 from deltic.program.extract import program_of
 from tests.conformance.engines import Driver, in_tasks
 from tests.differential.compare import MakeEngine, first_disagreement
@@ -122,6 +123,24 @@ def test_an_epoch_that_is_given_up_leaves_layouts_for_which_queries_are_ready():
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_many_rounds(name):
     compare(name, range(105, 108))
+
+
+def growing(circuit: Circuit, executor: Executor | None, shards: int = 2) -> ShardedEngine:
+    """Recursions begin on one shard, and grow out of it, and back, at no more rows than these tests have."""
+    options = {"shards": shards, "rounds": "auto", "task_memory": 900}
+    return ShardedEngine(circuit, **options) if executor is None else in_tasks(circuit, executor, few=5, **options)
+
+
+@pytest.mark.parametrize("name", ["doubling", "one upon the other", "texts, ordered and made"])
+def test_growing_into_rounds(name):
+    compare(name, range(30, 31), epochs=3, make=partial(growing, executor=None))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["process", "job"])
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_growing_into_rounds_on_many_ways(name, executor):
+    compare(name, range(40, 42), make=partial(growing, executor=executor))
 
 
 def by_jobs(few: int) -> MakeEngine:

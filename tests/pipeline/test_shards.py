@@ -11,7 +11,7 @@ import pytest
 import deltic
 from deltic import Shards
 from deltic.pipeline.durable.status import status_of
-from deltic.pipeline.shards import slots
+from deltic.pipeline.shards import slots, task_memory
 from tests.conformance.test_evolution import WINDOW
 from tests.engine.shards.jobs import run_here
 
@@ -20,6 +20,12 @@ FOLLOWS = """
     .decl reaches(x: symbol, y: symbol)
     reaches(x, y) :- follows(x, y).
     reaches(x, z) :- reaches(x, y), follows(y, z).
+"""
+DOUBLING = """
+    CREATE TABLE edge (x BIGINT, y BIGINT);
+    CREATE VIEW path AS WITH RECURSIVE path AS (
+        SELECT x, y FROM edge UNION SELECT a.x, b.y FROM path AS a JOIN path AS b ON a.y = b.x
+    ) SELECT x, y FROM path;
 """
 FANS = "CREATE MATERIALIZED VIEW fans AS SELECT whom, count(*) AS n FROM follows GROUP BY whom"
 AB, BC, CA = ("ada", "bob"), ("bob", "cy"), ("cy", "ada")
@@ -97,15 +103,20 @@ def test_a_state_opens_under_every_engine(tmp_path, written, other):
 
 def test_rounds_are_asked_for_and_a_state_opens_with_and_without(tmp_path):
     program = FOLLOWS.replace("reaches(x, y), follows(y, z)", "reaches(x, y), reaches(y, z)")
-    with deltic.Pipeline(engine="spark", shards=Shards(3, rounds=True), state=tmp_path) as pipeline:
+    with deltic.Pipeline(engine="spark", shards=Shards(3, rounds="always"), state=tmp_path) as pipeline:
         pipeline.datalog(program)
         with pipeline.transaction() as change:
             change.insert("follows", [AB, BC])
         pipeline.sql(FANS)
         assert "reaches in rounds of exchanges: no key is handed on by all rules" in pipeline.explain("reaches")
         pipeline.checkpoint()
-    for shards, way in ((3, "on one shard: no key"), (Shards(3, rounds=True), "in rounds of exchanges")):
-        with deltic.Pipeline(engine="spark", shards=shards, state=tmp_path) as again:
+    ways = {
+        "never": 'on one shard: no key is handed on by all rules, and rounds are never to be taken: rounds="never"',
+        "auto": "on one shard: no key is handed on by all rules, and a task has room for it",
+        "always": "in rounds of exchanges: no key is handed on by all rules",
+    }
+    for rounds, way in ways.items():
+        with deltic.Pipeline(engine="spark", shards=Shards(3, rounds=rounds), state=tmp_path) as again:
             assert way in again.explain("reaches")
             assert told(again, "reaches") == [AB, ("ada", "cy"), BC]
             with again.transaction() as change:
@@ -113,8 +124,33 @@ def test_rounds_are_asked_for_and_a_state_opens_with_and_without(tmp_path):
             with again.transaction() as change:
                 change.insert("follows", [BC])
             reasons = [component.reason for component in change.report.components]
-            assert ("in 2 rounds over 3 shards" in reasons) == ("rounds" in way)
+            assert ("in 2 rounds over 3 shards" in reasons) == (rounds == "always")
             again.checkpoint()
+
+
+def test_a_recursion_grows_out_of_what_a_task_is_to_hold():
+    with deltic.Pipeline(engine="spark", shards=Shards(2, task_memory="4 kB")) as pipeline:
+        pipeline.sql(DOUBLING)
+        for last in (8, 40):
+            with pipeline.transaction("normalize") as change:
+                change.insert("edge", [(i, i + 1) for i in range(last)])
+            assert change.report.components[0].way.startswith("in rounds" if last == 40 else "on one shard")
+        assert len(pipeline["path"]) == 820
+        assert "that a task is to hold" not in pipeline.explain("path")
+        assert "in one task, which is to hold 4,000" in pipeline.explain("path")
+
+
+def test_what_remembers_epochs_is_not_laid_out_in_another_way():
+    with deltic.Pipeline(engine="spark", shards=Shards(2, task_memory=1)) as pipeline:
+        pipeline.sql(DOUBLING)
+        pipeline.table("seen", {"at": "int64", "who": "int64"})
+        pipeline.view("recent", WINDOW)
+        with pipeline.transaction() as change:
+            change.insert("edge", [(1, 2), (2, 3)])
+        told = (
+            "on one shard: no key is handed on by all rules, and its way cannot change, since recent remembers epochs"
+        )
+        assert told in pipeline.explain("path")
 
 
 def test_what_a_state_remembers_is_not_opened_elsewhere(tmp_path):
@@ -199,17 +235,40 @@ def test_how_many_tasks_run_at_once(settings, count, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("settings", "shards", "memory"),
+    [
+        ({"master": "local[4]"}, Shards(), 1 << 30),
+        ({"master": "local[4]"}, Shards(task_memory="3 MiB"), 3 << 20),
+        ({"master": "local[4]"}, Shards(executor="process"), None),
+        ({"master": "spark://there:7077"}, Shards(), 1 << 29),
+        ({"master": "yarn", "executor.memory": "8g", "executor.cores": "4"}, Shards(), 1 << 30),
+        ({"master": "yarn", "executor.pyspark.memory": "512", "executor.memory": "8g"}, Shards(), 1 << 28),
+    ],
+    ids=str,
+)
+def test_what_a_task_is_to_hold(settings, shards, memory, monkeypatch):
+    told = {f"spark.{name}": value for name, value in settings.items()}
+    monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: told.get(name, default)))
+    monkeypatch.setattr("deltic.pipeline.shards.available", lambda: 8 << 30)
+    assert task_memory(shards, Session()) == memory
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"engine": "spark", "shards": 0}, "1 or more"),
         ({"shards": 4}, 'shards are those of engine "auto" with a Spark session'),
         ({"engine": "local", "shards": 4}, "shards are those of engine \"spark\", and engine is 'local'"),
         ({"engine": "spark", "shards": Shards(executor="job")}, "needs a Spark session"),
+        ({"engine": "spark", "shards": {"task_memory": "much"}}, "task_memory is 'much'; it is a number of bytes"),
+        ({"engine": "spark", "shards": {"task_memory": 0}}, "1 byte or more"),
+        ({"engine": "spark", "shards": {"rounds": "often"}}, "there is no choice of rounds 'often'"),
     ],
 )
 def test_shards_that_cannot_be(options, message):
+    given = options["shards"]
     with pytest.raises(deltic.DelticError, match=message):
-        deltic.Pipeline(**options)
+        deltic.Pipeline(**options | {"shards": Shards(**given) if isinstance(given, dict) else given})
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ from deltic.cli.options import (
     OutputFormat,
     RefreshChoice,
     RewriteChoice,
+    RoundsOption,
     RunOptions,
 )
 
@@ -145,6 +146,19 @@ def run(
     shards: Annotated[
         int | None,
         typer.Option(help="With --engine spark or --master: into how many shards rows are split.", show_default="8"),
+    ] = None,
+    rounds: Annotated[
+        RoundsOption | None,
+        typer.Option(
+            help="On shards: when a recursion without a preserved key takes rounds; auto: where no task has room.",
+            show_default="auto",
+        ),
+    ] = None,
+    task_memory: Annotated[
+        str | None,
+        typer.Option(
+            help="On shards: what one task is to hold of a recursion, as in 4GiB.", show_default="half of what it has"
+        ),
     ] = None,
     master: Annotated[
         str | None,
@@ -286,6 +300,8 @@ def run(
         metrics,
         log,
         shards,
+        rounds,
+        task_memory,
         DdlogOptions(ddlog_commands, tuple(ddlog_library or ()), initial) if ddlog_commands else None,
     )
     raise typer.Exit(run_command(options))

@@ -31,6 +31,14 @@ class DemoEngine(StrEnum):
     spark = "spark"
 
 
+class RoundsOption(StrEnum):
+    """When recursions that preserve no key take rounds on shards."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
 class RefreshChoice(StrEnum):
     """When recursive views are computed anew."""
 
@@ -144,4 +152,6 @@ class RunOptions:
     metrics: int | None
     log: LogFormat | None
     shards: int | None
+    rounds: RoundsOption | None
+    task_memory: str | None
     ddlog: DdlogOptions | None = None

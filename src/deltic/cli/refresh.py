@@ -14,6 +14,7 @@ from deltic.cli.report import error_json, print_error
 from deltic.errors import DelticError, ProgramError
 from deltic.pipeline.outside.document import Document, read_document
 from deltic.pipeline.session import Pipeline
+from deltic.pipeline.shards import Shards
 
 if TYPE_CHECKING:
     from deltic.pipeline.outside.refreshing import RefreshReport
@@ -74,7 +75,8 @@ def _pipeline(document: Document, state: str | None) -> Iterator[Pipeline]:
             from deltic.pipeline.spark_session import spark_session
 
             spark = stack.enter_context(spark_session(**document.spark))
-        pipeline = stack.enter_context(Pipeline(spark, state=state, program=document.program, **options))
+        shards = Shards.named(**document.shards)
+        pipeline = stack.enter_context(Pipeline(spark, state=state, program=document.program, shards=shards, **options))
         for table, place in document.sources.items():
             pipeline.attach(table, place)
         yield pipeline

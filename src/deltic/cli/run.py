@@ -23,6 +23,7 @@ from deltic.pipeline.loader import Reader
 from deltic.pipeline.observing import logged
 from deltic.pipeline.outcome import Outcome
 from deltic.pipeline.session import Pipeline
+from deltic.pipeline.shards import Shards
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,7 +72,9 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
     return Pipeline(
         session if on_shards else None,
         engine=options.engine.value,
-        shards=options.shards,
+        shards=Shards.named(
+            options.shards, None if options.rounds is None else options.rounds.value, options.task_memory
+        ),
         late=options.late.value,
         strategy=_strategy(options.strategy),
         refresh=options.refresh.value,

@@ -9,6 +9,9 @@ from typing import Literal
 Place = Literal["local", "process", "job"]
 """Where an epoch can run: the local engine; shards, in the driver's process or as one Spark job."""
 
+RoundsChoice = Literal["auto", "always", "never"]
+"""When a recursion without a preserved key takes rounds on shards: where one task has no room for it, always, never."""
+
 TOLD: dict[Place, str] = {
     "local": "by the local engine",
     "process": "on shards in the driver's process",

@@ -47,6 +47,9 @@ class ComponentReport:
     seconds: float
     state_bytes: int
     """The memory of the relations after the epoch: rows, counts, all column orders."""
+    way: str = ""
+    """On shards, where it goes by size: whether the recursion is on one of them or in rounds, why, and what the
+    other was expected to cost."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from deltic.engine.protocol import Engine
 from deltic.engine.resources import Resources
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.shards import Shards
+from deltic.pipeline.shards import Shards, task_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,8 +132,13 @@ class Engines:
         if self.spark is None:
             from deltic.engine.shards.engine import ShardedEngine
 
-            return ShardedEngine(circuit, **options, shards=self.shards.count, rounds=self.shards.rounds)
+            return ShardedEngine(circuit, **options, **self._split(self.shards))
         return self._placed(circuit, self.shards, self.spark, options)
+
+    def _split(self, shards: Shards) -> dict[str, Any]:
+        """The options of engines on shards."""
+        memory = task_memory(shards, self.spark)
+        return {"shards": shards.count, "rounds": shards.rounds, "task_memory": memory}
 
     def _local(self, options: Mapping[str, Any], circuit: Circuit) -> LocalEngine:
         from deltic.engine.local.engine import LocalEngine
@@ -151,7 +156,7 @@ class Engines:
 
         def on_shards(circuit: Circuit) -> SparkEngine:
             job, each = partial(run_job, spark), partial(run_each, spark)
-            split: dict[str, Any] = {**options, "shards": shards.count, "rounds": shards.rounds}
+            split: dict[str, Any] = {**options, **self._split(shards)}
             return SparkEngine(circuit, directory=shards.files(), run_tasks=job, run_each=each, **split)
 
         is_auto = self.name == "auto"
@@ -164,14 +169,11 @@ class Engines:
         """An engine for the circuit with a state that was written by one of any kind."""
         engine, written = self.new(circuit), shards_of(saved)
         taken = {self.shards.count if self.shards else 0} | ({0} if self.name == "auto" else set())
-        is_same = not written or self.shards is None or rounds_of(saved) == self.shards.rounds
-        if written in taken and is_same:
+        if written in taken:
             engine.restore(saved, tables_alone)
         else:
             name: EngineName = "spark" if written else "local"
-            writer = replace(
-                self, name=name, shards=Shards(written, rounds=rounds_of(saved)) if written else None, spark=None
-            ).new(circuit)
+            writer = replace(self, name=name, shards=Shards(written) if written else None, spark=None).new(circuit)
             writer.restore(saved, tables_alone)
             _move(writer, engine)
         return engine
@@ -180,11 +182,6 @@ class Engines:
 def shards_of(saved: Saved) -> int:
     """How many shards have written a state; 0 for the local engine."""
     return len(saved.about.get("shards", ()))
-
-
-def rounds_of(saved: Saved) -> bool:
-    """Whether the shards that have written a state take rounds for recursions that preserve no key."""
-    return bool(saved.about.get("rounds", False))
 
 
 def _move(old: Engine, new: Engine) -> None:

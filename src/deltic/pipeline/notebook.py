@@ -9,6 +9,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deltic.engine.protocol import ComponentReport
     from deltic.pipeline.report import EpochReport
     from deltic.pipeline.rows import Rows
 
@@ -59,12 +60,17 @@ def report_table(report: EpochReport) -> str:
             table(
                 head,
                 [
-                    (", ".join(c.relations), c.strategy, c.action, c.reason, c.rows_visited, c.seconds, c.state_bytes)
+                    (", ".join(c.relations), c.strategy, c.action, _why(c), c.rows_visited, c.seconds, c.state_bytes)
                     for c in report.components
                 ],
             )
         )
     return "".join(parts)
+
+
+def _why(component: ComponentReport) -> str:
+    """Why a recursion was kept as it was, and where."""
+    return "; ".join(filter(None, (component.reason, component.way)))
 
 
 def _cell(value: Any) -> str:

@@ -46,6 +46,7 @@ def log_epoch(number: int, result: EpochResult) -> None:
         changed = {name: [c.inserted, c.deleted] for name, c in report.changed.items()}
         recursions = [
             {"relations": list(c.relations), "strategy": c.strategy, "action": c.action, "reason": c.reason}
+            | ({"way": c.way} if c.way else {})
             for c in report.components
         ]
         late = {each.table: {"rows": each.count, "watermark": str(each.watermark)} for each in report.late}

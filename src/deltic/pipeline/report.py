@@ -84,7 +84,8 @@ class EpochReport:
         files = f", {self.bytes_read:,} bytes read, {self.bytes_written:,} written" if self.bytes_written else ""
         late = "".join(f"; left out: {each}" for each in self.late)
         placement = f"; ran {self.placement.told}" if self.placement else ""
-        return f"{views} ({numbers}{files}){late}{extension}{placement}"
+        ways = "".join(f"; {', '.join(c.relations)} {c.way}" for c in self.components if c.way)
+        return f"{views} ({numbers}{files}){late}{extension}{placement}{ways}"
 
 
 def report_of(result: EpochResult, epoch: int) -> EpochReport:

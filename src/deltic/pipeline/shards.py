@@ -9,8 +9,10 @@ import shutil
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from deltic.engine.placed import RoundsChoice
+from deltic.engine.resources import available, bytes_of
 from deltic.engine.spark.described import is_connect
 from deltic.errors import DelticError
 from deltic.pipeline.names import check_choice
@@ -32,19 +34,34 @@ class Shards:
     this process share the files in `directory`, which every executor has to see under that name; where Spark runs on
     this machine alone, a temporary directory will do, and is the default.
 
-    A recursion that preserves no key is computed on one shard, which is quickest while one task has room for it. With
-    `rounds` it is on all shards, and takes a round of exchanges for each iteration.
+    A recursion that preserves no key is computed on one shard, or is on all of them and takes rounds of exchanges, one
+    for each iteration: `rounds` is "always", "never", or "auto", which takes one shard as long as the recursion has no
+    more bytes there than `task_memory`, a number or a text such as "2 GiB", and rounds from then on. If not told, that
+    is half of what each task has of the executor's memory; without Spark there are no tasks, and no limit.
     """
 
     count: int = 8
     directory: str | Path | None = None
     executor: ExecutorName = "auto"
-    rounds: bool = False
+    rounds: RoundsChoice = "auto"
+    task_memory: int | str | None = None
 
     def __post_init__(self) -> None:
         if self.count < 1:
             raise DelticError(f"shards is {self.count}; it is a number of shards: 1 or more")
         check_choice(self.executor, "executor", get_args(ExecutorName))
+        check_choice(self.rounds, "choice of rounds", get_args(RoundsChoice))
+        if self.task_memory is not None and not bytes_of(self.task_memory, "task_memory"):
+            raise DelticError("task_memory is 0; it is what one task is to hold of a recursion: 1 byte or more")
+
+    @classmethod
+    def named(
+        cls, shards: int | None = None, rounds: RoundsChoice | None = None, task_memory: int | str | None = None
+    ) -> Shards | None:
+        """Those that options of a command or a file name; None where none is given."""
+        given = {"count": shards, "rounds": rounds, "task_memory": task_memory}
+        found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return cls(**found) if found else None
 
     @classmethod
     def of(cls, given: Shards | int | None, engine: str, spark: SparkSession | None) -> Shards | None:
@@ -92,6 +109,32 @@ class Shards:
 def _address(place: str | Path) -> str:
     """The place as executors are told it, who work in other directories."""
     return str(place) if "://" in str(place) else str(Path(place).absolute())
+
+
+def task_memory(shards: Shards, spark: SparkSession | None) -> int | None:
+    """The bytes that one task is to hold of a recursion; None for any number, where there are no tasks.
+
+    If not told, half of what a task has: of the memory for Python that the session's settings tell, of this machine's,
+    or as much as of the executor's heap.
+    """
+    if shards.task_memory is not None:
+        return bytes_of(shards.task_memory, "task_memory")
+    if spark is None or shards.executor == "process":
+        return None
+    at_once = int(spark.conf.get("spark.executor.cores", None) or 1)
+    if (told := spark.conf.get("spark.executor.pyspark.memory", None)) is not None:
+        return _bytes_for_spark(told) // at_once // 2
+    if _master(spark).startswith("local"):
+        return available() // slots(spark) // 2
+    return _bytes_for_spark(spark.conf.get("spark.executor.memory", None) or "1g") // at_once // 2
+
+
+def _bytes_for_spark(text: str) -> int:
+    """The bytes of a setting of Spark, whose units are powers of two, and MiB where none is told."""
+    number, unit = text.strip().lower().removesuffix("b"), "m"
+    if not number[-1].isdigit():
+        number, unit = number[:-1], number[-1]
+    return int(number) << {"k": 10, "m": 20, "g": 30, "t": 40}[unit]
 
 
 def slots(spark: SparkSession) -> int:

@@ -27,6 +27,7 @@ from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage.arrow import view_change
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
+from deltic.engine.placed import RoundsChoice
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.shards.evolution import Evolution, Former, Rows, completion, evolution
@@ -35,6 +36,7 @@ from deltic.engine.shards.images import image_of_shards, places_of, refuse_missi
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.recursion import Maintained
+from deltic.engine.shards.room import Outgrown, shrunk, told_in_rounds
 from deltic.engine.shards.rounds import in_rounds
 from deltic.engine.shards.shard import Options, Parcel, Renumbered, Shard, parcels
 from deltic.engine.shards.version import ShardsVersion, together
@@ -60,12 +62,15 @@ class Executed:
     rows_in: Callable[[str], int]
     commit: Callable[[], None]
     abort: Callable[[], None]
+    shrunk: frozenset[str] = frozenset()
+    """The relations of recursions in rounds for which one task has much room then."""
 
 
 class ShardedEngine(Engine):
     """Runs a circuit on shards in this process; see `Engine` for the protocol, `LocalEngine` for the options.
 
-    With `rounds`, recursions that preserve no key take rounds of exchanges over all shards; without, they are on one.
+    Recursions that preserve no key take rounds of exchanges over all shards, or are on one of them, as `rounds` says:
+    with "auto" those are in rounds that are `outgrown`, which become those that have more than `task_memory` bytes.
 
     Raises UnsupportedError when the circuit has no derivative or no place on shards.
     """
@@ -78,7 +83,9 @@ class ShardedEngine(Engine):
         iteration_limit: int = ITERATION_LIMIT,
         strategies: Mapping[str, Strategy] | None = None,
         shards: int = SHARDS,
-        rounds: bool = True,
+        rounds: RoundsChoice = "always",
+        task_memory: int | None = None,
+        outgrown: Collection[str] = (),
     ) -> None:
         self.circuit = circuit
         self._given: dict[str, Any] = {
@@ -88,6 +95,8 @@ class ShardedEngine(Engine):
             "strategies": strategies,
             "shards": shards,
             "rounds": rounds,
+            "task_memory": task_memory,
+            "outgrown": outgrown,
         }
         self._define(circuit, program_of(circuit, strict=refresh.strict))
         self.plan = lay_out(self.program, self._maintained)
@@ -98,6 +107,8 @@ class ShardedEngine(Engine):
         self._has_begun = False
         self.extension: Extension | None = None
         self._iterated: list[ComponentReport] = []
+        self._shrunk: frozenset[str] = frozenset()
+        self._ways: dict[tuple[str, ...], str] = {}
         self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
         self.version: ShardsVersion = self._whole_version(0)
 
@@ -108,12 +119,14 @@ class ShardedEngine(Engine):
         chosen = {program.sinks.get(view, view): s for view, s in (given["strategies"] or {}).items()}
         kept = Strategies(given["strategy"], chosen)
         bags = frozenset(op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
-        self.options = Options(given["shards"], bags, kept, given["refresh"], given["iteration_limit"])
+        limits = given["iteration_limit"], given["task_memory"]
+        self.options = Options(given["shards"], bags, kept, given["refresh"], *limits)
 
     @property
     def _maintained(self) -> Maintained:
         """How recursions are kept."""
-        return Maintained(self.options.strategies, self.options.refresh, self._given["rounds"])
+        given = self._given
+        return Maintained(self.options.strategies, self.options.refresh, given["rounds"], frozenset(given["outgrown"]))
 
     # Epochs
 
@@ -128,7 +141,7 @@ class ShardedEngine(Engine):
         started = time.perf_counter()
         refuse_second(self._prepared)
         try:
-            executed = self._execute(changes, conflicts)
+            executed = self._execute_where_it_fits(changes, conflicts)
         except IterationLimitError as error:
             raise error.told_of(self.program.views_over(error.relations[0])) from None
         rows_in = sum(executed.rows_in(self.program.tables[table]) for table in changes)
@@ -136,7 +149,8 @@ class ShardedEngine(Engine):
 
         def commit() -> None:
             self.epoch, self.token, self._prepared = executed.version.epoch, token, None
-            self.version, self._has_begun = executed.version, True
+            self.version, self._has_begun, self._shrunk = executed.version, True, executed.shrunk
+            self._ways |= {report.relations: report.way for report in result.components if report.way}
             executed.commit()
 
         def abort() -> None:
@@ -145,6 +159,32 @@ class ShardedEngine(Engine):
 
         self._prepared = Prepared(executed.version, token, result, commit, abort)
         prepared.append(self._prepared)
+
+    def _execute_where_it_fits(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
+        """Run an epoch; recursions that grow out of a task on its way are in rounds from then on, and it begins again.
+
+        After any exception the rows are as before.
+        """
+        if self._shrunk:
+            self._lay_out_again(outgrown=self.in_rounds - self._shrunk)
+        while True:
+            try:
+                return self._execute(changes, conflicts)
+            except Outgrown as found:
+                self._lay_out_again(outgrown=self.in_rounds.union(found.relations))
+
+    @property
+    def in_rounds(self) -> frozenset[str]:
+        """The relations of recursions that take rounds."""
+        return frozenset(name for step in self.plan.iterated for name in step.stratum.relations)
+
+    def _lay_out_again(self, **options: Any) -> None:
+        """Have other options, which lay the program out in another way: all but the tables is computed anew."""
+        other = self._like(self.circuit, **options)
+        if self._has_begun:
+            tables = {table: weights_of(self._stores(), name) for table, name in self.program.tables.items()}
+            other.prepare(tables, "trust").commit()
+        other._take_over(self, self.epoch, self.token)
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         """Run an epoch; after any exception the state is as before."""
@@ -159,7 +199,14 @@ class ShardedEngine(Engine):
         changed = {name: self._changed_rows(name) for name in self.program.tables.values()}
         for shard in self.shards:
             shard.forget_changes()
-        return Executed(version, result, changed.__getitem__, self._keep, self._roll_back)
+        return Executed(
+            version, result, changed.__getitem__, self._keep, self._roll_back, self._shrunk_in(self._stores())
+        )
+
+    def _shrunk_in(self, stores: Sequence[Store]) -> frozenset[str]:
+        """The relations of recursions in rounds that these stores have little of, where rounds go by size."""
+        limit = self.options.task_memory
+        return shrunk(self.plan, stores, limit) if limit is not None else frozenset()
 
     def _run_again(self, mail: Mail, conflicts: Conflicts) -> None:
         """Take all shards through an epoch, once more where values were numbered anew amid rounds."""
@@ -219,6 +266,7 @@ class ShardedEngine(Engine):
             self._visited() - visited,
             time.perf_counter() - started,
             sum(shard.states[name].nbytes for shard in self.shards for name in step.timed),
+            told_in_rounds(self.plan, step, self._stores(), self.options.task_memory),
         )
 
     def _visited(self) -> int:
@@ -254,9 +302,18 @@ class ShardedEngine(Engine):
 
     @exclusive
     def extend(self, circuit: Circuit) -> EpochResult:
-        started = time.perf_counter()
         refuse_second(self._prepared)
-        other = copy(self)
+        outgrown = frozenset(self._given["outgrown"])
+        while True:
+            try:
+                return self._extend(circuit, outgrown)
+            except Outgrown as found:
+                outgrown = outgrown.union(found.relations)
+
+    def _extend(self, circuit: Circuit, outgrown: frozenset[str]) -> EpochResult:
+        """Go on with a circuit, of which the recursions of these relations do not fit into a task."""
+        started, other = time.perf_counter(), copy(self)
+        other._given, other._shrunk = self._given | {"outgrown": outgrown}, frozenset()
         other._define(circuit, program_of(circuit, strict=self.options.refresh.strict))
         found = evolution(self._given_to(other), other.program, other._maintained, other._maintains_as(self))
         other.plan, other._has_begun = found.plan, True
@@ -327,9 +384,9 @@ class ShardedEngine(Engine):
         """The stores of all shards, to be looked into."""
         return [shard.store for shard in self.shards]
 
-    def _like(self, circuit: Circuit) -> ShardedEngine:
-        """An engine for another circuit, without rows, and with the options of this one."""
-        return type(self)(circuit, **self._given)
+    def _like(self, circuit: Circuit, **options: Any) -> ShardedEngine:
+        """An engine for a circuit, without rows, and with the options of this one, but for those that are given."""
+        return type(self)(circuit, **self._given | options)
 
     # What is written
 
@@ -340,7 +397,7 @@ class ShardedEngine(Engine):
             shard.fit()
         about = {
             "epoch": self.epoch,
-            "rounds": self._given["rounds"],
+            "in rounds": sorted(self.in_rounds),
             "token": self.token,
             "relations": self.plan.program.fingerprints(),
             "places": self.plan.keys,
@@ -351,26 +408,46 @@ class ShardedEngine(Engine):
 
     @exclusive
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
-        about, other = saved.about, self._like(self.circuit)
+        about, rounds = saved.about, self._given["rounds"]
         refuse_other(about, self.options.shards)
-        other.plan = lay_out(self.program, self._maintained, places_of(about, self.program))
-        stores, learned = restored_stores(saved, other.plan.program), [said["learned"] for said in about["shards"]]
-        refuse_missing(stores, self.program)
-        missing = other.plan.kept - {name for name in other.plan.kept if all(name in s.states for s in stores)}
-        if tables_alone:
-            other.shards = [Shard(n, other.plan, other.options, Store()) for n in range(self.options.shards)]
-            tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
-            other.prepare(tables, "trust").commit()
-        elif missing:
-            found = completion(self.program, other.plan, other.plan.kept - missing, self._maintained, _rows_in(stores))
-            other._build_here(about["epoch"], stores, learned, found)
+        other = self._like(self.circuit, outgrown=about["in rounds"])
+        if rounds != "auto" and other.in_rounds != set(about["in rounds"]):
+            other = self._like(self.circuit, rounds="auto", outgrown=about["in rounds"])
+            other.restore(saved, tables_alone)
+            other._lay_out_again(rounds=rounds, outgrown=())
         else:
-            other.shards = [Shard(n, other.plan, other.options, store) for n, store in enumerate(stores)]
-            for shard, known in zip(other.shards, learned, strict=True):
-                shard.learn(known)
-            other.version = other._whole_version(about["epoch"])
-        other._has_begun = True
+            other = self._restored(saved, tables_alone, about["in rounds"])
         other._take_over(self, about["epoch"], about["token"])
+
+    def _restored(self, saved: Saved, tables_alone: bool, outgrown: Collection[str]) -> ShardedEngine:
+        """An engine like this one that has a state, whose recursions of these relations do not fit into a task."""
+        other = self._like(self.circuit, outgrown=outgrown)
+        try:
+            other._take_image(saved, tables_alone)
+        except Outgrown as found:
+            return self._restored(saved, tables_alone, {*outgrown, *found.relations})
+        return other
+
+    def _take_image(self, saved: Saved, tables_alone: bool) -> None:
+        """Have, without rows so far, a state that was written by an engine with recursions in the same ways."""
+        about = saved.about
+        self.plan = lay_out(self.program, self._maintained, places_of(about, self.program))
+        stores, learned = restored_stores(saved, self.plan.program), [said["learned"] for said in about["shards"]]
+        refuse_missing(stores, self.program)
+        missing = self.plan.kept - {name for name in self.plan.kept if all(name in s.states for s in stores)}
+        if tables_alone:
+            self.shards = [Shard(n, self.plan, self.options, Store()) for n in range(self.options.shards)]
+            tables = {table: weights_of(stores, name) for table, name in self.program.tables.items()}
+            self.prepare(tables, "trust").commit()
+        elif missing:
+            found = completion(self.program, self.plan, self.plan.kept - missing, self._maintained, _rows_in(stores))
+            self._build_here(about["epoch"], stores, learned, found)
+        else:
+            self.shards = [Shard(n, self.plan, self.options, store) for n, store in enumerate(stores)]
+            for shard, known in zip(self.shards, learned, strict=True):
+                shard.learn(known)
+            self.version = self._whole_version(about["epoch"])
+        self._has_begun = True
 
     def _take_over(self, old: ShardedEngine, epoch: int, token: str) -> None:
         """Let the old engine be this one, at an epoch."""
@@ -427,10 +504,11 @@ class ShardedEngine(Engine):
 
     def explain(self, name: str, full: bool = False) -> str:
         below = self.program.below(self.program.sinks[name])
-        told = self.plan.explain(below, self.options.shards)
-        if self.extension is None:
-            return told
-        return f"{told}\n\nthe last change of definitions {self.extension.of(below)}"
+        told = [self.plan.explain(below, self.options.shards)]
+        told += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
+        if self.extension is not None:
+            told.append(f"the last change of definitions {self.extension.of(below)}")
+        return "\n\n".join(told)
 
     @exclusive
     def sizes(self) -> list[Size]:

@@ -267,7 +267,7 @@ class _LayOut:
             for rule in self.program.rules_of(name):
                 self.rules.append(_renamed(rule, {a: n for (r, a), n in atoms.items() if r is rule}))
         stage = max((self.epoch.known[name] for name in atoms.values()), default=0)
-        self.epoch.add(Recur(stratum, stage, self.ways[stratum].why))
+        self.epoch.add(Recur(stratum, stage, self.ways[stratum].why, self.ways[stratum].is_chosen))
         self.epoch.known |= dict.fromkeys(stratum.relations, stage)
         self.strata.append(stratum)
 
@@ -289,7 +289,8 @@ class _LayOut:
         stage = max((self.epoch.known.get(name, 0) for name in (*stratum.relations, *below)), default=0)
         steps, timed = tuple(self.rounds.course.steps), self.rounds.timed
         computing = tuple(dict.fromkeys(str(query.rule) for query, _ in inner if query.computes))
-        self.epoch.add(Iterate(stratum, stage, steps, frozenset(timed), computing, self.ways[stratum].why))
+        way = self.ways[stratum]
+        self.epoch.add(Iterate(stratum, stage, steps, frozenset(timed), computing, way.why, way.is_chosen))
         self.epoch.known |= dict.fromkeys(timed, stage + 1)
         self.strata.append(replace(stratum, relations=tuple(timed)))
         self.rounds = None

@@ -66,6 +66,8 @@ class Recur:
     stratum: Stratum
     stage: int
     why: str
+    is_chosen: bool = False
+    """Whether it goes by size that it is not in rounds."""
 
     def __str__(self) -> str:
         return f"recursion {', '.join(self.stratum.relations)} {self.why}"
@@ -86,6 +88,8 @@ class Iterate:
     timed: frozenset[str]
     computing: tuple[str, ...]
     why: str
+    is_chosen: bool = False
+    """Whether it goes by size: otherwise it would be in rounds in any case."""
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:

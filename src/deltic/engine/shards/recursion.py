@@ -15,7 +15,9 @@ from itertools import islice, product
 from deltic.circuit.types import Kind
 from deltic.engine.local.recursion.refresh import AUTO, Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.placed import RoundsChoice
 from deltic.program.definitions import Derived
+from deltic.program.memory import remembered
 from deltic.program.program import Program, Stratum
 from deltic.program.queries import Atom, Query, Rule, When
 
@@ -27,12 +29,14 @@ _TRIED = 4096
 class Maintained:
     """How an engine is to keep recursions: what has part in the choice of a way.
 
-    Without `rounds`, what preserves no key is on one shard.
+    `rounds` says when what preserves no key takes them; "auto" has it on one shard as long as none of its relations is
+    among those that have `outgrown` a task.
     """
 
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
     refresh: Refresh = AUTO
-    rounds: bool = True
+    rounds: RoundsChoice = "always"
+    outgrown: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Way:
     in_rounds: bool
     why: str
     """For a reader."""
+    is_chosen: bool = False
+    """Whether it goes by size: the recursion could be in rounds, or on one shard."""
 
 
 def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
@@ -54,7 +60,13 @@ def way_of(program: Program, stratum: Stratum, maintained: Maintained) -> Way:
         return Way(keys, False, f"on each shard its share: all rules hand on {', '.join(names)}")
     if (reason := _refused(program, stratum, maintained)) is not None:
         return Way(None, False, f"on one shard: no key is handed on by all rules, and {reason}")
-    return Way(None, True, "in rounds of exchanges: no key is handed on by all rules")
+    if maintained.rounds == "always":
+        return Way(None, True, "in rounds of exchanges: no key is handed on by all rules")
+    if maintained.outgrown.isdisjoint(stratum.relations):
+        return Way(None, False, "on one shard: no key is handed on by all rules, and a task has room for it", True)
+    return Way(
+        None, True, "in rounds of exchanges: no key is handed on by all rules, and no task has room for it", True
+    )
 
 
 def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str | None:
@@ -66,7 +78,9 @@ def _refused(program: Program, stratum: Stratum, maintained: Maintained) -> str 
         return f"its strategy is {strategy.value}"
     if maintained.refresh.of(stratum).policy is Policy.FULL:
         return "each epoch computes it anew"
-    return None if maintained.rounds else "rounds were not asked for: Shards(rounds=True)"
+    if maintained.rounds == "auto" and (memory := remembered(program)):
+        return f"its way cannot change, since {memory}"
+    return 'rounds are never to be taken: rounds="never"' if maintained.rounds == "never" else None
 
 
 def in_rounds(query: Query, relations: Collection[str]) -> Query:

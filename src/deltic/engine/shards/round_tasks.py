@@ -131,7 +131,7 @@ class RoundsTaken:
         told = chain.from_iterable(outcome.changes.values())
         self.letters += [replace(letter, stage=self.step.stage) for letter in told]
 
-    def report(self, outcome: Outcome, stores: Sequence[Store]) -> ComponentReport:
+    def report(self, outcome: Outcome, stores: Sequence[Store], way: str) -> ComponentReport:
         """What was done, with the outcome of the job that adopted it and the stores that it wrote."""
         relations = self.step.stratum.relations
         return ComponentReport(
@@ -144,6 +144,7 @@ class RoundsTaken:
             self.visited,
             time.perf_counter() - self.started,
             sum(store.states[name].nbytes for store in stores for name in self.step.timed),
+            way,
         )
 
 

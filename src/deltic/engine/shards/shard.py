@@ -9,7 +9,7 @@ texts, and layouts, are a shard's own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ from deltic.engine.shards.plan import (
     Step,
     Take,
 )
+from deltic.engine.shards.room import bytes_on, told_on_one, watched
 from deltic.engine.shards.rounds import Rounds, TimedPiece, by_time, derived_by_time, of_times
 from deltic.program.definitions import Table
 from deltic.program.queries import Query
@@ -91,6 +92,8 @@ class Options:
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
     refresh: Refresh = AUTO
     iteration_limit: int = ITERATION_LIMIT
+    task_memory: int | None = None
+    """The bytes that a recursion which may take rounds has on one shard at the most; None for any number."""
     thresholds: Thresholds = DEFAULTS
     frozen: int | None = None
     """Runs of so many rows are merged by compactions, and by no epoch that is a job; None where epochs merge all."""
@@ -495,7 +498,7 @@ class Shard:
             case Recur():
                 recursive = self._recursions[step]
                 if any(self.states[name].delta is not None for name in recursive.follows):
-                    self.reports.append(recursive.run())
+                    self.reports.append(self._recur(step))
             case Send() | Present() | Move():
                 yield from self._handed_on(step)
             case Iterate():
@@ -528,6 +531,18 @@ class Shard:
                 schema, weights = state.relation.schema, run.all_weights()
                 rows = decode_rows(schema, arrangement.layout, run.words, self.store.interner, weights)
                 yield from parcels(target, rows, self.plan.placed[target].key, self.options.shards)
+
+    def _recur(self, step: Recur) -> ComponentReport:
+        """Bring a recursion up to date; raises Outgrown, among what a recursion raises."""
+        limit = self.options.task_memory
+        if limit is None or not step.is_chosen:
+            return self._recursions[step].run()
+        with watched(step, self.plan, self.environment, limit):
+            report = self._recursions[step].run()
+        runs = [run for name in step.stratum.relations for run in self.states[name].contents.runs]
+        iterations = max((run.max_time for run in runs), default=0)
+        held = bytes_on(self.states, self.plan, step)
+        return replace(report, way=told_on_one(held, limit, self.options.shards, iterations))
 
     def _sent_to(self, name: str) -> list[_Received]:
         """What was sent to a placed relation so far."""

@@ -39,6 +39,7 @@ from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.shards.restrict import restrict
+from deltic.engine.shards.room import Outgrown, told_in_rounds
 from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning, hold
 from deltic.engine.shards.shard import Parcel, Renumbered, Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
@@ -115,8 +116,8 @@ class SparkEngine(ShardedEngine):
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)
 
-    def _like(self, circuit: Circuit) -> ShardedEngine:
-        other = super()._like(circuit)
+    def _like(self, circuit: Circuit, **options: Any) -> ShardedEngine:
+        other = super()._like(circuit, **options)
         assert isinstance(other, SparkEngine)
         other.executor = self.executor
         return other
@@ -155,6 +156,11 @@ class SparkEngine(ShardedEngine):
         if self._open is None:
             return self._states
         return {shard.number: save(shard, self.files, self._states.get(shard.number)) for shard in self._open}
+
+    def _lay_out_again(self, **options: Any) -> None:
+        before = self.files
+        super()._lay_out_again(**options)
+        collect_garbage(before, ())
 
     @exclusive
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
@@ -200,7 +206,8 @@ class SparkEngine(ShardedEngine):
             if self._compacting is not None:
                 self._compacting.begin(self, outcome.apart)
 
-        return Executed(version, self._result_of(outcome), lambda name: outcome.rows_in.get(name, 0), commit, _nothing)
+        result, rows_in = self._result_of(outcome), outcome.rows_in
+        return Executed(version, result, lambda name: rows_in.get(name, 0), commit, _nothing, self._shrunk_in(stores))
 
     def _by_jobs(
         self,
@@ -230,7 +237,10 @@ class SparkEngine(ShardedEngine):
             outcome.visited += each.visited
             outcome.read += each.read
             outcome.written += each.written
-        outcome.reports += [each.report(outcome, stores) for each in rounds]
+        limit = self.options.task_memory
+        outcome.reports += [
+            each.report(outcome, stores, told_in_rounds(plan, each.step, stores, limit)) for each in rounds
+        ]
         outcome.read += self.files.traffic.fetched - fetched
         outcome.written += self.files.traffic.written - written
         return outcome, stores
@@ -257,7 +267,7 @@ class SparkEngine(ShardedEngine):
         """What comes of a job; raises what its tasks found to be wrong."""
         outcome = total(self._run_tasks(letters, tasks, self.options.shards, told))
         if outcome.errors:
-            raise joined(outcome.errors)
+            raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
         return outcome
 
     def _iterate_by_jobs(

@@ -14,10 +14,7 @@ from deltic.engine.protocol import EpochResult
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.extension import weights_of
 from deltic.errors import DelticError, UnsupportedError
-from deltic.program.frontiers import frontiers
-from deltic.program.operators.delay import Delayed
-from deltic.program.operators.window import Windowed
-from deltic.program.program import Program
+from deltic.program.memory import remembered
 
 Movable = LocalEngine | ShardedEngine
 
@@ -38,16 +35,6 @@ def move(old: Movable, new: Movable) -> EpochResult:
     new.epoch = new.version.epoch = old.epoch
     new.token = old.token
     return result
-
-
-def remembered(program: Program) -> str:
-    """What a program knows that its tables do not tell; nothing for one whose views are a function of its tables."""
-    for name, relation in program.relations.items():
-        if isinstance(relation.definition, Delayed | Windowed):
-            return f"{name} remembers epochs"
-    if rows := frontiers(program).rows:
-        return f"rows of {next(iter(rows))} are forgotten"
-    return ""
 
 
 def _stores(engine: Movable) -> Iterable[Store]:

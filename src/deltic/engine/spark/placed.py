@@ -19,9 +19,10 @@ from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
 from deltic.engine.shards.posted import Site
 from deltic.engine.spark.engine import SparkEngine
-from deltic.engine.spark.moving import Movable, move, remembered
+from deltic.engine.spark.moving import Movable, move
 from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of
 from deltic.errors import DelticError, UnsupportedError
+from deltic.program.memory import remembered
 
 # What can have the state.
 HomeEngine = LocalEngine | SparkEngine

@@ -25,7 +25,12 @@ _OPTIONS: Mapping[str, type] = {
     "checkpoint": str,
     "functions": Path,
     "now": str,
+    "engine": str,
+    "shards": int,
+    "rounds": str,
+    "task_memory": str,
 }
+_SHARDS = ("shards", "rounds", "task_memory")
 _SPARK: Mapping[str, type] = {"master": str, "driver_memory": str}
 _KEYS = ("program", "state", "sources", "outputs", "options", "spark")
 
@@ -40,6 +45,8 @@ class Document:
     outputs: list[tuple[str, External]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of Pipeline."""
+    shards: dict[str, Any] = field(default_factory=dict)
+    """Those options that say how shards are: their number, which is `shards`, `rounds` and `task_memory`."""
     spark: dict[str, str] | None = None
     """Arguments of a session of Spark, where one is wanted."""
 
@@ -97,6 +104,7 @@ class _Reader:
             places = (self._external(each, "target") for each in nodes)
             made.outputs += [(name, place) for place in places if place is not None]
         made.options = self._values(found, "options", _OPTIONS)
+        made.shards = {name: made.options.pop(name) for name in _SHARDS if name in made.options}
         made.spark = self._values(found, "spark", _SPARK) if "spark" in found else None
         return made
 
