@@ -119,6 +119,16 @@ def test_a_choice_of_the_user_is_not_revised():
         assert told in there.engine.explain("p")
 
 
+def test_a_recursion_that_is_added_grows_while_it_is_built():
+    there = driver(E + ".decl a(x: number) a(x) :- e(x, _).")
+    there.insert(e=chain(0, 40))
+    there.extend(DOUBLING)
+    assert there.engine.in_rounds == {"p"}
+    assert len(there.rows("p")) == 40 * 41 // 2
+    delete(there, e=chain(20, 21))
+    assert len(there.rows("p")) == 20 * 21 // 2 + 19 * 20 // 2
+
+
 @pytest.mark.parametrize("rounds", ["auto", "always", "never"])
 @pytest.mark.parametrize("last", [8, 40])
 def test_a_state_opens_under_each_choice(rounds, last):

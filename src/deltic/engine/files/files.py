@@ -106,6 +106,9 @@ class Files(Protocol):
     def below(self, folder: str) -> Files:
         """The files of a folder, which may be new."""
 
+    def passing(self) -> Files:
+        """The same files, to write what nobody asks for when this machine was down: nothing waits for its disk."""
+
     def clear(self) -> None:
         """Remove all files, as far as that can be."""
 
@@ -149,6 +152,25 @@ class System:
 
     def unlink(self, path: Path) -> None:
         path.unlink(missing_ok=True)
+
+
+class Unsynced(System):
+    """The calls of another one, but for those that wait until the disk has all."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    def write(self, file: int, data: Buffer) -> int:
+        return self._system.write(file, data)
+
+    def sync(self, file: int) -> None:
+        pass
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._system.rename(old, new)
+
+    def unlink(self, path: Path) -> None:
+        self._system.unlink(path)
 
 
 class LocalFiles:
@@ -259,6 +281,11 @@ class LocalFiles:
 
     def below(self, folder: str) -> LocalFiles:
         return LocalFiles(self.root / folder, self.system)
+
+    def passing(self) -> LocalFiles:
+        same = LocalFiles(self.root, Unsynced(self.system))
+        same.traffic = self.traffic
+        return same
 
     def clear(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)

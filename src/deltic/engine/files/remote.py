@@ -121,6 +121,9 @@ class RemoteFiles:
             if self.system.exists(self._path(name)):
                 self.system.rm_file(self._path(name))
 
+    def passing(self) -> RemoteFiles:
+        return self
+
     def below(self, folder: str) -> RemoteFiles:
         return RemoteFiles(self.system, self._path(folder), f"{self.place}/{folder}")
 

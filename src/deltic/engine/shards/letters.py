@@ -3,7 +3,7 @@
 Letters travel through Spark, in the memory of its processes; files of letters stand beside the state, are written once,
 and read by those tasks that need their rows. So neither the first load of a table, nor the rows that go from shard to
 shard, nor the change of a view passes through the driver or a shuffle when it is large. A file has a name that no other
-attempt gives, and is garbage once the epoch is over; who has it open may still read it.
+attempt gives, and is garbage once the epoch is over; who has it open may still read it. Nobody waits for the disk.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _in_file(files: Files, letters: Iterable[Letter]) -> list[Letter]:
             yield letter.content
 
     with writing(files):
-        files.write(name, contents())
+        files.passing().write(name, contents())
     return there
 
 

@@ -2,8 +2,9 @@
 
 An epoch with such a recursion is several jobs. The first takes what leads to the recursion, and writes the state in
 which its rounds begin, with what waits for them. Each round is a job from there to the next such state; what it changes
-it also tells in letters. The last job takes the epoch from its start, from the state that was published, with these
-letters in place of the rounds. So it is the last one alone that anybody sees, and each job may be given up.
+it also tells in letters, and what it derives for other shards goes in letters to the next round. The last job takes the
+epoch from its start, from the state that was published, with what the rounds have told in their place. So it is the
+last one alone that anybody sees, and each job may be given up. What they write beside it no disk has to keep.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from deltic.engine.files.files import Files
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport
-from deltic.engine.shards.letters import DRIVER, Letter, letters_of, together_few
+from deltic.engine.shards.letters import DRIVER, Letter, letters_of, sent, together_few
 from deltic.engine.shards.plan import Adopt, Iterate, ShardPlan, Step
 from deltic.engine.shards.rounds import in_rounds
-from deltic.engine.shards.shard import Inbox, Parcel, Shard
-from deltic.engine.shards.tasks import Outcome, Task, opened, save
+from deltic.engine.shards.shard import Inbox, Parcel, Shard, waiting_in
+from deltic.engine.shards.tasks import NEXT, Outcome, Task, opened, save
 
 
 def beginning(plan: ShardPlan, step: Iterate) -> ShardPlan:
@@ -71,7 +72,10 @@ class Begin(Task):
 
 @dataclass(frozen=True)
 class Round(Task):
-    """A stage of the round of iteration `now` of the last step of the plan; that behind all others ends the round."""
+    """A stage of the round of iteration `now` of the last step of the plan.
+
+    The first one gets what the round before has derived; what the last one derives is for the next round.
+    """
 
     now: int = 0
 
@@ -81,17 +85,22 @@ class Round(Task):
 
     @property
     def _count(self) -> int:
-        return len(self._step.stages) + 1
+        return len(self._step.stages)
 
     def _steps(self, stage: int) -> list[Step]:
-        taken: list[Step] = [step for steps in self._step.stages[: stage + 1] for step in steps]
-        return [*taken, self._step] if stage + 1 == self._count else taken
+        return [self._step, *(step for steps in self._step.stages[: stage + 1] for step in steps)]
 
     def _opened(self, number: int, files: Files) -> Shard:
         return opened(number, self.plan, self.options, files, self.states[number], [self._step])
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
         return shard.round_alone(self._step, self.now, inboxes)
+
+    def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
+        if not self._is_last:
+            return super()._sent(files, parcels, outcome)
+        outcome.wait(*waiting_in(parcels))
+        return (replace(a, target=NEXT + a.target) for a in sent(files, parcels, DRIVER, self.direct))
 
     def _finish(self, shard: Shard, files: Files, outcome: Outcome) -> Iterator[Letter]:
         parcels = shard.changed_in_round(self._step)
@@ -150,8 +159,8 @@ class RoundsTaken:
 
 def hold(shard: Shard, step: Iterate, files: Files, before: str | None, outcome: Outcome) -> None:
     """Write the state of a shard amid rounds, with what waits for them."""
-    outcome.first, outcome.waiting = shard.first(step), shard.waiting(step)
+    outcome.wait(shard.first(step), shard.waiting(step))
     shard.hold(step)
     shard.end()
     shard.forget_changes()
-    outcome.states[shard.number] = save(shard, files, before)
+    outcome.states[shard.number] = save(shard, files.passing(), before)

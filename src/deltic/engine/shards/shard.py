@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from deltic.circuit.iterations import ITERATION_LIMIT
@@ -223,9 +224,12 @@ class Shard:
         """How many rows wait on this shard."""
         return self._rounds[step].waiting
 
-    def load(self, step: Iterate) -> None:
-        """Take what waits from where `hold` has kept it."""
-        self._rounds[step].load()
+    def load(self, step: Iterate, inbox: Inbox) -> None:
+        """Take what waits from where `hold` has kept it, and what was sent since; raises Renumbered."""
+        rounds, received = self._rounds[step], self._encoded(inbox)
+        self._admit(received)
+        rounds.load()
+        self._come_home(rounds, received)
 
     def is_empty(self, step: Iterate) -> bool:
         """Whether this shard has no row of a recursion."""
@@ -239,9 +243,9 @@ class Shard:
         """
         rounds, received = self._rounds[step], self._encoded(inbox)
         self._admit(received)
+        self._come_home(rounds, received)
         if not stage:
             rounds.settle(now)
-        self._come_home(rounds, received)
         if not received and not rounds.is_active:
             return []
         moment, grown = _Moment.of(self), set[Domain]()
@@ -275,17 +279,11 @@ class Shard:
         last = len(inboxes) - 1
         while True:
             try:
-                self.load(step)
+                self.load(step, {})
                 sent: list[Parcel] = []
                 for stage, inbox in enumerate(inboxes):
                     self.environment.faults.clear()
-                    if stage < len(step.stages):
-                        sent = self.run_round(step, stage, now, inbox, sends=stage == last)
-                    else:
-                        received = self._encoded(inbox)
-                        self._admit(received)
-                        self._come_home(self._rounds[step], received)
-                        sent = []
+                    sent = self.run_round(step, stage, now, inbox, sends=stage == last)
                 return sent
             except Renumbered:
                 self.roll_back()
@@ -659,6 +657,12 @@ def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parce
         for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if end > start:
                 yield Parcel(target, shard, sorted_rows.slice(start, end - start))
+
+
+def waiting_in(parcels: Iterable[Parcel]) -> tuple[int | None, int]:
+    """The least iteration for which derivations that are sent are, and how many these are."""
+    times = [parcel.rows.column(_ITERATION) for parcel in parcels]
+    return min((pc.min(each).as_py() for each in times if len(each)), default=None), sum(map(len, times))
 
 
 def _sends(step: Step) -> bool:

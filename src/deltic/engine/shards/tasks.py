@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -33,6 +33,8 @@ from deltic.errors import DelticError
 
 # What the letter of a shard is for that could not go on: it has no part in later stages.
 _FAILED = "failed"
+NEXT = "next\0"
+"""What the target of a letter begins with that the driver is to hand on to the first stage of the next job."""
 
 
 @dataclass
@@ -63,6 +65,14 @@ class Outcome:
     was_empty: bool = True
     """Whether that recursion had no rows."""
 
+    following: list[Letter] = field(default_factory=list)
+    """The letters for the next round: they come beside what a shard tells of itself."""
+
+    def wait(self, first: int | None, waiting: int) -> None:
+        """Let so many rows wait, the first ones for this iteration, beside those that do."""
+        self.first = min((each for each in (self.first, first) if each is not None), default=None)
+        self.waiting += waiting
+
     def include(self, one: Outcome) -> None:
         """Add what a shard did, but for the letters with its changes."""
         self.visited += one.visited
@@ -73,8 +83,7 @@ class Outcome:
         self.states |= one.states
         self.apart |= one.apart
         self.errors += one.errors
-        self.first = min((first for first in (self.first, one.first) if first is not None), default=None)
-        self.waiting += one.waiting
+        self.wait(one.first, one.waiting)
         self.was_empty = self.was_empty and one.was_empty
         for name, rows in one.rows_in.items():
             self.rows_in[name] = self.rows_in.get(name, 0) + rows
@@ -124,7 +133,7 @@ class Task:
             shard = self._opened(number, files)
             shard.begin(self.conflicts)
             parcels = self._taken(shard, self._inboxes(files, received))
-            yield from sent(files, parcels, self.stage + 1, self.direct)
+            yield from self._sent(files, parcels, outcome)
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if self._is_last:
                 yield from self._finish(shard, files, outcome)
@@ -144,6 +153,10 @@ class Task:
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
         """Take the steps of the stage: what the shard sends."""
         return shard.run_alone(self.stage, inboxes)
+
+    def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
+        """The letters with what the shard sends."""
+        return sent(files, parcels, self.stage + 1, self.direct)
 
     def _steps(self, stage: int) -> list[Step]:
         """The steps that the task of a stage takes."""
@@ -224,6 +237,9 @@ def total(letters: Iterable[Letter]) -> Outcome:
     """The outcome of all shards: sums, and all errors."""
     found = Outcome()
     for letter in sorted(letters, key=lambda letter: letter.shard):
+        if letter.target.startswith(NEXT):
+            found.following.append(replace(letter, target=letter.target.removeprefix(NEXT), stage=0))
+            continue
         if letter.target not in ("", _FAILED):
             found.changes.setdefault(letter.target, []).append(letter)
             continue

@@ -295,10 +295,10 @@ class SparkEngine(ShardedEngine):
             check_end(step, now, self.options.iteration_limit)
             tasks = [
                 Round(rounds, self.options, place, outcome.states, stage, conflicts, self._direct, now=now)
-                for stage in range(stages + 1)
+                for stage in range(stages)
             ]
             told = f"epoch {self.epoch + 1}: {names}: iteration {now}"
-            outcome = self._outcome(wake(self.options.shards), tasks, told)
+            outcome = self._outcome([*wake(self.options.shards), *outcome.following], tasks, told)
             done.add(outcome)
         return done
 
@@ -310,7 +310,9 @@ class SparkEngine(ShardedEngine):
         ]
         for shard in shards:
             shard.begin("trust")
-        while not self._iterated_here(shards, taken, told):
+        mailbox, derived = Mailbox(self.files), list[Parcel]()
+        derived += [Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following]
+        while not self._iterated_here(shards, taken, mail_of(derived), told):
             for shard in shards:
                 shard.roll_back()
             told.clear()
@@ -325,13 +327,16 @@ class SparkEngine(ShardedEngine):
         taken.letters += sent(self.files, told, step.stage, self._direct)
         return outcome
 
-    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, told: list[Parcel]) -> bool:
-        """Take rounds while few rows wait; whether that went well, or values were numbered anew on the way."""
+    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail, told: list[Parcel]) -> bool:
+        """Take rounds while few rows wait, the first with what was derived before.
+
+        Whether that went well, or values were numbered anew on the way.
+        """
         step, rounds = taken.step, 0
         try:
             for shard in shards:
                 shard.fit()
-                shard.load(step)
+                shard.load(step, derived.get(shard.number, {}))
             while (now := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self._few:
                 check_end(step, now, self.options.iteration_limit)
                 take_round(shards, step, now, told)
