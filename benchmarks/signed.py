@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tests.engine.signed_bodies import control, even, labels, shortest, tree
+from tests.engine.signed_bodies import control, even, labels, materials, shortest, tree
 
 from deltic.algebra.zset import ZSet
 from deltic.circuit import operators as ops
@@ -76,6 +76,20 @@ def holdings(count: int) -> Case:
     return control(), {"owns": rows}, "owns", rng.sample(rows, 20)
 
 
+def path(count: int) -> Case:
+    """Least labels of a chain: a label moves one node at an iteration, and nearly every node at nearly every one."""
+    edges: list[Row] = [(x, x + 1) for x in range(count - 1)]
+    return labels(), {"node": nodes(count), "edge": edges}, "edge", [edges[count - 10], edges[count // 2]]
+
+
+def assembly(count: int) -> Case:
+    """The cost of a bill of materials in a chain: cut near its end, in its middle, near its last part."""
+    part: list[Row] = [(x, 1 + x % 9) for x in range(count)]
+    needs: list[Row] = [(x, x + 1, 1) for x in range(count - 1)]
+    cuts = [needs[3], needs[count // 2], needs[count - 10]]
+    return materials(), {"part": part, "needs": needs}, "needs", cuts
+
+
 def positions(count: int) -> Case:
     """Positions of a game without circles, two moves each, that are lost whatever one plays."""
     rng = random.Random(5)
@@ -90,6 +104,8 @@ CASES: dict[str, tuple[Callable[[int], Case], Sequence[int]]] = {
     "treeP, a tree": (forest, (2_000, 20_000)),
     "shortest paths, a grid": (grid, (400, 2_500)),
     "least labels": (graph, (1_000, 5_000)),
+    "least labels, a chain": (path, (200, 1_000)),
+    "bill of materials": (assembly, (200, 2_000)),
     "company control": (holdings, (300, 1_000)),
     "lost positions": (positions, (2_000, 20_000)),
 }

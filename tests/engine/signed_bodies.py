@@ -142,6 +142,17 @@ def even() -> Circuit:
     return b.circuit(lost=b.distinct(b.without(node, b.map(escape, x="x"))))
 
 
+def materials() -> Circuit:
+    """The cost of a part: its own work, and what its parts cost, when all of them are known."""
+    b = Body()
+    part, needs, cost = b.table("part", "x", "w"), b.table("needs", "x", "y", "n"), b.feedback("cost", "x", "c")
+    below = b.map(b.join(needs, b.map(cost, y="x", c="c")), x="x", c=exp.Mul(this=column("n"), expression=column("c")))
+    waits = b.without(b.map(needs, x="x", y="y"), b.map(cost, y="x"))
+    offers = b.plus(b.map(part, x="x", c="w"), below)
+    total = b.aggregate(b.join(offers, b.map(part, x="x")), ["x"], "sum", "c", "c")
+    return b.circuit(cost=b.distinct(b.without(total, b.map(waits, x="x"))))
+
+
 def game() -> Circuit:
     """win(x) ← move(x, y), ¬win(y): settles where moves do not go in a circle."""
     b = Body()
@@ -189,6 +200,14 @@ def weighted(weights: Sequence[int]) -> Universe:
     return lambda n, rng: [(x, y, rng.choice(weights)) for x, y in pairs(n, rng) for _ in range(rng.choice((1, 1, 2)))]
 
 
+def weighted_nodes(n: int, rng: random.Random) -> list[Row]:
+    return [(x, 1 + x % 3) for x in range(n)]
+
+
+def needed(n: int, rng: random.Random) -> list[Row]:
+    return [(x, y, rng.choice((1, 2))) for x, y in upward(n, rng)]
+
+
 @dataclass(frozen=True)
 class Named:
     """A recursion, and the rows that its tables may have."""
@@ -206,6 +225,7 @@ BODIES = {
     "heights, acyclic": Named(heights, {"node": nodes, "child": upward}),
     "control": Named(control, {"owns": weighted((10, 20, 30, 40, 60))}),
     "control, short sales": Named(control, {"owns": weighted((-20, 20, 30, 40, 60))}),
+    "materials": Named(materials, {"part": weighted_nodes, "needs": needed}),
     "even": Named(even, {"node": nodes, "child": pairs}),
     "game": Named(game, {"child": upward}),
     "game, in circles": Named(game, {"child": pairs}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -46,13 +47,16 @@ def views(engine: Engine, circuit: Circuit) -> dict[str, ZSet[Row]]:
     return {name: from_arrow(engine.read(name, counted=True)) for name in circuit.sinks}
 
 
-def entries(engine: LocalEngine) -> dict[str, list[tuple[Row, ...]]]:
-    """All histories: rows, iterations and changes of weight, without those that cancel."""
+def entries(engine: LocalEngine) -> dict[str, list[tuple[Any, ...]]]:
+    """All histories: rows with iterations and changes of weight that do not cancel; NULL is (), a value (value,)."""
     found = {}
     for name in sorted(engine.program.recursive):
-        state, total = engine.states[name], dict[tuple[int, ...], int]()
+        state, total = engine.states[name], dict[tuple[Any, ...], int]()
         for run in state.contents.runs:
-            columns = [values.tolist() for values, _ in state.layout.values(run.words)]
+            columns = [
+                [() if nulls is not None and nulls[i] else (value,) for i, value in enumerate(values.tolist())]
+                for values, nulls in state.layout.values(run.words)
+            ]
             for *key, weight in zip(*columns, run.times.tolist(), run.all_weights().tolist(), strict=True):
                 total[tuple(key)] = total.get(tuple(key), 0) + weight
         found[name] = sorted((key, weight) for key, weight in total.items() if weight)
@@ -229,7 +233,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("name", ["tree", "even", "game, in circles", "mutual", "heights"])
+@pytest.mark.parametrize("name", ["tree", "even", "game, in circles", "mutual", "heights", "shortest", "control"])
 @pytest.mark.parametrize("thresholds", SIZES.values(), ids=SIZES)
 def test_compiled_or_not_the_histories_are_the_same(name: str, thresholds: Thresholds) -> None:
     circuit = BODIES[name].make()

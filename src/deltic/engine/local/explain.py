@@ -12,9 +12,11 @@ from deltic.calculus.report import bounded, cost_lines, operator_lines, recursio
 from deltic.circuit.graph import Circuit
 from deltic.circuit.inlining import inline
 from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.recursion.signed.choosing import told
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.state import State
+from deltic.program.histories import Examined
 from deltic.program.program import Program
 from deltic.program.recursions import Recursion
 
@@ -130,6 +132,8 @@ def _relations(
         kept += [f"{state.nbytes / 1024:,.1f} KiB now"] * bool(state.nbytes)
         yield f"{relation}: {'; '.join(kept)}"
         yield from (f"  {line}" for line in state.relation.definition.describe(columns))
+        if isinstance(definition := state.relation.definition, Examined):
+            yield from (f"  {line}" for line in told(definition, states, state, evaluations[0].environment))
         queries = by_head.get(relation, [])
         if relation in views and relation != name:
             yield f"  {len(queries)} delta queries: explain {relation}"

@@ -7,6 +7,8 @@ import numpy as np
 from deltic.engine.local.kernels.component import (
     A_MOVE_COUNT,
     A_MOVES,
+    A_TIME_SHIFT,
+    A_TIME_WORD,
     A_WIDTH,
     M_MASK,
     M_SHIFT,
@@ -56,6 +58,9 @@ def fill_delta(component: Component, a: Int, words: Words2, chosen: Ints, signs:
     """Write the chosen canonical rows, with their signs, into the level DELTA of arrangement a."""
     level = component.levels[a, DELTA]
     rows = arranged(component, a, words, chosen)
+    word = component.arrangements[a, A_TIME_WORD]
+    if word >= 0:
+        rows[word] |= np.uint64(now) << np.uint64(component.arrangements[a, A_TIME_SHIFT])
     width, n = rows.shape
     order = np.arange(n)
     if component.arrangements[a, A_MOVE_COUNT]:
@@ -129,7 +134,7 @@ def apply(
 
 
 @compiled
-def _to_far(component: Component, a: Int, near: Int) -> None:
+def to_far(component: Component, a: Int, near: Int) -> None:
     """Move what NEAR holds to FAR when it is much."""
     if component.levels[a, NEAR, ROWS] > near:
         absorb(component, a, FAR, NEAR)
@@ -140,7 +145,7 @@ def let_be_past(component: Component, thresholds: Thresholds) -> None:
     """Let the change of the iteration be past."""
     for r in range(component.relations.shape[0]):
         let_relation_be_past(component, r, thresholds)
-        _to_far(component, component.relations[r, R_FOUND], thresholds.near)
+        to_far(component, component.relations[r, R_FOUND], thresholds.near)
 
 
 @compiled
@@ -149,7 +154,7 @@ def let_relation_be_past(component: Component, r: Int, thresholds: Thresholds) -
     first = component.relations[r, R_FIRST]
     for a in range(first, first + component.relations[r, R_STORES] + 1):
         absorb(component, a, NEAR, DELTA)
-        _to_far(component, a, thresholds.near)
+        to_far(component, a, thresholds.near)
 
 
 @compiled

@@ -17,14 +17,17 @@ Levels = npt.NDArray[np.int64]
 # Columns of `relations`: the words of a row; the first arrangement, and how many there are beside the last, which holds
 # the counts; the queries that follow the relation; those that search for its lost rows; and the arrangement of what
 # they found. Where relations have histories, the last arrangement holds the drift, and that of what was found tells how
-# rows are made from canonical ones for the relation that examines this one. Its number follows, NOBODY if there is
-# none; and how many iterations after it is derived a row is there.
+# rows are made from canonical ones for the relation that examines this one, or has the totals of its groups. Its number
+# follows, NOBODY if there is none; how many iterations after it is derived a row is there; and the row of `aggregates`
+# that says how its groups are examined, NOBODY where its rows are.
 R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND = range(8)
-R_EXAMINED, R_DELAY, R_COLUMNS = range(8, 11)
+R_EXAMINED, R_DELAY, R_AGGREGATE, R_COLUMNS = range(8, 12)
 NOBODY = -1
 # Columns of `arrangements`: the words of a row; its immutable runs in `base`, and their greatest time; how its rows are
-# made from canonical ones, in `moves`; and its runs at the start of the epoch.
-A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT, A_COLUMNS = range(9)
+# made from canonical ones, in `moves`; its runs at the start of the epoch; and, where its rows have their iteration as
+# a column, in which word it is, NOBODY for none, and above which bits.
+A_WIDTH, A_BASE, A_BASE_COUNT, A_BASE_TIME, A_MOVES, A_MOVE_COUNT, A_START, A_START_COUNT = range(8)
+A_TIME_WORD, A_TIME_SHIFT, A_COLUMNS = range(8, 11)
 # Columns of `moves`: word, shift and mask of a column in the canonical row, word and shift in the arrangement's.
 M_WORD, M_SHIFT, M_MASK, M_TO_WORD, M_TO_SHIFT, M_COLUMNS = range(6)
 # Columns of `queries`: the relation of the head; the sign; the atoms after the change; the packed query, see `query`,
@@ -33,6 +36,21 @@ Q_HEAD, Q_SIGN, Q_ATOMS, Q_ATOM_COUNT, Q_PACKED, Q_LENGTH, Q_FINGERS, Q_FINGER_C
 Q_CHANGED, Q_DERIVED, Q_VISITED, Q_COLUMNS = range(8, 12)
 # Columns of `atoms`: the arrangement, which version of it is read, and whether its times count.
 T_ARRANGEMENT, T_VERSION, T_TIMED, T_COLUMNS = range(4)
+# Columns of `aggregates`, see the kernels of that name: the slots of a group's totals; the first of its probes; its
+# readings, extremes and results, and how the target's rows come from those by iteration.
+G_SLOTS, G_PROBES, G_READINGS, G_READING_COUNT, G_EXTREMES, G_EXTREME_COUNT = range(6)
+G_RESULTS, G_RESULT_COUNT, G_BACK, G_BACK_COUNT, G_COLUMNS = range(6, 11)
+# Columns of `probes`: the arrangement; the words of its rows; how a key comes into them from canonical rows; and the
+# places, three columns each, of the iteration and of the value or slot that follows.
+P_ARRANGEMENT, P_WIDTH, P_MOVES, P_MOVE_COUNT, P_TIME, P_VALUE, P_COLUMNS = 0, 1, 2, 3, 4, 7, 10
+# Columns of `readings` and `results`: the slot; what is read; the place of the column, the base of its values, and
+# whether it may be NULL; of results the slot that has to be above zero for one, NOBODY for none, and the bits of the
+# offsets that have a place, NOBODY where none has.
+V_SLOT, V_KIND, V_PLACE, V_BASE, V_NULLABLE, V_COUNT, V_LIMIT, V_COLUMNS = 0, 1, 2, 5, 6, 7, 8, 9
+# Columns of `extremes`: the probe of the arrangement that has the values in order; the place of the column by
+# iteration; the slots of how many values there are, and of the least and the greatest, NOBODY for none; the base of the
+# values, and whether one may be NULL.
+X_PROBE, X_PLACE, X_PRESENT, X_LEAST, X_GREATEST, X_BASE, X_NULLABLE, X_COLUMNS = 0, 1, 4, 5, 6, 7, 8, 9
 # Versions of an arrangement: without the change of the present iteration, with it, and as it was before the epoch.
 WITHOUT, WITH, START = range(3)
 
@@ -40,7 +58,7 @@ WITHOUT, WITH, START = range(3)
 class Component(NamedTuple):
     """Relations, arrangements, those of lower relations too, descriptors of their runs in `base`, queries and atoms.
 
-    What changes of each arrangement is in `levels` and `spares`, see `overlay`.
+    What changes of each arrangement is in `levels` and `spares`, see `overlay`; the others are about groups.
     """
 
     relations: Table
@@ -51,6 +69,11 @@ class Component(NamedTuple):
     atoms: Table
     levels: Levels
     spares: Levels
+    aggregates: Table
+    probes: Table
+    readings: Table
+    extremes: Table
+    results: Table
 
 
 class Log(NamedTuple):
@@ -119,16 +142,21 @@ def unpack(found: Table) -> tuple[Component, Log, Scratch]:
         _table(found, 5),
         _levels(found, 6, 3, 5),
         _levels(found, 7, 2, 3),
-    )
-    log = Log(_vector(found, 8), _table(found, 9).view(np.uint64), _vector(found, 10))
-    scratch = Scratch(
+        _table(found, 8),
+        _table(found, 9),
+        _table(found, 10),
         _table(found, 11),
         _table(found, 12),
-        _vector(found, 13).view(np.uint64),
-        array_i64(found[14, 0], (found[14, 1] + 1) // 2).view(np.int32)[: found[14, 1]],
-        _vector(found, 15),
-        _table(found, 16).view(np.uint64),
-        _vector(found, 17),
-        _vector(found, 18),
+    )
+    log = Log(_vector(found, 13), _table(found, 14).view(np.uint64), _vector(found, 15))
+    scratch = Scratch(
+        _table(found, 16),
+        _table(found, 17),
+        _vector(found, 18).view(np.uint64),
+        array_i64(found[19, 0], (found[19, 1] + 1) // 2).view(np.int32)[: found[19, 1]],
+        _vector(found, 20),
+        _table(found, 21).view(np.uint64),
+        _vector(found, 22),
+        _vector(found, 23),
     )
     return component, log, scratch

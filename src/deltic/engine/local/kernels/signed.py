@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from deltic.engine.local.kernels.apply import arranged, fill_delta, is_full, let_relation_be_past
+from deltic.engine.local.kernels.aggregates import examine_groups
+from deltic.engine.local.kernels.apply import arranged, fill_delta, is_full, let_relation_be_past, to_far
 from deltic.engine.local.kernels.component import (
     NOBODY,
+    R_AGGREGATE,
     R_DELAY,
     R_EXAMINED,
     R_FIRST,
@@ -42,7 +44,8 @@ from deltic.engine.local.kernels.iterate import (
     push_all,
 )
 from deltic.engine.local.kernels.join import MOST
-from deltic.engine.local.kernels.overlay import gather
+from deltic.engine.local.kernels.overlay import DELTA, gather
+from deltic.engine.local.kernels.search import ROWS
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Int, Ints, Table, Words2
 
@@ -84,7 +87,9 @@ def _note(log: Log, size: Int, r: Int, words: Words2, change: Ints, moved: Ints)
 
 
 @compiled
-def _examine(component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch) -> tuple[Heap, Int]:
+def _examine_set(
+    component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch
+) -> tuple[Heap, Int]:
     """Let what changes of the set of a relation's rows wait, and rows for their next iteration: the entries visited."""
     first, examined = component.relations[r, R_FIRST], component.relations[r, R_EXAMINED]
     own = arranged(component, component.relations[r, R_FOUND], words, np.arange(words.shape[1]))
@@ -100,6 +105,21 @@ def _examine(component: Component, heap: Heap, r: Int, words: Words2, now: Int, 
         if following[j] >= 0:
             push(heap, following[j], r, words, j, 0)
     return heap, visited
+
+
+@compiled
+def _examine(
+    component: Component, heap: Heap, r: Int, words: Words2, now: Int, scratch: Scratch, progress: Ints, near: Int
+) -> tuple[bool, Heap]:
+    """Examine what changes of a relation; False, and nothing has an effect, where that is not for compiled code."""
+    done, visited = True, np.int64(0)
+    if component.relations[r, R_AGGREGATE] == NOBODY:
+        heap, visited = _examine_set(component, heap, r, words, now, scratch)
+    else:
+        done, heap, visited = examine_groups(component, heap, r, words, now, scratch)
+        to_far(component, component.relations[r, R_FOUND], near)
+    progress[P_VISITED] += visited
+    return done, heap
 
 
 @compiled
@@ -134,11 +154,13 @@ def _settle(
             fill_delta(component, a, words, moved, change, now)
         if updates and examined != NOBODY:
             fill_delta(component, drift, words, moved, change, 0)
-        if updates and delay:
-            progress[P_LOG] = _note(log, progress[P_LOG], r, words, change, moved)
     if examined != NOBODY:
-        heap, visited = _examine(component, heap, r, words, now, scratch)
-        progress[P_VISITED] += visited
+        done, heap = _examine(component, heap, r, words, now, scratch, progress, thresholds.near)
+        if not done:
+            component.levels[first : drift + 1, DELTA, ROWS] = 0
+            return WIDE, _put_back(heap, key, n, scratch)
+    if moved.size and updates and delay:
+        progress[P_LOG] = _note(log, progress[P_LOG], r, words, change, moved)
     return DONE, heap
 
 

@@ -18,7 +18,7 @@ _ROOM = 64
 
 
 @compiled
-def _in_group(run: Ints, i: Int, words: Words2, j: Int, mask: Words1) -> bool:
+def in_group(run: Ints, i: Int, words: Words2, j: Int, mask: Words1) -> bool:
     """Whether row i of a run is in the group of row j of `words`."""
     if i < 0 or i >= run[ROWS]:
         return False
@@ -50,7 +50,7 @@ def _next(runs: Table, at: Ints, words: Words2, j: Int, mask: Words1, ahead: boo
     """Write the nearest row of the group that any run has at its position into `row`; False where none has one."""
     found = False
     for r in range(runs.shape[0]):
-        if _in_group(runs[r], at[r], words, j, mask):
+        if in_group(runs[r], at[r], words, j, mask):
             order = compare_rows(runs[r, WORDS], runs[r, ROWS], at[r], row, 0) if found else 0
             if not found or (order < 0) == ahead:
                 for w in range(words.shape[0]):

@@ -8,22 +8,20 @@ least, which stands in the middle.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from deltic.circuit.types import Type
-from deltic.engine.local.accumulators.slots import ROWS, Columns, NoResult, Slots, Totals
+from deltic.engine.local.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.local.kernels.groups import read_totals
-from deltic.engine.local.operators import numbers
 from deltic.engine.local.operators.extremes import last_column
-from deltic.engine.local.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
+from deltic.engine.local.operators.groups import GroupedRows, Positions, starts_of_groups
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.operators.totals import GroupTotals, differ
 from deltic.engine.local.operators.values import Values
 from deltic.engine.local.storage.arrangement import descriptors
-from deltic.engine.local.storage.codec import decode
-from deltic.engine.local.storage.layout import Column, Domain, Raw, placed
+from deltic.engine.local.storage.layout import Domain, Raw
 from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.program.operators.aggregate import Grouped
@@ -33,15 +31,13 @@ _TOTALS = 1 << 22  # totals that are looked at together
 
 
 @kernel_of(Grouped)
-class Aggregates(Kernel):
+class Aggregates(GroupTotals, Kernel):
     """The groups of one aggregate relation, kept beside its rows."""
 
     def __init__(self, grouping: Grouped, states: Mapping[str, State], target: State, environment: Environment) -> None:
-        self.keys = grouping.keys
-        source = self.source = states[grouping.source]
-        self.target = target
-        self.visits, self.interner, self.faults = environment.visits, environment.interner, environment.faults
-        self.slots = Slots(grouping.calls, source.relation.schema, self.interner)
+        source = states[grouping.source]
+        super().__init__(grouping, source, target, environment)
+        self.visits = environment.visits
         keys, order = source.domains[: self.keys], tuple(range(self.keys))
         slot = Domain(Type.INT64, 0, max(1, (self.slots.width - 1).bit_length()), empty=False)
         self.totals = target.keep("totals", order, (*keys, slot))
@@ -78,80 +74,22 @@ class Aggregates(Kernel):
         rows = GroupedRows(columns, weights, starts, np.arange(len(starts)))
         change = np.zeros((len(starts), self.slots.width), np.int64)
         change[:, ROWS] = rows.sum(weights)
-        self._sums(rows, change)
+        self.add_linear(rows, change)
         for values in self.values:
-            values.change(self._defined(values.columns[:1], rows), old, change)
+            values.change(self.defined(values.columns[:1], rows), old, change)
         self._keep(keys, change)
         try:
-            before, after = self._results(old), self._results(old + change)
+            before, after = self.results(old), self.results(old + change)
         except NoResult as missing:
-            self._report(missing, keys)
+            self.report(missing, keys)
             return [(np.zeros((self.target.layout.words, 0), np.uint64), 1)]
         was, remains = old[:, ROWS] > 0, (old + change)[:, ROWS] > 0
-        differs = np.logical_or.reduce([was != remains, *map(_differ, before, after)])
+        differs = np.logical_or.reduce([was != remains, *map(differ, before, after)])
         lost, found = was & differs, remains & differs
-        return [(self._rows(keys, before, lost), -1), (self._rows(keys, after, found), 1)]
-
-    def _sums(self, rows: GroupedRows, change: Totals) -> None:
-        """Enter what the changed rows add to the linear slots."""
-        for columns, slot in self.slots.counts.items():
-            there = self._defined(columns, rows)
-            change[there.groups, slot] = there.sum(there.weights)
-        for (columns, linear), slot in self.slots.linear.items():
-            there = self._defined(columns, rows)
-            values, types = [self._natural(c, there) for c in columns], [self._type(c) for c in columns]
-            for place, amounts in linear.contribute(values, types):
-                if isinstance(place, int):
-                    change[there.groups, slot + place] += there.sum(amounts * there.weights)
-                else:
-                    np.add.at(change, (there.group_of_each, slot + place), amounts * there.weights)
-
-    def _defined(self, columns: Columns, rows: GroupedRows) -> GroupedRows:
-        """The changed rows without NULL in these columns."""
-        found = [nulls for c in columns if (nulls := self.source.domains[c].nulls(rows.columns[c])) is not None]
-        nulls = np.logical_or.reduce(found) if found else np.zeros(0, bool)
-        return rows.where(~nulls) if nulls.any() else rows
+        return [(self.rows(keys, before, lost), -1), (self.rows(keys, after, found), 1)]
 
     def _keep(self, keys: Sequence[Raw], change: Totals) -> None:
         """Add changes of totals to what is kept."""
         groups, slots = np.nonzero(change)
         words = self.totals.layout.pack([*(key[groups] for key in keys), slots.view(np.uint64)], len(groups))
         self.totals.runs = add_runs(self.totals.runs, Run(words, weights=plain(change[groups, slots])))
-
-    def _results(self, totals: Totals) -> list[Column]:
-        """The values of each aggregate for groups of these totals, as relations hold them.
-
-        Raises NoResult for a group that has none where it must have one.
-        """
-        return [result(totals) for result in self.slots.results]
-
-    def _report(self, missing: NoResult, keys: Sequence[Raw]) -> None:
-        """Enter the group of these keys that has no result among the faults of the epoch, which is then rejected."""
-        shown = []
-        for column, domain, raw in zip(self.source.relation.schema, self.source.domains, keys, strict=False):
-            one = raw[missing.position : missing.position + 1]
-            (value,) = decode(domain.decode(one), domain.nulls(one), column.type, self.interner).to_pylist()
-            shown.append(f"{column.name} = {'NULL' if value is None else value}")
-        group = f" with {', '.join(shown)}" if shown else ""
-        self.faults.add(self.target.relation.name, f"{missing.error}{group}", 1)
-
-    def _rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
-        """The packed rows of the chosen groups; DomainOverflow where a result has no place yet."""
-        columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
-        encoded = placed(self.target.domains[self.keys :], columns)
-        return self.target.layout.pack([*(key[chosen] for key in keys), *encoded], int(chosen.sum()))
-
-    def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:
-        """A column's values as numpy computes with them."""
-        values = self.source.domains[column].decode(rows.columns[column])
-        return numbers.natural(values, self._type(column), self.interner)
-
-    def _type(self, column: int) -> Type:
-        return self.source.relation.schema.columns[column].type
-
-
-def _differ(a: Column, b: Column) -> Mask:
-    """Where two columns have different values, or one of them NULL."""
-    (old, was_null), (new, is_null) = a, b
-    differ: Mask = old != new
-    return differ if was_null is None or is_null is None else (was_null != is_null) | (differ & ~is_null)

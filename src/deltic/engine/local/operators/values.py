@@ -37,7 +37,7 @@ from deltic.engine.local.storage.state import State
 from deltic.program.operators.aggregate import Call
 
 # Types whose values may need all offsets of 64 bits, those of a nullable domain and one more.
-_OF_64_BITS = (Kind.INT64, Kind.UINT64, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
+OF_64_BITS = (Kind.INT64, Kind.UINT64, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
 _PATIENCE = 4  # a walk may have met that part of all values before they are swept
 
 
@@ -216,7 +216,7 @@ class Values:
         if is_labelled(self.type):
             return self.interner[self.type].order.domain
         own = self.source.domains[self.columns[0]]
-        return Domain.all(self.type) if own.nullable and self.type.kind in _OF_64_BITS else own
+        return Domain.all(self.type) if own.nullable and self.type.kind in OF_64_BITS else own
 
     def _offsets(self, held: Held) -> Raw:
         """The offsets of values, as relations hold them, in the domain that has them in order."""

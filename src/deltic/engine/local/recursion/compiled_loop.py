@@ -25,15 +25,19 @@ from deltic.engine.local.kernels.component import (
     A_MOVES,
     A_START,
     A_START_COUNT,
+    A_TIME_WORD,
     A_WIDTH,
+    G_COLUMNS,
     M_COLUMNS,
     NOBODY,
+    P_COLUMNS,
     Q_CHANGED,
     Q_COLUMNS,
     Q_DERIVED,
     Q_FINGER_COUNT,
     Q_FINGERS,
     Q_VISITED,
+    R_AGGREGATE,
     R_COLUMNS,
     R_DELAY,
     R_EXAMINED,
@@ -47,8 +51,10 @@ from deltic.engine.local.kernels.component import (
     R_WIDTH,
     START,
     T_COLUMNS,
+    V_COLUMNS,
     WITH,
     WITHOUT,
+    X_COLUMNS,
     Component,
     Log,
     Scratch,
@@ -126,6 +132,7 @@ class CompiledLoop:
             (R_FOUND, range(len(self.arrangements), total)),
             (R_EXAMINED, NOBODY),
             (R_DELAY, 1),
+            (R_AGGREGATE, NOBODY),
         ):
             self.relations[:, column] = values
         self._arrange(total)
@@ -138,9 +145,9 @@ class CompiledLoop:
         self._scratch = self._make_scratch(0)
         self._asking = [evaluation for evaluation in self.evaluations if evaluation.tables.questions]
 
-    def _changing(self) -> list[int]:
-        """The arrangements that change: the component's own, and what is found of lost rows."""
-        return [*range(len(self.own)), *self.relations[:, R_FOUND].tolist()]
+    def _changing(self) -> dict[int, int]:
+        """The arrangements that change, the component's own and what is found of lost rows, and how much of each."""
+        return dict.fromkeys([*range(len(self.own)), *self.relations[:, R_FOUND].tolist()], 1)
 
     def _make_scratch(self, runs: int) -> Scratch:
         """Memory for searches over so many runs."""
@@ -159,6 +166,7 @@ class CompiledLoop:
     def _arrange(self, total: int) -> None:
         """How the rows of each arrangement are made from canonical ones."""
         self.table = np.zeros((total, A_COLUMNS), np.int64)
+        self.table[:, A_TIME_WORD] = NOBODY
         self.table[:, A_WIDTH] = [*(a.layout.words for a in self.arrangements), *self.relations[:, R_WIDTH].tolist()]
         found = [np.empty((0, M_COLUMNS), np.int64)]
         for state in self.states.values():
@@ -168,6 +176,7 @@ class CompiledLoop:
                     row[A_MOVES], row[A_MOVE_COUNT] = sum(map(len, found)), len(order)
                     found.append(moves(state.layout, order, arrangement.layout))
         self.moves = np.concatenate(found)
+        self.grouped = [np.empty((0, n), np.int64) for n in (G_COLUMNS, P_COLUMNS, V_COLUMNS, X_COLUMNS, V_COLUMNS)]
 
     def _bind(self) -> None:
         """The queries' tables by address, and their atoms."""
@@ -218,10 +227,9 @@ class CompiledLoop:
         self._fingers = np.zeros((len(self.queries), 2 * runs), np.int64)
         for row, fingers in zip(self.queries, self._fingers, strict=True):
             row[[Q_FINGERS, Q_FINGER_COUNT]] = fingers.ctypes.data, fingers.size
-        levels, base = self.levels, descriptors(())
-        component = Component(
-            self.relations, self.table, base, self.moves, self.queries, self.atoms, levels.levels, levels.spares
-        )
+        base = descriptors(())
+        queries, levels = (self.queries, self.atoms), (self.levels.levels, self.levels.spares)
+        component = Component(self.relations, self.table, base, self.moves, *queries, *levels, *self.grouped)
         self._arrays = addresses(component, self._log, self._scratch)
 
     def run(

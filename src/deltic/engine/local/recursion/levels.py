@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,21 +19,22 @@ _Buffer = tuple[Words1, Times, Weights]
 class LevelBuffers:
     """`levels` int64[A, 3, 5] and `spares` int64[A, 2, 3] of arrangements whose rows have `widths` words.
 
-    Those in `changing` have memory: each level for what the one before can hold on top of what makes it full.
+    Those in `changing` have memory: each level for what the one before can hold on top of what makes it full, as many
+    times as it says there.
     """
 
-    def __init__(self, widths: Sequence[int], changing: Sequence[int], thresholds: Thresholds) -> None:
+    def __init__(self, widths: Sequence[int], changing: Mapping[int, int], thresholds: Thresholds) -> None:
         self.widths = widths
         self.levels = np.zeros((len(widths), 3, 5), np.int64)
         self.spares = np.zeros((len(widths), 2, 3), np.int64)
         self._by_address: dict[int, _Buffer] = {}
         near = thresholds.near + thresholds.most_rows
         capacities = {DELTA: thresholds.most_rows, NEAR: near, FAR: thresholds.far + near}
-        for a in changing:
+        for a, times in changing.items():
             for level, capacity in capacities.items():
-                self.levels[a, level, _ARRAYS] = self._allot(widths[a], capacity)
+                self.levels[a, level, _ARRAYS] = self._allot(widths[a], times * capacity)
                 if level != DELTA:
-                    self.spares[a, level - 1] = self._allot(widths[a], capacity)
+                    self.spares[a, level - 1] = self._allot(widths[a], times * capacity)
 
     def _allot(self, width: int, capacity: int) -> list[int]:
         buffer = np.empty(width * capacity, np.uint64), np.empty(capacity, np.int32), np.empty(capacity, np.int64)

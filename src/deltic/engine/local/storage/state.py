@@ -24,9 +24,9 @@ _MANY = 1 << 16
 
 # What an arrangement is for a relation: its rows, the derivations of each, what trusted changes of a set have beside 0
 # and 1, what is kept of groups and their values, the change that is due in the next epoch, the time of a window, the
-# rows of parts in order, how many each part has, the rows at which a top-k starts and ends, the mark of what a user's
-# state has taken in, and, amid the rounds of a recursion, derivations that wait for their iterations, and rows to be
-# looked at again.
+# rows of parts in order, the rows of groups by iteration, how many each part has, the rows at which a top-k starts and
+# ends, the mark of what a user's state has taken in, and, amid the rounds of a recursion, derivations that wait for
+# their iterations, and rows to be looked at again.
 Role = Literal[
     "rows",
     "counts",
@@ -36,6 +36,7 @@ Role = Literal[
     "delay",
     "clock",
     "ordered",
+    "iterations",
     "sizes",
     "start",
     "end",

@@ -16,7 +16,10 @@ from deltic.engine.local.kernels import signed as kernel
 from deltic.engine.local.kernels.component import (
     A_MOVE_COUNT,
     A_MOVES,
+    A_TIME_SHIFT,
+    A_TIME_WORD,
     A_WIDTH,
+    R_AGGREGATE,
     R_DELAY,
     R_EXAMINED,
     R_FIRST,
@@ -29,6 +32,8 @@ from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop, moves
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.signed.examination import Examination, RowSets
+from deltic.engine.local.recursion.signed.grouped import GroupTables, is_compiled
+from deltic.engine.local.recursion.signed.running import RunningGroups
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.run import Run, add_runs
@@ -58,27 +63,49 @@ class HistoryLoop(CompiledLoop):
         return self._none[name] if examination is None else examination.drift
 
     def _own(self, state: State) -> Iterator[Arrangement]:
-        """The arrangements of a relation: its contents, other orders, and its drift last."""
+        """The arrangements of a relation: its contents, other orders, that by iteration, and its drift last."""
         yield state.contents
         yield from (a for a in state.built.values() if a is not state.contents)
+        yield from (a for (role, _), a in state.auxiliary.items() if role == "iterations")
         yield self._drift(state.relation.name)
 
-    def _changing(self) -> list[int]:
-        return [*range(len(self.own))]
+    @property
+    def _running(self) -> dict[str, RunningGroups]:
+        """The examinations of groups, by what they examine."""
+        return {name: found for name, found in self._examined.items() if isinstance(found, RunningGroups)}
+
+    def _changing(self) -> dict[int, int]:
+        """The component's own, and the totals of groups: all slots of each."""
+        found = {self.relations[self.names.index(n), R_FOUND]: r.slots.width + 1 for n, r in self._running.items()}
+        return dict.fromkeys(range(len(self.own)), 1) | {int(a): slots for a, slots in found.items()}
 
     def _arrange(self, total: int) -> None:
         """As in any component; and how rows are made for what examines them."""
         super()._arrange(total)
         self.relations[:, R_DELAY] = [self._delays[name] for name in self.names]
-        for row, name in zip(self.relations, self.names, strict=True):
-            if name in self._examined:
-                source, target = self._examined[name].source, self._examined[name].target
-                row[R_EXAMINED] = self.names.index(target.relation.name)
-                packed = self.table[row[R_FOUND]]
-                packed[A_WIDTH] = target.layout.words
-                if source.layout != target.layout:
-                    packed[A_MOVES], packed[A_MOVE_COUNT] = len(self.moves), len(source.canonical)
-                    self.moves = np.concatenate([self.moves, moves(source.layout, source.canonical, target.layout)])
+        for name, examination in self._examined.items():
+            source, target, row = examination.source, examination.target, self.relations[self.names.index(name)]
+            row[R_EXAMINED] = self.names.index(target.relation.name)
+            packed = self.table[row[R_FOUND]]
+            packed[A_WIDTH] = target.layout.words
+            if isinstance(examination, RowSets) and source.layout != target.layout:
+                packed[A_MOVES], packed[A_MOVE_COUNT] = len(self.moves), len(source.canonical)
+                self.moves = np.concatenate([self.moves, moves(source.layout, source.canonical, target.layout)])
+        self._arrange_groups()
+
+    def _arrange_groups(self) -> None:
+        """How groups are found, and their totals read."""
+        self._groups = GroupTables(len(self.moves), self._numbers)
+        for name, running in self._running.items():
+            row = self.relations[self.names.index(name)]
+            self.table[row[R_FOUND], A_WIDTH] = running.totals.layout.words
+            for index in (running.entries, running.past):
+                arranged = self.table[self._numbers[id(index.arrangement)]]
+                arranged[A_MOVES], arranged[A_MOVE_COUNT] = self._groups.move_to(index)
+                arranged[A_TIME_WORD], arranged[A_TIME_SHIFT] = index.time.word, index.time.shift
+            row[R_AGGREGATE] = self._groups.add(running, int(row[R_FOUND]))
+        self.moves = np.concatenate([self.moves, self._groups.moves()])
+        self.grouped = self._groups.tables()
 
     def follow(
         self,
@@ -95,8 +122,9 @@ class HistoryLoop(CompiledLoop):
         """
         waiting = [agendas[name] for name in self.names]
         self._enter(waiting)
-        nothing: dict[str, tuple[Run, ...]] = dict.fromkeys(self.names, ())
-        self._attach(nothing, lambda arrangement: arrangement.runs)
+        self._groups.limit()
+        totals = {name: self._running[name].totals.runs if name in self._running else () for name in self.names}
+        self._attach(totals, lambda arrangement: arrangement.runs)
         progress, status = self._begun(), statuses.PAUSED
         try:
             while status in _GOES_ON:
@@ -110,9 +138,9 @@ class HistoryLoop(CompiledLoop):
                 else:
                     self._report(progress, changes)
                 if status not in (statuses.PAUSED, statuses.ASKS):
-                    self._flush(nothing)
+                    self._flush(totals)
                 if status == statuses.LARGE:
-                    self._attach(nothing, lambda arrangement: arrangement.runs)
+                    self._attach(totals, lambda arrangement: arrangement.runs)
                 postponed.check()
                 check(now)
         finally:
@@ -127,13 +155,15 @@ class HistoryLoop(CompiledLoop):
         return int(status)
 
     def _flush(self, found: dict[str, tuple[Run, ...]]) -> None:
-        """Let what changed be part of the histories, and of the drifts, which have no iterations."""
+        """Let what changed be part of the histories, of totals, and of the drifts, which have no iterations."""
         drifts = (self.relations[:, R_FIRST] + self.relations[:, R_STORES]).tolist()
         for name, a in zip(self.names, drifts, strict=True):
             drift = self._drift(name)
             for run in self.levels.take(a):
                 drift.runs = add_runs(drift.runs, Run(run.words, weights=run.weights))
         super()._flush(found)
+        for name, running in self._running.items():
+            running.totals.runs = found[name]
 
 
 def history_loop(
@@ -143,6 +173,11 @@ def history_loop(
     delays: Mapping[str, int],
 ) -> HistoryLoop | None:
     """The compiled loop of a component; None where an examination is not one that it knows."""
-    if not inner or not all(isinstance(examination, RowSets) for examination in examined.values()):
+    if not inner or not all(map(_is_compiled, examined.values())):
         return None
     return HistoryLoop(states, inner, examined, delays)
+
+
+def _is_compiled(examination: Examination) -> bool:
+    """Whether compiled code knows an examination."""
+    return isinstance(examination, RowSets) or (isinstance(examination, RunningGroups) and is_compiled(examination))

@@ -11,9 +11,11 @@ from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.fixpoint import Check
 from deltic.engine.local.recursion.signed.applied import applied_of
+from deltic.engine.local.recursion.signed.by_iteration import ByIteration
+from deltic.engine.local.recursion.signed.choosing import examination_of
 from deltic.engine.local.recursion.signed.compiled import HistoryLoop, history_loop
 from deltic.engine.local.recursion.signed.epoch import begin_epoch, follow_epoch
-from deltic.engine.local.recursion.signed.examination import Examination, examination_of
+from deltic.engine.local.recursion.signed.examination import Examination
 from deltic.engine.local.recursion.signed.nested import Inner
 from deltic.engine.local.recursion.signed.whole import Look, Whole
 from deltic.engine.local.recursion.strategy import Strategy
@@ -63,6 +65,11 @@ class Signed:
     def places(self) -> Mapping[str, int]:
         """The place of each relation in its iteration."""
         return {name: place for place, name in enumerate(self.states)}
+
+    @cached_property
+    def by_iteration(self) -> Mapping[str, ByIteration]:
+        """The relations whose rows are kept by iteration, too."""
+        return {index.state.relation.name: index for found in self.examined.values() for index in found.by_iteration}
 
     @cached_property
     def computing(self) -> list[str]:

@@ -167,7 +167,7 @@ class _Epoch:
         change = Run(words[:, changed], time_array(int(changed.sum()), now), plain(weights[changed]))
         if len(change):
             self._check_end(name, change, now)
-            state.append(change)
+            self._enter(name, change, now)
             if name in self.changes and not self.begins:
                 self.changes[name].add_run(Run(change.words, weights=change.weights))
             for evaluation in self.component.inner.get(name, ()):
@@ -184,6 +184,12 @@ class _Epoch:
             self._examine(examination, words, change, now)
         if len(change):
             state.compact()
+
+    def _enter(self, name: str, change: Run, now: int) -> None:
+        """Let a change be part of a history."""
+        self.component.states[name].append(change)
+        if name in self.component.by_iteration:
+            self.component.by_iteration[name].add(change, now)
 
     def _look(self, function: Whole, time: int) -> None:
         """Let what comes of a function of whole relations be looked at at an iteration."""

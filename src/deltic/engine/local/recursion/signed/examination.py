@@ -13,15 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from deltic.engine.local.kernels.histories import examine_rows
-from deltic.engine.local.operators.kernel import KERNELS
 from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.recursion.signed.by_iteration import ByIteration
 from deltic.engine.local.recursion.signed.reading import Entries, Groups
 from deltic.engine.local.recursion.signed.scratch import Scratch
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Words, add_runs, consolidate, plain
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Examined
-from deltic.program.operators.flat_map import Expanded
 
 
 class Found(NamedTuple):
@@ -38,6 +37,7 @@ class Examination(ABC):
     def __init__(self, definition: Examined, source: State, target: State, environment: Environment) -> None:
         self.definition, self.source, self.target, self.environment = definition, source, target, environment
         self.read: tuple[Groups, ...] = ()
+        self.by_iteration: tuple[ByIteration, ...] = ()
         self.drift = Arrangement(source.canonical, source.domains)
 
     @property
@@ -149,12 +149,3 @@ class EachRow(Examination):
         scratch = Scratch(self.definition.function, self.source, self.target, self.environment)
         made = scratch.apply(Run(change.words, NO_TIMES, change.weights))
         return Found(made, words[:, :0], np.empty(0, np.int32))
-
-
-def examination_of(definition: Examined, source: State, target: State, environment: Environment) -> Examination:
-    """The examination by which a relation comes of another."""
-    if definition.function is None:
-        return RowSets(definition, source, target, environment)
-    assert type(definition.function) in KERNELS
-    kind = EachRow if isinstance(definition.function, Expanded) else GroupFunction
-    return kind(definition, source, target, environment)

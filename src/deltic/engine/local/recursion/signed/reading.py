@@ -55,6 +55,23 @@ class Entries:
         return np.where(found == never, -1, found)
 
 
+def entries_at(runs: Sequence[Run], ranges: Positions, width: int) -> Entries:
+    """The entries of groups, whose rows have `width` words, that stand in these ranges int64[runs, groups, 2]."""
+    none = np.empty(0, np.int64)
+    parts = [(none, np.empty((width, 0), np.uint64), none, none)]
+    parts += [_part(run, *where.T) for run, where in zip(runs, ranges, strict=True)]
+    of, words, times, weights = zip(*parts, strict=True)
+    return Entries(np.concatenate(of), np.concatenate(words, axis=1), np.concatenate(times), np.concatenate(weights))
+
+
+def _part(run: Run, first: Positions, end: Positions) -> tuple[Positions, Words, Positions, Weights]:
+    lengths = end - first
+    at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    times = run.times[at].astype(np.int64) if run.times.size else np.zeros(len(at), np.int64)
+    weights = run.weights[at].astype(np.int64) if run.weights.size else np.ones(len(at), np.int64)
+    return np.repeat(np.arange(len(first)), lengths), run.words[:, at], times, weights
+
+
 class Groups:
     """The groups of a relation by some of its columns, which come first in the order in which it is read."""
 
@@ -96,20 +113,7 @@ class Groups:
         runs = self.arrangement.runs if runs is None else runs
         count = groups.shape[1]
         found = ranges(groups, groups | self._rest()[:, None], descriptors(runs)).reshape(len(runs), count, 2)
-        parts = [self._part(run, *where.T) for run, where in zip(runs, found, strict=True)]
-        none = np.empty(0, np.int64)
-        parts.append((none, np.empty((len(groups), 0), np.uint64), none, none))
-        of, words, times, weights = zip(*parts, strict=True)
-        return Entries(
-            np.concatenate(of), np.concatenate(words, axis=1), np.concatenate(times), np.concatenate(weights)
-        )
-
-    def _part(self, run: Run, first: Positions, end: Positions) -> tuple[Positions, Words, Positions, Weights]:
-        lengths = end - first
-        at = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-        times = run.times[at].astype(np.int64) if run.times.size else np.zeros(len(at), np.int64)
-        weights = run.weights[at].astype(np.int64) if run.weights.size else np.ones(len(at), np.int64)
-        return np.repeat(np.arange(len(first)), lengths), run.words[:, at], times, weights
+        return entries_at(runs, found, len(groups))
 
     def _rest(self) -> npt.NDArray[np.uint64]:
         """The bits of all columns after the key, and of none."""

@@ -1,0 +1,86 @@
+"""Totals of groups: what rows add to them, and the rows that they make, for whoever keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deltic.circuit.types import Type
+from deltic.engine.local.accumulators.slots import Columns, NoResult, Slots, Totals
+from deltic.engine.local.operators import numbers
+from deltic.engine.local.operators.groups import GroupedRows, Mask
+from deltic.engine.local.operators.query import Environment
+from deltic.engine.local.storage.codec import decode
+from deltic.engine.local.storage.layout import Column, Raw, placed
+from deltic.engine.local.storage.run import Words
+from deltic.engine.local.storage.state import State
+from deltic.program.operators.aggregate import Grouped
+
+
+class GroupTotals:
+    """How the rows of relation `source` add to the totals of their groups, and the rows of `target` come of these."""
+
+    def __init__(self, grouping: Grouped, source: State, target: State, environment: Environment) -> None:
+        self.keys, self.calls, self.source, self.target = grouping.keys, grouping.calls, source, target
+        self.interner, self.faults = environment.interner, environment.faults
+        self.slots = Slots(grouping.calls, source.relation.schema, self.interner)
+
+    def add_linear(self, rows: GroupedRows, change: Totals) -> None:
+        """Enter what changed rows add to the slots that add up."""
+        for columns, slot in self.slots.counts.items():
+            there = self.defined(columns, rows)
+            change[there.groups, slot] = there.sum(there.weights)
+        for (columns, linear), slot in self.slots.linear.items():
+            there = self.defined(columns, rows)
+            values, types = [self._natural(c, there) for c in columns], [self._type(c) for c in columns]
+            for place, amounts in linear.contribute(values, types):
+                if isinstance(place, int):
+                    change[there.groups, slot + place] += there.sum(amounts * there.weights)
+                else:
+                    np.add.at(change, (there.group_of_each, slot + place), amounts * there.weights)
+
+    def defined(self, columns: Columns, rows: GroupedRows) -> GroupedRows:
+        """The changed rows without NULL in these columns."""
+        found = [nulls for c in columns if (nulls := self.source.domains[c].nulls(rows.columns[c])) is not None]
+        nulls = np.logical_or.reduce(found) if found else np.zeros(0, bool)
+        return rows.where(~nulls) if nulls.any() else rows
+
+    def results(self, totals: Totals) -> list[Column]:
+        """The values of each aggregate for groups of these totals, as relations hold them.
+
+        Raises NoResult for a group that has none where it must have one.
+        """
+        return [result(totals) for result in self.slots.results]
+
+    def report(self, missing: NoResult, keys: Sequence[Raw]) -> None:
+        """Enter the group of these keys that has no result among the faults of the epoch, which is then rejected."""
+        shown = []
+        for column, domain, raw in zip(self.source.relation.schema, self.source.domains, keys, strict=False):
+            one = raw[missing.position : missing.position + 1]
+            (value,) = decode(domain.decode(one), domain.nulls(one), column.type, self.interner).to_pylist()
+            shown.append(f"{column.name} = {'NULL' if value is None else value}")
+        group = f" with {', '.join(shown)}" if shown else ""
+        self.faults.add(self.target.relation.name, f"{missing.error}{group}", 1)
+
+    def rows(self, keys: Sequence[Raw], results: Sequence[Column], chosen: Mask) -> Words:
+        """The packed rows of the chosen groups; DomainOverflow where a result has no place yet."""
+        columns = ((values[chosen], None if nulls is None else nulls[chosen]) for values, nulls in results)
+        encoded = placed(self.target.domains[self.keys :], columns)
+        return self.target.layout.pack([*(key[chosen] for key in keys), *encoded], int(chosen.sum()))
+
+    def _natural(self, column: int, rows: GroupedRows) -> np.ndarray[Any, Any]:
+        """A column's values as numpy computes with them."""
+        values = self.source.domains[column].decode(rows.columns[column])
+        return numbers.natural(values, self._type(column), self.interner)
+
+    def _type(self, column: int) -> Type:
+        return self.source.relation.schema.columns[column].type
+
+
+def differ(a: Column, b: Column) -> Mask:
+    """Where two columns have different values, or one of them NULL."""
+    (old, was_null), (new, is_null) = a, b
+    differs: Mask = old != new
+    return differs if was_null is None or is_null is None else (was_null != is_null) | (differs & ~is_null)
