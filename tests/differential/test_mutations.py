@@ -19,6 +19,7 @@ from deltic.engine.local import engine
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.operators import scalar
 from deltic.engine.local.recursion import fixpoint as recursion
+from deltic.engine.local.storage import arrangement
 from deltic.engine.local.storage import state as relation
 from deltic.engine.local.storage.run import Run
 from deltic.program.queries import Rule, When
@@ -142,7 +143,7 @@ ENGINE_MUTATIONS = {
     "only the first iteration": (recursion._Epoch, "first", lambda f: lambda self: 1 if f(self) == 1 else None),
     "constants in no epoch": (engine, "constant_change", lambda f: lambda *args: None),
     "undefined values kept": (scalar, "any_null", lambda f: lambda *nulls: None),
-    "merging loses a run": (relation, "add_runs", lambda f: lambda runs, run: (*runs[1:], run)),
+    "merging loses a run": (arrangement, "add_runs", lambda f: lambda runs, run, frozen=None: (*runs[1:], run)),
 }
 
 

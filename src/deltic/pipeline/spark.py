@@ -148,5 +148,5 @@ def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
 
 
 def is_dataframe(value: Any) -> bool:
-    """Whether a value is a Spark DataFrame; pyspark is not imported to find out."""
-    return type(value).__module__.startswith("pyspark.sql") and hasattr(value, "toArrow")
+    """Whether a value is a Spark DataFrame; pyspark is not imported to find out. A Column has any attribute."""
+    return type(value).__module__.startswith("pyspark.sql") and hasattr(type(value), "toArrow")
