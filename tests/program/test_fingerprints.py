@@ -14,6 +14,7 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Schema, Type
 from deltic.datalog import check, lower, parse
 from deltic.program.extract import extract
+from deltic.program.histories import Examined
 
 EDGES = ".decl edge(x: number, y: number)\n.decl node(x: number)\n"
 PATH = """.decl path(x: number, y: number)
@@ -128,3 +129,15 @@ def test_relations_of_a_long_recursion_tell_what_is_far_away(far):
     mine = [f"r{i}" for i in range(9)]
     assert len({one[name] for name in mine}) == len(mine)
     assert not {one[name] for name in mine} & {other[name] for name in mine}
+
+
+SHORTEST = ".decl far(y: number, d: number)\nfar(y, d) :- edge(_, y), d = min c : { y = 0, c = 0 ; edge(x, y), far(x, n), c = n + 1 }.\n"
+
+
+def test_what_engines_keep_in_another_way_is_another_relation(monkeypatch):
+    """So that a state that an older version has written is not taken for one of this one."""
+    now = program(PATH, SHORTEST)
+    monkeypatch.setattr(Examined, "kept", "")
+    before = program(PATH, SHORTEST)
+    assert now.relations["path"].fingerprint == before.relations["path"].fingerprint
+    assert now.relations["far"].fingerprint != before.relations["far"].fingerprint

@@ -28,6 +28,11 @@ class Definition:
         """Whether its rows are there once at most; a table that is a bag is told apart where it is declared."""
         return False
 
+    @property
+    def kept(self) -> str:
+        """How engines keep what it needs, where another version of them did so otherwise: what that wrote is no use."""
+        return ""
+
     def renamed(self, names: Mapping[str, str]) -> Self:
         """The same definition with the relations that it reads under other names."""
         return replace(self, **{field: names[getattr(self, field)] for field in self.reads})

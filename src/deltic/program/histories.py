@@ -46,6 +46,10 @@ class Examined(Historical):
     keys: tuple[int, ...]
     function: Definition | None
 
+    @property
+    def kept(self) -> str:
+        return ", kept by group and iteration" if self.function else ""
+
     def renamed(self, names: Mapping[str, str]) -> Self:
         function = self.function.renamed(names) if self.function else None
         return replace(self, source=names[self.source], function=function)

@@ -88,7 +88,8 @@ def _fingerprint(draft: Draft, skeletons: Sequence[Skeleton], prints: Mapping[st
         for around, names in skeletons
     )
     table = draft.definition.table if isinstance(draft.definition, Table) else ""
-    return _digest([str(draft.definition.renamed(prints)), table, str(draft.schema), *texts])
+    meaning = str(draft.definition.renamed(prints)) + draft.definition.kept
+    return _digest([meaning, table, str(draft.schema), *texts])
 
 
 def _digest(parts: Iterable[str]) -> str:
