@@ -131,7 +131,9 @@ def test_relations_of_a_long_recursion_tell_what_is_far_away(far):
     assert not {one[name] for name in mine} & {other[name] for name in mine}
 
 
-SHORTEST = ".decl far(y: number, d: number)\nfar(y, d) :- edge(_, y), d = min c : { y = 0, c = 0 ; edge(x, y), far(x, n), c = n + 1 }.\n"
+SHORTEST = """.decl far(y: number, d: number)
+far(y, d) :- edge(_, y), d = min c : { y = 0, c = 0 ; edge(x, y), far(x, n), c = n + 1 }.
+"""
 
 
 def test_what_engines_keep_in_another_way_is_another_relation(monkeypatch):
