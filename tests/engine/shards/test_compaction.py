@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 import random
+import threading
 
 import pyarrow as pa
 import pytest
@@ -21,7 +22,7 @@ from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import compaction, tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import SparkEngine
-from deltic.errors import DelticError
+from deltic.errors import BusyError, DelticError
 from tests.engine.shards.jobs import run_here
 from tests.objects import Objects
 
@@ -157,6 +158,27 @@ def test_what_comes_meanwhile_is_neither_lost_nor_doubled(tmp_path, between):
         engine.executor = executor
         world.epoch(most=60)
     assert not world.strays()
+
+
+def test_nobody_publishes_while_an_epoch_is_committed(tmp_path):
+    """Between the new state and the removal of what it does not name, or both would go."""
+    engine, found = (world := World(LocalFiles(tmp_path))).engine, []
+    collect = engine._collect_garbage
+
+    def enter():
+        with pytest.raises(BusyError):
+            engine.section.enter(timeout=0.05)
+        found.append(engine.epoch)
+
+    def collected():
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+        collect()
+
+    engine._collect_garbage = collected
+    world.epoch()
+    assert found == [1]
 
 
 def test_one_that_fails_changes_nothing_and_its_files_go(tmp_path, caplog):

@@ -148,14 +148,16 @@ class ShardedEngine(Engine):
         result = replace(executed.result, rows_in=rows_in, seconds=time.perf_counter() - started)
 
         def commit() -> None:
-            self.epoch, self.token, self._prepared = executed.version.epoch, token, None
-            self.version, self._has_begun, self._shrunk = executed.version, True, executed.shrunk
-            self._ways |= {report.relations: report.way for report in result.components if report.way}
-            executed.commit()
+            with self.section:
+                self.epoch, self.token, self._prepared = executed.version.epoch, token, None
+                self.version, self._has_begun, self._shrunk = executed.version, True, executed.shrunk
+                self._ways |= {report.relations: report.way for report in result.components if report.way}
+                executed.commit()
 
         def abort() -> None:
-            self._prepared = None
-            executed.abort()
+            with self.section:
+                self._prepared = None
+                executed.abort()
 
         self._prepared = Prepared(executed.version, token, result, commit, abort)
         prepared.append(self._prepared)
