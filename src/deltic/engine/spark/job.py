@@ -42,6 +42,9 @@ _SPARK_SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in _COLUMNS.ite
 _SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 # How lines of Java's traces begin that say where, and not what.
 _FRAME = ("at ", "... ")
+# What Spark says when an executor is lost, and some of the results that its letters led to are there already. The job
+# is run again: what its tasks wrote is under names that nobody has published.
+_GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
 # What a batch of letters may hold before it is handed on, in bytes.
 _BATCH = 1 << 24
 
@@ -54,7 +57,12 @@ def run_job(
     Raises DelticError where the job fails, or nobody is there to do it.
     """
     with _told_as("the Spark job of the epoch failed, and nothing was changed"), described(spark, what), watched(spark):
-        found = _found(spark, letters, tasks, shards)
+        try:
+            found = _found(spark, letters, tasks, shards)
+        except Exception as error:
+            if _GIVEN_UP not in str(error):
+                raise
+            found = _found(spark, letters, tasks, shards)
     return _letters(found.to_batches())
 
 

@@ -23,8 +23,8 @@ IN_ORDER = ("min", "max", "count_distinct")
 
 
 def is_in_order(columns: Columns, groups: GroupTotals) -> bool:
-    """Whether the values of these columns compare as their offsets do, in any domain of theirs."""
-    if len(columns) > 1:
+    """Whether the values of these columns compare as their offsets do, in any domain of theirs; a key has but one."""
+    if len(columns) > 1 or columns[0] < groups.keys:
         return False
     column = groups.source.relation.schema.columns[columns[0]]
     return not is_labelled(column.type) and not (column.nullable and column.type.kind in OF_64_BITS)
