@@ -54,16 +54,10 @@ def _turns(node: Node) -> list[int]:
     if isinstance(operator, ops.Negate):
         return [-1]
     if isinstance(operator, ops.Fixpoint):
-        return [_within(operator.body, index) for index in range(len(node.inputs))]
+        return [int(grows_with(operator.body, *_imports(operator.body, index))) for index in range(len(node.inputs))]
     return [int(isinstance(operator, (*_RISING, ops.Sink)))] * len(node.inputs)
 
 
-def _within(body: Circuit, index: int) -> int:
-    """1 where the fixpoint of a body grows with what it imports by that number, else 0."""
-    starts = {
-        number: {"": 1}
-        for number, op in enumerate(body.operators)
-        if isinstance(op, ops.Feedback) or (isinstance(op, ops.Import) and op.index == index)
-    }
-    found = _signs(body, starts)
-    return int(all(found[number].get("", {1}) == {1} for number in body.sinks.values()))
+def _imports(body: Circuit, index: int) -> list[int]:
+    """The nodes of a body that import what stands around it by that number."""
+    return [n for n, op in enumerate(body.operators) if isinstance(op, ops.Import) and op.index == index]

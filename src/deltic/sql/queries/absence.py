@@ -25,11 +25,6 @@ class _Use(NamedTuple):
         return f"{'the absence of ' if self.sign < 0 else ''}{self.used}"
 
 
-def grows(body: Circuit) -> bool:
-    """Whether more rows of the recursive relations never mean fewer of what the body makes of them."""
-    return all(use.sign == 1 for use in _uses(body))
-
-
 def check_absence(body: Circuit, error: Callable[[str, str], ProgramError]) -> None:
     """Raise the error of a message and a remedy where a relation depends on its own absence.
 

@@ -11,8 +11,9 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
+from deltic.circuit.polarity import grows_with
 from deltic.circuit.types import Column, Schema
-from deltic.sql.queries.absence import check_absence, grows
+from deltic.sql.queries.absence import check_absence
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Named, Scope, reads
@@ -33,7 +34,7 @@ def lower_recursive(definition: exp.CTE, names: Sequence[str], scope: Scope) -> 
     _check_form(definition, scope)
     is_set = union.args.get("distinct") is not False
     found = _lowered(definition, names, scope, is_set, counts=not is_set)
-    if not grows(found.body):
+    if not grows_with(found.body):
         if not is_set:
             places = "NOT, EXCEPT, an outer join, an aggregate, a window, LIMIT or an operator of Python"
             what = f"{name} under {places} in its own definition"

@@ -14,9 +14,10 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.operators.fixpoint import RefreshPolicy
+from deltic.circuit.polarity import grows_with
 from deltic.circuit.types import Column, Schema, ZSetType
 from deltic.sql.queries import view_circuit
-from deltic.sql.queries.absence import check_absence, grows
+from deltic.sql.queries.absence import check_absence
 from deltic.sql.statements.statements import CreateView, DeclareView
 from deltic.sql.types import written
 
@@ -40,11 +41,10 @@ def recursive_views(
     circuits = {}
     for view in views:
         name = view.name.name
-        if name not in declared:
-            types[name] = ZSetType(_output(_lowered(view, types)), True)
         circuits[name] = _lowered(view, types)
+        types.setdefault(name, ZSetType(_output(circuits[name]), True))
     body = _Body({view.name.name: (view, types[view.name.name].schema) for view in views}, circuits, {*circuits})
-    if not grows(body.circuit):
+    if not grows_with(body.circuit):
         last = views[-1]
         body = _Body(body.views, circuits, {*declared}, counts=True)
         check_absence(body.circuit, lambda told, remedy: last.source.error(last.query, told, remedy))
