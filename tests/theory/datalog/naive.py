@@ -57,7 +57,7 @@ def _apart(part: Any, names: Mapping[str, str], numbers: Iterator[int]) -> Any:
         return replace(part, name=names[part.name])
     if isinstance(part, f.Aggregate):
         number = next(numbers)
-        target = _plain_names(part.target)
+        target = _plain_names(part.targets)
         own = {n: f"{n}'{number}" for n in _plain_names(part.body) | target if n in target or n not in names}
         part = replace(part, function=f"{part.function}'{number}")
         names = {**names, **own}
@@ -82,7 +82,7 @@ def _free(part: Any) -> set[str]:
     """All variables in a part but those of aggregates inside it, whose numbers are greater."""
     if isinstance(part, f.Aggregate):
         number = int(part.function.partition("'")[2])
-        inside = _free(part.body) | _free(part.target)
+        inside = _free(part.body) | _free(part.targets)
         return {n for n in inside if not n.partition("'")[2] or int(n.partition("'")[2]) < number}
     if isinstance(part, e.Variable):
         return {part.name}
@@ -100,8 +100,8 @@ def _aggregate(aggregate: f.Aggregate, binding: Binding, database: Database) -> 
     function = aggregate.function.partition("'")[0]
     if function == "count":
         return len(found)
-    assert aggregate.target
-    values = [v for b in found if (v := _value(aggregate.target, b, database)) is not None]
+    (target,) = aggregate.targets
+    values = [v for b in found if (v := _value(target, b, database)) is not None]
     if function == "sum":
         return (sum(values) + 2**63) % 2**64 - 2**63 if all(isinstance(v, int) for v in values) else math.fsum(values)
     if not values:
