@@ -19,9 +19,9 @@ from deltic.engine.files.files import LocalFiles
 from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
+from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import LETTERS, RUNS
 from deltic.engine.shards.letters import DIRECT, DRIVER, Mailbox, letters_of, sent, together_few
-from deltic.engine.shards.shard import Parcel
 from deltic.engine.spark.engine import SparkEngine
 from deltic.errors import StateError
 from tests.engine.shards.jobs import run_here

@@ -18,8 +18,8 @@ from deltic.engine.files.contents import contents_of
 from deltic.engine.files.files import files_at
 from deltic.engine.image import Json
 from deltic.engine.shards.letters import DRIVER, Letter
+from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.shard import Options
 from deltic.engine.shards.tasks import Outcome, opened, save
 from deltic.errors import DelticError
 

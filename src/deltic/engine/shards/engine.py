@@ -31,14 +31,17 @@ from deltic.engine.placed import RoundsChoice
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.shards.evolution import Evolution, Former, Rows, completion, evolution
+from deltic.engine.shards.exchange import Parcel, parcels
 from deltic.engine.shards.extension import consolidated, weights_of
 from deltic.engine.shards.images import image_of_shards, places_of, refuse_missing, refuse_other, restored_stores
 from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.recursion import Maintained
 from deltic.engine.shards.room import Outgrown, shrunk, told_in_rounds
+from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.rounds import in_rounds
-from deltic.engine.shards.shard import Options, Parcel, Renumbered, Shard, parcels
+from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
 from deltic.program.definitions import Constant

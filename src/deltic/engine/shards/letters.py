@@ -19,8 +19,8 @@ import pyarrow as pa
 from deltic.engine.arrow_stream import of_stream, to_stream
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.pieces import Mapped
+from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import LETTERS, writing
-from deltic.engine.shards.shard import Parcel
 from deltic.engine.shards.version import together
 
 DRIVER = -1

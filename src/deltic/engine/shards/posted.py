@@ -21,10 +21,10 @@ from deltic.circuit.types import Schema
 from deltic.engine.conflicts import joined
 from deltic.engine.files.files import Files, files_at
 from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.exchange import parcels
 from deltic.engine.shards.files import LETTERS, writing
 from deltic.engine.shards.letters import DRIVER, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Key
-from deltic.engine.shards.shard import parcels
 from deltic.errors import DelticError
 
 Read = Callable[[pa.Table], tuple[pa.Table, Any]]

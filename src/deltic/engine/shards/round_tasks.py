@@ -18,10 +18,11 @@ from deltic.engine.files.files import Files
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport
+from deltic.engine.shards.exchange import Inbox, Parcel, waiting_in
 from deltic.engine.shards.letters import DRIVER, Letter, letters_of, sent, together_few
 from deltic.engine.shards.plan import Adopt, Iterate, ShardPlan, Step
 from deltic.engine.shards.rounds import in_rounds
-from deltic.engine.shards.shard import Inbox, Parcel, Shard, waiting_in
+from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import NEXT, Outcome, Task, opened, save
 
 

@@ -25,10 +25,12 @@ from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import State
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import ComponentReport, Conflicts
+from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
+from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Adopt, Iterate, ShardPlan, Step, Take
-from deltic.engine.shards.shard import Inbox, Options, Parcel, Shard
+from deltic.engine.shards.shard import Shard
 from deltic.errors import DelticError
 
 # What the letter of a shard is for that could not go on: it has no part in later stages.

@@ -34,14 +34,16 @@ from deltic.engine.shards.engine import (
     take_round,
 )
 from deltic.engine.shards.evolution import Evolution
+from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Iterate, ShardPlan
 from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
+from deltic.engine.shards.round_steps import Renumbered
 from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning, hold
-from deltic.engine.shards.shard import Parcel, Renumbered, Shard
+from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion
 from deltic.engine.spark.compacting import Compacting, RunEach

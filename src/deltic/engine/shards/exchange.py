@@ -1,0 +1,94 @@
+"""What crosses between shards: rows as values, with weights and, amid rounds, with iterations, and where they belong.
+
+Numbers of texts, and layouts, are a shard's own: the shard that has rows decodes them, the one that gets them encodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.engine.batches import TableBatch
+from deltic.engine.local.storage.arrow import Encoded, encode_batch
+from deltic.engine.local.storage.interner import Interner
+from deltic.engine.local.storage.layout import Column
+from deltic.engine.local.storage.run import NO_TIMES, Times, Weights
+from deltic.engine.local.storage.state import State
+from deltic.engine.shards.hashing import shards_of
+from deltic.engine.shards.plan import Key
+
+Inbox = Mapping[str, Sequence[pa.Table]]
+"""Batches by the placed relation that they are for."""
+ITERATION = "iteration\0"
+"""The column with the iterations of rows that carry any."""
+COUNTED = "counted\0"
+"""The same column where the weights of the rows are changes of the numbers of their derivations."""
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Rows that a shard sends: for a placed relation, on another shard or this one."""
+
+    target: str
+    shard: int
+    rows: pa.Table
+
+
+class Received(NamedTuple):
+    """Rows that were sent, as values of the shard that has them, with weights and, or empty, iterations."""
+
+    columns: list[Column]
+    weights: Weights
+    times: Times
+    counted: bool = False
+    """Whether the weights are changes of the numbers of derivations."""
+
+    @classmethod
+    def of(cls, name: str, rows: pa.Table, state: State, interner: Interner) -> Received:
+        """Rows that were sent to a placed relation, which has this state."""
+        times, counted = NO_TIMES, COUNTED in rows.column_names
+        for column in {ITERATION, COUNTED} & set(rows.column_names):
+            times, rows = rows.column(column).to_numpy(), rows.drop_columns([column])
+        return cls(*encode_batch(name, TableBatch(rows), state, interner), times, counted)
+
+
+def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parcel]:
+    """Rows for a placed relation, each for the shard, of `count`, where it belongs; for all of them without a key."""
+    if key is None:
+        yield from (Parcel(target, shard, rows) for shard in range(count))
+    elif count == 1:
+        yield Parcel(target, 0, rows)
+    else:
+        shards = shards_of(rows, key, count)
+        if len(shards) and (shards == shards[0]).all():
+            yield Parcel(target, int(shards[0]), rows)
+            return
+        order = np.argsort(shards, kind="stable")
+        ends = np.cumsum(np.bincount(shards, minlength=count))
+        sorted_rows = rows.take(pa.array(order))
+        for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            if end > start:
+                yield Parcel(target, shard, sorted_rows.slice(start, end - start))
+
+
+def waiting_in(parcels: Iterable[Parcel]) -> tuple[int | None, int]:
+    """The least iteration for which derivations that are sent are, and how many these are."""
+    times = [parcel.rows.column(ITERATION) for parcel in parcels]
+    return min((pc.min(each).as_py() for each in times if len(each)), default=None), sum(map(len, times))
+
+
+def joined(batches: Sequence[Encoded]) -> Encoded:
+    """Several batches of one table as one."""
+    if len(batches) == 1:
+        return batches[0]
+    columns = []
+    for parts in zip(*(columns for columns, _ in batches), strict=True):
+        values = np.concatenate([values for values, _ in parts])
+        nulls = [np.zeros(len(v), bool) if n is None else n for v, n in parts]
+        columns.append((values, np.concatenate(nulls) if any(n is not None for _, n in parts) else None))
+    return columns, np.concatenate([weights for _, weights in batches])

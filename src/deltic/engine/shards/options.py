@@ -1,0 +1,26 @@
+"""What the shards of an engine have in common beside their plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.local.recursion.refresh import AUTO, Refresh
+from deltic.engine.local.recursion.strategy import Strategies, Strategy
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the shards of an engine have in common; `bags` are the tables that are bags."""
+
+    shards: int
+    bags: frozenset[str] = frozenset()
+    strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
+    refresh: Refresh = AUTO
+    iteration_limit: int = ITERATION_LIMIT
+    task_memory: int | None = None
+    """The bytes that a recursion which may take rounds has on one shard at the most; None for any number."""
+    thresholds: Thresholds = DEFAULTS
+    frozen: int | None = None
+    """Runs of so many rows are merged by compactions, and by no epoch that is a job; None where epochs merge all."""

@@ -1,0 +1,233 @@
+"""The steps of a plan whose rows carry iterations: those that begin the rounds of a recursion, of a round, of its end.
+
+A round takes its own steps, in stages as an epoch does. Where a value gets another number amid rounds, the epoch begins
+once more: what waits, and what rounds have told, would follow the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.engine.local.storage.arrangement import time_array
+from deltic.engine.local.storage.arrow import packed
+from deltic.engine.local.storage.batch import Batch
+from deltic.engine.local.storage.codec import decode_rows
+from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.storage.run import Run, Weights, Words
+from deltic.engine.local.storage.store import Store
+from deltic.engine.shards.exchange import COUNTED, ITERATION, Inbox, Parcel, Received
+from deltic.engine.shards.options import Options
+from deltic.engine.shards.plan import Adopt, Iterate, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.rounds import Rounds, by_time, derived_by_time, of_times
+from deltic.engine.shards.steps import Moment, Steps, extend
+
+
+class Renumbered(Exception):
+    """Values have other numbers than at the start of the epoch, amid rounds: the epoch begins once more on all shards.
+
+    What it knows of values by then it keeps.
+    """
+
+
+class RoundSteps(Steps):
+    """Steps of which some are those of rounds."""
+
+    def __init__(
+        self, number: int, plan: ShardPlan, options: Options, store: Store, steps: Collection[Step] | None = None
+    ) -> None:
+        super().__init__(number, plan, options, store, steps)
+        taken = plan.steps if steps is None else steps
+        self._rounds = {s: Rounds(s, self.states, self.environment) for s in taken if isinstance(s, Iterate)}
+
+    def first(self, step: Iterate) -> int | None:
+        """The least iteration for which anything waits on this shard."""
+        return self._rounds[step].first()
+
+    def waiting(self, step: Iterate) -> int:
+        """How many rows wait on this shard."""
+        return self._rounds[step].waiting
+
+    def is_empty(self, step: Iterate) -> bool:
+        """Whether this shard has no row of a recursion."""
+        return self._rounds[step].is_empty
+
+    def load(self, step: Iterate, inbox: Inbox) -> None:
+        """Take what waits from where `hold` has kept it, and what was sent since; raises Renumbered."""
+        rounds, received = self._rounds[step], self._encoded(inbox)
+        self._admit(received)
+        rounds.load()
+        self._come_home(rounds, received)
+
+    def run_round(self, step: Iterate, stage: int, now: int, inbox: Inbox, sends: bool = True) -> list[Parcel]:
+        """Take the steps of a stage of the round of iteration `now`, with what was sent to it.
+
+        Where it has been taken before, by who `sends`, only what changes the shard itself is done again. Raises
+        Renumbered, and what `run` raises.
+        """
+        rounds, received = self._rounds[step], self._encoded(inbox)
+        self._admit(received)
+        self._come_home(rounds, received)
+        if not stage:
+            rounds.settle(now)
+        if not received and not rounds.is_active:
+            return []
+        moment, grown = Moment.of(self), set[Domain]()
+        changes = rounds.copy_of_changes()
+        while True:
+            try:
+                steps = [each for each in step.stages[stage] if sends or not _sends(each)]
+                sent = [parcel for each in steps for parcel in self._taken_in_round(rounds, each, now, received)]
+                self._come_home(rounds, {})
+                return sent
+            except DomainOverflow as error:
+                extend(error, grown)
+                moment.restore(self)
+                self._admit({})
+                rounds.come_back(changes)
+                moment, changes = Moment.of(self), rounds.copy_of_changes()
+
+    def end_round(self, step: Iterate, inbox: Inbox) -> None:
+        """End a round, with what was sent in its last stage."""
+        received = self._encoded(inbox)
+        rounds = self._rounds[step]
+        rounds.end_round()
+        self._admit(received)
+        self._come_home(rounds, received)
+
+    def changed_in_round(self, step: Iterate) -> Iterator[Parcel]:
+        """What the present round has changed on this shard, for a shard that is to adopt it."""
+        interner = self.store.interner
+        changes = [(name, ITERATION, self.states[name].delta) for name in step.places]
+        changes += [(name, COUNTED, self._rounds[step].counted(name)) for name in step.stratum.relations]
+        for name, kind, run in changes:
+            if run is not None:
+                state = self.states[name]
+                rows = decode_rows(state.relation.schema, state.layout, run.words, interner, run.all_weights())
+                yield Parcel(name, self.number, rows.append_column(kind, pa.array(run.times, pa.int32())))
+
+    def hold(self, step: Iterate) -> None:
+        """End the present round, if there is one, and keep what waits for later ones so that it is written."""
+        self._rounds[step].end_round()
+        self._rounds[step].hold()
+
+    def finish_rounds(self, step: Iterate) -> None:
+        """Nothing waits on any shard: let the relations have their changes."""
+        self._rounds[step].finish()
+
+    def _admit(self, received: Mapping[str, list[Received]]) -> None:
+        """Let all that was sent in a round have its place."""
+        self._make_room([received])
+        if self.store.is_renumbered():
+            raise Renumbered
+        self.fit()
+
+    # Steps
+
+    def _taken(self, step: Step) -> Iterator[Parcel]:
+        self.environment.check()
+        match step:
+            case Take(name=name) if name in self.plan.timed:
+                self.states[name].delta = self._gathered(name, self._sent_to(name))
+            case Search() if step.query.head in self.plan.timed:
+                yield from self._search_timed(step, 0)
+            case Iterate():
+                self._begin_rounds(step)
+            case Adopt(names=names):
+                for name in names:
+                    self._adopt(name)
+            case _:
+                yield from super()._taken(step)
+
+    def _begin_rounds(self, step: Iterate) -> None:
+        """Begin with the derivations that follow the relations below."""
+        rounds = self._rounds[step]
+        for each in step.steps:
+            if isinstance(each, Search):
+                self._searches[each].build(step.timed)
+        rounds.begin()
+        for sent in self._sent:
+            self._come_home(rounds, sent)
+        self._come_home(rounds, {})
+
+    def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
+        """Let derivations that were sent, or stay, wait for their iterations."""
+        for name in rounds.homes:
+            if (run := self._gathered(name, received.get(name, ()))) is not None:
+                rounds.receive(name, run)
+
+    def _taken_in_round(
+        self, rounds: Rounds, step: Step, now: int, received: Mapping[str, list[Received]]
+    ) -> Iterator[Parcel]:
+        """Take a step of a round: what it sends."""
+        self.environment.check()
+        match step:
+            case Take(name=name):
+                run = self._gathered(name, received.get(name, ()))
+                if run is not None and name in rounds.step.places:
+                    at = Run(run.words, time_array(len(run), now), run.weights)
+                    rounds.change(name, at, self.plan.placed[name].kept)
+                elif run is not None:
+                    self.states[name].delta = run
+            case Search():
+                yield from self._search_timed(step, now)
+            case _:
+                yield from self._taken(step)
+
+    def _gathered(self, name: str, received: Iterable[Received]) -> Run | None:
+        """The sum of what stays for a relation with iterations and of what was sent to it, as a run."""
+        state = self.states[name]
+
+        def parts() -> Iterator[tuple[int, Words, Weights]]:
+            for layout, run in self._staying.pop(name, ()):
+                there = run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
+                yield from by_time(there)
+            for columns, weights, times, _ in received:
+                for time in np.unique(times).tolist() if times.size else (0,):
+                    chosen = times == time if times.size else slice(None)
+                    some = [(v[chosen], None if n is None else n[chosen]) for v, n in columns]
+                    yield time, *packed(state, some, weights[chosen])
+
+        return of_times(parts())
+
+    def _search_timed(self, step: Search, now: int) -> Iterator[Parcel]:
+        """Search in a recursion that takes rounds: what is found carries iterations, `now` at the least.
+
+        Derivations of the head are of the iteration after the greatest of their rows; on their way, of that one.
+        """
+        query, timed = step.query, self.plan.timed[step.query.head]
+        delta = self.states[query.delta.relation].delta
+        if delta is None or not step.needs.isdisjoint(self._empty):
+            return
+        total = derived_by_time(self._searches[step].run(delta, timed, now), now + 1)
+        if total is None:
+            return
+        if not self.plan.is_home(query.head):
+            total = Run(total.words, total.times - np.int8(1), total.weights)
+        state = self.states[query.head]
+        if step.stays:
+            self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
+        else:
+            yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
+
+    def _adopt(self, name: str) -> None:
+        """Let a relation change as rounds have changed it, which was sent."""
+        state, sent = self.states[name], self._sent_to(name)
+        if (counts := self._gathered(name, (s for s in sent if s.counted))) is not None:
+            state.count(counts)
+        if (change := self._gathered(name, (s for s in sent if not s.counted))) is None:
+            return
+        if self.plan.placed[name].kept:
+            state.append(change)
+        total = Batch()
+        total.add(change.words, change.all_weights())
+        state.delta = total.run()
+        if state.delta is None:
+            state.compact()
+
+
+def _sends(step: Step) -> bool:
+    """Whether what a step finds leaves it for good."""
+    return isinstance(step, Send) or (isinstance(step, Search) and not step.stays)
