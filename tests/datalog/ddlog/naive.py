@@ -99,7 +99,7 @@ def _grouped(program: c.Checked, clause: c.GroupBy, bindings: list[tuple[Known, 
         groups[key][_value(program, clause.values, known)] += weight
         visible[key] = {name: known[name] for name in clause.visible}
     for key, values in groups.items():
-        yield {**visible[key], clause.name: Group.of(key, values.items())}, 1
+        yield {**visible[key], clause.name: Group.of(key, values.items(), lambda value: value)}, 1
 
 
 _FUNCTIONS: dict[Any, Any] = {}

@@ -187,7 +187,7 @@ def _check(seed: int, relations: int = 6) -> None:
             if relation.role == "output":
                 show = lowered.columns.codecs.of(relation.record).show
                 wanted = [
-                    show(record) + (f" {weight:+}" if relation.semantics == "multiset" else "")
+                    show(record) + (f" {weight:+}" if weight != 1 else "")
                     for record, weight in sorted(expected[relation.name].items(), key=lambda pair: pair[0])
                     if weight
                 ]

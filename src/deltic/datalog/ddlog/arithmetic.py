@@ -98,6 +98,6 @@ def text(type_: Type, value: str) -> str:
         case Bool():
             return f"('true' if {value} else 'false')"
         case Float() | Double():
-            return f"text_of_float({value}, {isinstance(type_, Float)})"
+            return f"show_float({value}, {isinstance(type_, Float)})"
         case _:
             return value if type_ == STRING else f"str({value})"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from deltic.circuit.python import digest, fingerprint
-from deltic.datalog.ddlog import core, runtime
+from deltic.datalog.ddlog import core, runtime, texts
 from deltic.datalog.ddlog.declarations import Declarations, Signature
 from deltic.datalog.ddlog.definitions import type_definitions
 from deltic.datalog.ddlog.depth import deep
@@ -34,11 +34,10 @@ _RUNTIME = {
         "single",
         "truncated",
         "integer",
-        "text_of_float",
         "with_item",
         "with_path",
     )
-}
+} | {"show_float": texts.show_float}
 
 
 class Compiler:

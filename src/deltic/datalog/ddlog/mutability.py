@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog.emit import is_place
 from deltic.datalog.ddlog.types import REFERENCES, Named
-from deltic.datalog.syntax.expressions import nodes_in, parts_of
+from deltic.datalog.syntax.expressions import Node, nodes_in, parts_of
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic
 
@@ -33,11 +33,22 @@ _RULE = ("is a variable of a rule", "copy it: `var copy = ...`")
 
 def check_changes(expression: core.Expression, parameters: Mapping[str, bool]) -> Iterator[Diagnostic]:
     """Findings for each change of what cannot be changed. `parameters` tells which are `mut`."""
+    nodes = list(nodes_in(expression))
+    if not any(map(_may_change, nodes)):
+        return iter(())
     fixed = {name: _PARAMETER for name, mutable in parameters.items() if not mutable}
-    bound = {node.name for node in nodes_in(expression) if isinstance(node, core.Bind | core.As)}
-    inner = {name for node in nodes_in(expression) if isinstance(node, core.MakeClosure) for name in node.parameters}
-    named = {node.name for node in nodes_in(expression) if isinstance(node, core.Variable)}
+    bound = {node.name for node in nodes if isinstance(node, core.Bind | core.As)}
+    inner = {name for node in nodes if isinstance(node, core.MakeClosure) for name in node.parameters}
+    named = {node.name for node in nodes if isinstance(node, core.Variable)}
     return _changes(expression, {**dict.fromkeys(named - bound - inner - set(parameters), _RULE), **fixed})
+
+
+def _may_change(node: Node) -> bool:
+    """Whether it is of itself a change, and not by its parts."""
+    match node:
+        case core.CallFunction(function=core.FunctionInstance(mutable=mutable)) | core.CallClosure(mutable=mutable):
+            return any(mutable)
+    return isinstance(node, core.Store)
 
 
 def _changes(node: core.Expression | core.Pattern, fixed: Fixed) -> Iterator[Diagnostic]:

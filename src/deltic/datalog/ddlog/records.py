@@ -7,12 +7,10 @@ column for are these texts in it.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,10 @@ from typing import Any
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import TypeDefinition
 from deltic.datalog.ddlog.json_values import Json, JsonError
-from deltic.datalog.ddlog.values import LISTS, NONE, Group, Map, Struct, some
+from deltic.datalog.ddlog.order import Order
+from deltic.datalog.ddlog.runtime import single
+from deltic.datalog.ddlog.texts import show_float, show_string, unquoted
+from deltic.datalog.ddlog.values import LISTS, NONE, Group, Map, Struct, Vec, some
 
 REMEMBERED = 1 << 14
 """How many texts of one type are remembered with their values."""
@@ -69,8 +70,6 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f", "a": "\a", "v": "\v"}
 _FLOATS = {"NaN": math.nan, "inf": math.inf}
 
 
@@ -107,7 +106,7 @@ class Reader:
         kind, text = self.peek()
         if kind == "string":
             self.take()
-            return _unquoted(text)
+            return unquoted(text)
         if kind == "number":
             self.take()
             return _number(text)
@@ -165,7 +164,7 @@ class Reader:
 
     def _file(self) -> str:
         self.take("%")
-        name = _unquoted(self.take())
+        name = unquoted(self.take())
         try:
             return ((self.folder or Path()) / name).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -178,17 +177,6 @@ class Reader:
         """Where the next thing begins that is no blank."""
         found = re.compile(r"(?:\s|#[^\n]*)*").match(self.text, self.offset)
         return found.end() if found else self.offset
-
-
-def _unquoted(text: str) -> str:
-    if "\\" not in text:
-        return text[1:-1]
-
-    def plain(found: re.Match[str]) -> str:
-        code = found[1] or found[2] or found[3]
-        return chr(int(code, 16)) if code else _ESCAPED.get(found[4], found[4])
-
-    return _ESCAPE.sub(plain, text[1:-1])
 
 
 def _number(text: str) -> int | float:
@@ -221,8 +209,12 @@ class Codecs:
     """The codecs of all types of a program."""
 
     def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
-        self._types = types
+        self._types, self._order = types, Order(types)
         self._made: dict[t.Type, Codec] = {}
+
+    def key(self, type_: t.Type) -> Callable[[Any], Any]:
+        """By what dumps order the values of a type."""
+        return self._order.key(type_)
 
     def of(self, type_: t.Type) -> Codec:
         """The codec of a type. Raises RecordError for one whose values are no records."""
@@ -302,13 +294,24 @@ class Codecs:
 
     def _list(self, type_: t.Type, element: t.Type, make: Callable[[Any], Any]) -> Codec:
         part = self.of(element)
+        ordered = self._ordered(element) if make is not Vec else None
 
         def read(record: Record) -> Any:
             if not isinstance(record, Listed):
                 raise _unfit(record, type_)
             return make(map(part.read, record.items))
 
-        return Codec(type_, read, lambda value: f"[{', '.join(map(part.show, value))}]")
+        def show(value: Any) -> str:
+            return f"[{', '.join(map(part.show, value if ordered is None else ordered(value)))}]"
+
+        return Codec(type_, read, show)
+
+    def _ordered(self, element: t.Type) -> Callable[[Any], list[Any]] | None:
+        """What puts the elements of a set in the order of dumps; None where they have it."""
+        if not self._order.has_interned(element):
+            return None
+        key = self._order.key(element)
+        return lambda values: sorted(values, key=key)
 
     def _map(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
         pairs = self._list(type_, t.Tuple((key, value)), Map.of)
@@ -316,16 +319,24 @@ class Codecs:
 
     def _group(self, type_: t.Type, key: t.Type, value: t.Type) -> Codec:
         parts = self.of(t.Tuple((key, t.Named("ddlog_std::Vec", (t.Tuple((value, t.Signed(64))),)))))
-        return Codec(type_, lambda r: Group.of(*parts.read(r)), lambda g: parts.show((g.key, g.values)))
+        order = self.key(value)
+
+        def read(record: Record) -> Group:
+            found, weights = parts.read(record)
+            return Group.of(found, weights, order)
+
+        return Codec(type_, read, lambda group: parts.show((group.key, group.values)))
 
     def _option(self, type_: t.Type, content: t.Type) -> Codec:
-        """An option may also be written as a list of one element or none."""
+        """An option may also be written as a list of one element or none, or as the value that there is."""
         struct, part = self._struct(type_), self.of(content)
 
         def read(record: Record) -> Any:
+            if isinstance(record, Made) and record.name.rpartition("::")[2] in ("None", "Some"):
+                return struct.read(record)
             if isinstance(record, Listed) and len(record.items) <= 1:
                 return some(part.read(record.items[0])) if record.items else NONE
-            return struct.read(record)
+            return some(part.read(record))
 
         return Codec(type_, read, struct.show)
 
@@ -392,8 +403,8 @@ def _simple(type_: t.Type) -> Codec | None:
         case t.Signed(width):
             return Codec(type_, _integer(type_, -(1 << width - 1), (1 << width - 1) - 1), str)
         case t.Float() | t.Double():
-            single = isinstance(type_, t.Float)
-            return Codec(type_, lambda r: _float(r, type_, single), lambda value: show_float(value, single))
+            is_single = isinstance(type_, t.Float)
+            return Codec(type_, lambda r: _float(r, type_, is_single), lambda value: show_float(value, is_single))
     return None
 
 
@@ -423,33 +434,7 @@ def _integer(type_: t.Type, low: int | None, high: int | None) -> Callable[[Reco
     return read
 
 
-def _float(record: Record, type_: t.Type, single: bool) -> float:
+def _float(record: Record, type_: t.Type, is_single: bool) -> float:
     if not isinstance(record, int | float) or isinstance(record, bool):
         raise _unfit(record, type_)
-    return to_single(record) if single else float(record)
-
-
-def to_single(value: float) -> float:
-    """The number of 32 bits that is next to a number."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
-
-
-def show_string(text: str) -> str:
-    """A string in quotes."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def show_float(value: float, single: bool = False) -> str:
-    """A number with all its digits and without an exponent: `0.1`, `100.0`, `NaN`, `inf`."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    if single:
-        import numpy as np
-
-        text = format(Decimal(str(np.float32(value))), "f")
-    else:
-        text = format(Decimal(repr(value)), "f")
-    return text if "." in text else f"{text}.0"
+    return single(record) if is_single else float(record)

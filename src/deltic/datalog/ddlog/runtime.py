@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 from deltic.errors import EvaluationError
@@ -57,17 +56,6 @@ def truncated(value: float, low: int, high: int) -> int:
 def integer(value: float) -> int:
     """The integer of a float towards zero; 0 of what is none."""
     return math.trunc(value) if math.isfinite(value) else 0
-
-
-def text_of_float(value: float, is_single: bool) -> str:
-    """The shortest decimal number that is read as the same value, without an exponent."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    told = next(t for d in range(1, 10) if single(float(t := f"{value:.{d}g}")) == value) if is_single else repr(value)
-    found = f"{Decimal(told):f}"
-    return found.removesuffix(".0")
 
 
 def with_item(value: tuple[Any, ...], place: int, item: Any) -> Any:

@@ -208,9 +208,9 @@ class Group:
     values: tuple[tuple[Any, int], ...]
 
     @classmethod
-    def of(cls, key: Any, weights: Iterable[tuple[Any, int]]) -> Group:
-        """The group of these values, each once, with their weights."""
-        return cls(key, tuple(sorted(weights, key=lambda pair: pair[0])))
+    def of(cls, key: Any, weights: Iterable[tuple[Any, int]], order: Callable[[Any], Any]) -> Group:
+        """The group of these values, each once, with their weights, ordered by what `order` gives of values."""
+        return cls(key, tuple(sorted(weights, key=lambda pair: order(pair[0]))))
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         return iter(self.values)

@@ -52,9 +52,11 @@ def parts_of(node: Node) -> Iterator[Node]:
 
 def nodes_in(node: Node) -> Iterator[Node]:
     """The node and everything inside it, each before its parts, from left to right."""
-    yield node
-    for part in parts_of(node):
-        yield from nodes_in(part)
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(reversed(tuple(parts_of(found))))
 
 
 @dataclass(frozen=True)

@@ -206,18 +206,20 @@ class Session:
             told = f"there is no output relation {command.argument}"
             raise DataError([command.span.error(told, _listed([r.name for r in self._outputs]))])
         self._print_relation(found)
+        self._shown.add(name)
 
     def _print_relation(self, relation: Relation) -> None:
         if relation.semantics == "stream":
             return
         rows = Counter(self._rows(catalog_name(relation.name)))
         for record, weight in self._sorted(self._lowered.form(relation.name), rows.items()):
-            self.write(record if relation.semantics == "relation" else f"{record} {weight:+}")
+            self.write(record if weight == 1 else f"{record} {weight:+}")
 
     def _sorted(self, form: Form, rows: Iterable[tuple[Row, int]]) -> Iterator[tuple[str, int]]:
         """The records as text in the order of their values."""
-        show = self._lowered.columns.codecs.of(form.record).show
-        records = sorted(((form.of_row(row), weight) for row, weight in rows), key=lambda pair: pair[0])
+        codecs = self._lowered.columns.codecs
+        show, order = codecs.of(form.record).show, codecs.key(form.record)
+        records = sorted(((form.of_row(row), weight) for row, weight in rows), key=lambda pair: order(pair[0]))
         return ((show(record), weight) for record, weight in records)
 
     def _rows(self, view: str) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deltic.datalog.ddlog.natives import native
-from deltic.datalog.ddlog.records import to_single
+from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.values import NONE, Struct, err, ok, some
 
 
@@ -83,7 +83,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def _single(function: Callable[..., float]) -> Callable[..., float]:
-    return lambda *given: to_single(function(*given))
+    return lambda *given: single(function(*given))
 
 
 def _int_from(x: float) -> Struct:
@@ -113,7 +113,7 @@ def _register() -> None:
         native(f"fp::{name}_d")(test)
         native(f"fp::{name}_f")(test)
     native("fp::parse_d")(_parsed(float))
-    native("fp::parse_f")(_parsed(to_single))
+    native("fp::parse_f")(_parsed(single))
 
 
 _register()

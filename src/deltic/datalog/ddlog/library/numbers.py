@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.library.collections import shared
 from deltic.datalog.ddlog.natives import Instance, native
-from deltic.datalog.ddlog.records import Codecs, to_single
+from deltic.datalog.ddlog.order import Hashes
+from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.values import Vec
+from deltic.datalog.ddlog.xxhash import SECOND_SEED, SEED, xxh32, xxh64
 
 
 def wrapped(value: Any, type_: t.Type) -> Any:
@@ -22,7 +23,7 @@ def wrapped(value: Any, type_: t.Type) -> Any:
             half = 1 << width - 1
             return ((value + half) & ((1 << width) - 1)) - half
         case t.Float():
-            return to_single(value)
+            return single(value)
     return value
 
 
@@ -61,16 +62,16 @@ def swapped_16(value: int) -> int:
     return int.from_bytes(value.to_bytes(2, "little"), "big")
 
 
-def _hash(size: int) -> Callable[[Instance], Callable[[Any], int]]:
-    """A hash of so many bytes of what dumps print, which is the same in every run."""
+def _hash(function: Callable[[bytes], int]) -> Callable[[Instance], Callable[[Any], int]]:
+    """A hash of what Rust's `Hash` gives of a value."""
 
     def hashing(instance: Instance) -> Callable[[Any], int]:
-        show = Codecs(instance.types).of(instance.parameters[0]).show
-        return lambda value: int.from_bytes(hashlib.blake2b(show(value).encode(), digest_size=size).digest(), "big")
+        said = Hashes(instance.types).of(instance.parameters[0])
+        return lambda value: function(said(value))
 
     return hashing
 
 
-native("ddlog_std::hash32", typed=True)(_hash(4))
-native("ddlog_std::hash64", typed=True)(_hash(8))
-native("ddlog_std::hash128", typed=True)(_hash(16))
+native("ddlog_std::hash32", typed=True)(_hash(lambda said: xxh32(said, SEED & 0xFFFFFFFF)))
+native("ddlog_std::hash64", typed=True)(_hash(lambda said: xxh64(said, SEED)))
+native("ddlog_std::hash128", typed=True)(_hash(lambda said: xxh64(said, SEED) << 64 | xxh64(said, SECOND_SEED)))

@@ -9,7 +9,7 @@ from typing import Any
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.library.collections import contains, shared, size, vec_reverse
 from deltic.datalog.ddlog.natives import Instance, native
-from deltic.datalog.ddlog.records import show_float
+from deltic.datalog.ddlog.texts import show_float
 from deltic.datalog.ddlog.values import NONE, Struct, Vec, err, ok, some
 
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
@@ -20,7 +20,7 @@ def shown(value: Any, type_: t.Type) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return show_float(value, isinstance(type_, t.Float)).removesuffix(".0")
+        return show_float(value, isinstance(type_, t.Float))
     return str(value)
 
 

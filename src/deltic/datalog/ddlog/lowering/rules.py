@@ -264,10 +264,10 @@ class Body:
         known = dict(self.known)
         key, used = self._expressions.function(clause.key, known)
         listed = self._builder.type_of(node).schema.columns[-1]
-        read = columns.reading(clause.values.type)
+        read, order = columns.reading(clause.values.type), columns.codecs.key(clause.values.type)
 
         def of_columns(found: Iterable[Any], *of_key: Any) -> Group:
-            return Group.of(key(*of_key), [(read(each), count) for each, count in found])
+            return Group.of(key(*of_key), [(read(each), count) for each, count in found], order)
 
         of_key = [each for name in used for each in known[name].columns]
         self.known[clause.name] = Binding(clause.type, (listed, *of_key), of_columns, is_one=False)
