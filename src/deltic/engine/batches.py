@@ -84,6 +84,11 @@ class Several:
 Changed: TypeAlias = "Batch | pa.Table"
 
 
+def apart(batch: Changed) -> Sequence[Changed]:
+    """The batches that one is made of."""
+    return batch.batches if isinstance(batch, Several) else (batch,)
+
+
 def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
     """The rows of a batch of a table in the form that `conforming` gives; raises ChangeError where they have not."""
     import pyarrow as pa

@@ -6,6 +6,7 @@ What is said by key, and what an epoch has to look at row by row, as lateness do
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -78,4 +79,4 @@ def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites) -> Pos
 
     if table.lateness is not None or not frame.columns or (site := sites(table)) is None:
         return None
-    return Posted(site, run_over(with_months(frame), site.task(read), ROWS))
+    return Posted(site, run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 import pickle
 import random
+from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -57,7 +59,7 @@ def post(engine, table, rows, rng, weight=None):
     """Rows as tasks write them, of three partitions; some of the tasks run twice, and are heard once."""
     schema = engine.program.relations[engine.program.tables[table]].schema
     site, letters = engine.site(table), []
-    task = site.task(Rows(table, schema, weight))
+    task = partial(site.posting.over, read=Rows(table, schema, weight))
     for part in range(3):
         batches = rows.slice(part * len(rows) // 3, (part + 1) * len(rows) // 3 - part * len(rows) // 3).to_batches(7)
         for _ in range(rng.choice([1, 2])):
@@ -120,7 +122,7 @@ def test_the_driver_has_names_alone_and_files_go(files, monkeypatch):
     batch = post(engine, "edge", rows, random.Random(1), 1)
     assert len({letter.file for letter in batch.letters}) > 3
     assert not any(letter.content for letter in batch.letters)
-    folder = batch._site.files
+    folder = batch.files
     assert len(folder.names(LETTERS)) > len({letter.file for letter in batch.letters}), "some attempts were given up"
     with engine.prepare({"edge": batch}):
         pass
@@ -140,9 +142,9 @@ def test_rows_that_every_shard_has_stand_in_a_file_once(tmp_path, monkeypatch):
     monkeypatch.setattr(posted, "_FEW", 0)
     engine = engine_at(LocalFiles(tmp_path))
     site = engine.site("edge")
-    site = type(site)(site.files, site.target, site.schema, None, 3)
+    site = replace(site, split=replace(site.split, key=None))
     rows = table([(i, i) for i in range(50)], "xy")
-    batch = Posted(site, site.task(Rows("edge", site.schema, 1))(iter(rows.to_batches())))
+    batch = Posted(site, site.posting.over(iter(rows.to_batches()), Rows("edge", site.schema, 1)))
     assert len(batch.letters) == 3
     assert batch.count() == len(batch.to_arrow()) == 50
 

@@ -27,6 +27,7 @@ from deltic.engine.files import files
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.session import Pipeline
+from deltic.pipeline.transaction import Transaction
 
 PROGRAM = """
 .decl e(x: symbol, y: symbol)
@@ -100,7 +101,7 @@ def check(pipeline, acknowledged):
     return step
 
 
-def act(pipeline, step):
+def act(pipeline, step, insert=Transaction.insert):
     """Do one step."""
     if "e" not in pipeline:
         pipeline.datalog(PROGRAM)
@@ -108,7 +109,7 @@ def act(pipeline, step):
         pipeline.sql(degrees(step))
     inserted, deleted = pairs_of(step, present_after(step - 1))
     with pipeline.transaction(positions={"step": step}) as change:
-        change.insert("e", inserted)
+        insert(change, "e", inserted)
         change.delete("e", deleted)
 
 
@@ -159,16 +160,17 @@ class Faulty(files.System):
         for old, new in reversed(self.renamed):
             if new.exists() and self.rng.random() < 0.7:
                 new.rename(old)
-                self.unsynced[str(old)] = self.unsynced.pop(str(new), None)
-        for name, synced in self.unsynced.items():
-            if synced is not None and os.path.exists(name) and os.path.getsize(name) > synced:
-                os.truncate(name, self.rng.randint(synced, os.path.getsize(name)))
+        for file, synced in self.unsynced.values():
+            size = os.fstat(file).st_size
+            if size > synced:
+                os.ftruncate(file, self.rng.randint(synced, size))
 
     def write(self, file, data):
-        name = os.readlink(f"/proc/self/fd/{file}")
+        about = os.fstat(file)
         with self.one:
             self._reached("write", file, data)
-            self.unsynced.setdefault(name, os.fstat(file).st_size)
+            if about.st_ino not in self.unsynced:
+                self.unsynced[about.st_ino] = os.dup(file), about.st_size
             return super().write(file, data)
 
     def sync(self, file):
@@ -176,7 +178,9 @@ class Faulty(files.System):
         with self.one:
             self._reached("sync")
             super().sync(file)
-            self.unsynced.pop(name, None)
+            kept = self.unsynced.pop(os.fstat(file).st_ino, None)
+            if kept is not None:
+                os.close(kept[0])
             self.renamed = [pair for pair in self.renamed if str(pair[1].parent) != name]
 
     def rename(self, old, new):

@@ -89,7 +89,7 @@ class Files(Protocol):
         """
 
     def adopt(self, other: Files, name: str, new: str) -> None:
-        """Have a file of another place under a new name, without reading it where that can be: linked, or copied there.
+        """Have a file of another place under a new name, durably: linked, or copied by the store, where that can be.
 
         A file that has the new name is taken for the same one.
         """
@@ -216,7 +216,7 @@ class LocalFiles:
             finally:
                 os.close(file)
             self.system.rename(part, path)
-            self.sync_folder(path.parent)
+            self.sync(path.parent)
         except BaseException:
             self.system.unlink(part)
             self.system.unlink(path)
@@ -237,7 +237,8 @@ class LocalFiles:
         if isinstance(other, LocalFiles):
             try:
                 os.link(other.root / name, path)
-                self.sync_folder(path.parent)
+                self.sync(path)
+                self.sync(path.parent)
                 return
             except OSError as error:
                 if error.errno not in _NO_LINKS:
@@ -251,13 +252,13 @@ class LocalFiles:
             done += self.system.write(file, view[done:])
         return len(view)
 
-    def sync_folder(self, path: Path) -> None:
-        """Let the names in a folder be on the disk."""
-        folder = os.open(path, os.O_RDONLY)
+    def sync(self, path: Path) -> None:
+        """Let what a file holds be on the disk, or the names in a folder."""
+        file = os.open(path, os.O_RDONLY)
         try:
-            self.system.sync(folder)
+            self.system.sync(file)
         finally:
-            os.close(folder)
+            os.close(file)
 
     def appender(self, name: str) -> LocalAppender:
         path = self.root / name
@@ -265,7 +266,7 @@ class LocalFiles:
         is_new = not path.exists()
         appender = LocalAppender(path, self.system)
         if is_new:
-            self.sync_folder(path.parent)
+            self.sync(path.parent)
         return appender
 
     def truncate(self, name: str, size: int) -> None:

@@ -8,6 +8,7 @@ attempt gives, and is garbage once the epoch is over; who has it open may still 
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,14 +30,14 @@ DIRECT = 1 << 18
 """The bytes of rows that a letter has with it at most; also those that a task keeps for later, or tells the driver."""
 # The most rows of a letter.
 _MANY = 1 << 17
-_REMEDY = "nothing was changed. Somebody else has removed or changed it, as the state's directory is for Deltic alone"
+LOST = "nothing was changed. Somebody else has removed or changed it, as the state's directory is for Deltic alone"
 
 
 @dataclass(frozen=True)
 class Letter:
     """What is sent to a shard for a stage, rows of a placed relation; for the DRIVER a view's change or an outcome.
 
-    What it holds, a stream of Arrow, is in it, or in a file, from byte `start` on.
+    What it holds, a stream of Arrow, is in it, or in a file, from byte `start` on, with a checksum, its CRC-32.
     """
 
     shard: int
@@ -46,6 +47,7 @@ class Letter:
     file: str = ""
     start: int = 0
     size: int = 0
+    checksum: int = 0
 
 
 def letters_of(target: str, shard: int, stage: int, rows: pa.Table) -> Iterator[Letter]:
@@ -99,8 +101,8 @@ def _in_file(files: Files, letters: Iterable[Letter]) -> list[Letter]:
     def contents() -> Iterator[Buffer]:
         nonlocal end
         for letter in letters:
-            size = len(letter.content)
-            there.append(replace(letter, content=b"", file=name, start=end, size=size))
+            size, checksum = len(letter.content), zlib.crc32(letter.content)
+            there.append(replace(letter, content=b"", file=name, start=end, size=size, checksum=checksum))
             end += size
             yield letter.content
 
@@ -110,10 +112,10 @@ def _in_file(files: Files, letters: Iterable[Letter]) -> list[Letter]:
 
 
 class Mailbox:
-    """Reads letters, whose files it opens once."""
+    """Reads letters, whose files it opens once; `remedy` is what is said of one that is not what was written."""
 
-    def __init__(self, files: Files) -> None:
-        self._files, self._opened = files, dict[str, Mapped]()
+    def __init__(self, files: Files, remedy: str = LOST) -> None:
+        self._files, self._remedy, self._opened = files, remedy, dict[str, Mapped]()
 
     def rows(self, letter: Letter) -> pa.Table:
         """What a letter holds; raises StateError where its file cannot be read."""
@@ -128,13 +130,13 @@ class Mailbox:
         if not letter.file:
             return lambda: of_stream(letter.content)
         if letter.file not in self._opened:
-            self._opened[letter.file] = Mapped(self._files, letter.file, _REMEDY)
+            self._opened[letter.file] = Mapped(self._files, letter.file, self._remedy)
         mapped = self._opened[letter.file]
 
         def read() -> pa.Table:
-            try:
-                return of_stream(mapped.part(letter.start, letter.size))
-            except pa.ArrowInvalid:
-                raise mapped.damaged(f"from byte {letter.start:,} on stands what was not written") from None
+            data = mapped.part(letter.start, letter.size)
+            if zlib.crc32(data.data) != letter.checksum:
+                raise mapped.damaged(f"from byte {letter.start:,} on stands what was not written")
+            return of_stream(data)
 
         return read

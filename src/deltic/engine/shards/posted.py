@@ -1,9 +1,9 @@
 """Rows that tasks have written where shards read them: a batch of which the driver has names and counts alone.
 
-A task over a part of a DataFrame, or of any other rows in batches of Arrow, makes them rows of the table, splits them
-by shard and writes them as letters, a file at a time. An epoch that is a job hands the letters on; one in this process
-reads them. A task that runs twice writes other files, of which nobody hears: all of them stand in a folder of their
-own, which goes with the batch.
+A task over a part of a DataFrame, or of any other rows, makes them rows of the table, splits them by shard and writes
+them as letters, a file at a time. An epoch that is a job hands the letters on; one in this process reads them. A task
+that runs twice writes other files, of which nobody hears: all of them stand in a folder of their own, which goes with
+the batch. The log of a state keeps those files that letters name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import finalize
 
+import numpy as np
 import pyarrow as pa
 
 from deltic.circuit.types import Schema
@@ -23,9 +24,9 @@ from deltic.engine.files.files import Files, files_at
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.exchange import parcels
 from deltic.engine.shards.files import LETTERS, writing
-from deltic.engine.shards.letters import DRIVER, Letter, Mailbox, sent
+from deltic.engine.shards.letters import DRIVER, LOST, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Key
-from deltic.errors import DelticError
+from deltic.errors import DelticError, StateError
 
 Read = Callable[[pa.Table], tuple[pa.Table, Any]]
 """Makes rows of a table, with weights, of those of a source, and tells something about them; raises DelticError."""
@@ -35,51 +36,81 @@ _MANY, _FEW = 1 << 25, 1 << 15
 
 
 @dataclass(frozen=True)
+class Split:
+    """How rows are split: for which placed relation, by which key, among how many shards."""
+
+    target: str
+    key: Key
+    shards: int
+
+
+@dataclass(frozen=True)
 class Site:
     """Where tasks write rows of a table: files of their own, that all shards see, and how shards split the rows."""
 
     files: Files
-    target: str
     schema: Schema
-    key: Key
-    shards: int
+    split: Split
 
-    def task(self, read: Read) -> Posting:
+    @property
+    def posting(self) -> Posting:
         """What writes rows there."""
-        return Posting(self.files.place, self.target, self.key, self.shards, read)
+        return Posting(self.files.place, self.split)
 
 
 @dataclass
-class _Told:
-    """What a task says of the rows that it has written."""
+class Told:
+    """What tasks say of the rows that they have written."""
 
     rows: int = 0
+    inserted: int = 0
+    """How many rows came, each as often as its weight says; and how many went."""
+    deleted: int = 0
+    read: int = 0
+    """The bytes of files that were read, and written."""
+    written: int = 0
     about: list[Any] = field(default_factory=list)
-    """What was told of them, part by part."""
-    error: DelticError | None = None
+    """What was told of the rows, part by part."""
+    errors: list[DelticError] = field(default_factory=list)
+
+    def count(self, rows: pa.Table) -> None:
+        """Count rows with weights."""
+        weights = np.asarray(rows.column(WEIGHT))
+        self.rows += len(weights)
+        self.inserted += int(weights.clip(min=0).sum())
+        self.deleted -= int(weights.clip(max=0).sum())
+
+    def include(self, other: Told) -> None:
+        """Add what another task says."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
 
 @dataclass(frozen=True)
 class Posting:
-    """A task that writes rows for the shards; see `Site`. Its letters are for the driver, with where the rows are."""
+    """Writes rows for the shards, in a task; see `Site`."""
 
     directory: str
-    target: str
-    key: Key
-    shards: int
-    read: Read
+    split: Split
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
-        told = _Told()
+    def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Letter]:
+        """The letters for the driver, with where the rows are that `read` makes of others."""
+        return self.of(lambda files: map(read, _parts(batches)))
+
+    def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Letter]:
+        """As `over`, of rows that come in parts, each with what is told of it; who makes them may write files, too."""
+        told, split = Told(), self.split
         try:
             files = files_at(self.directory)
-            for part in _parts(batches):
-                rows, about = self.read(part)
-                told.rows += len(rows)
+            for rows, about in parts(files):
+                told.count(rows)
                 told.about.append(about)
-                yield from sent(files, list(parcels(self.target, rows, self.key, self.shards)), 0, _FEW // self.shards)
+                yield from sent(
+                    files, list(parcels(split.target, rows, split.key, split.shards)), 0, _FEW // split.shards
+                )
+            told.read, told.written = files.traffic.read, files.traffic.written
         except DelticError as error:
-            told.error = error
+            told.errors.append(error)
         yield Letter(0, DRIVER, "", pickle.dumps(told))
 
 
@@ -95,46 +126,77 @@ def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-class Posted:
-    """Rows of a table with weights that stand in letters; their folder goes with it."""
+class Lettered:
+    """Rows of a table with weights that stand in letters, so many; `nothing` has their columns alone.
 
-    def __init__(self, site: Site, letters: Iterable[Letter]) -> None:
-        """Of what tasks have told; raises the error of one."""
-        finalize(self, site.files.clear)
-        found = list(letters)
-        told: list[_Told] = [pickle.loads(letter.content) for letter in found if letter.stage == DRIVER]
-        if errors := [each.error for each in told if each.error is not None]:
-            raise joined(errors)
-        self.letters: Sequence[Letter] = [letter for letter in found if letter.stage != DRIVER]
-        self.about = [about for each in told for about in each.about]
-        """What was told of the rows, part by part."""
-        self._site, self._rows = site, sum(each.rows for each in told)
+    `remedy` is what is said of a file that cannot be read.
+    """
+
+    def __init__(
+        self, files: Files, split: Split, letters: Sequence[Letter], rows: int, nothing: pa.Table, remedy: str = LOST
+    ) -> None:
+        self.files, self.split, self.letters, self.nothing = files, split, letters, nothing
+        self._rows, self._remedy = rows, remedy
 
     def count(self) -> int:
         """The number of rows, weights apart."""
         return self._rows
 
+    @property
+    def named(self) -> list[str]:
+        """The files in which rows stand."""
+        return list(dict.fromkeys(letter.file for letter in self.letters if letter.file))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that rows take in files."""
+        return sum({(letter.file, letter.start): letter.size for letter in self.letters}.values())
+
     def parts(self) -> Iterator[pa.Table]:
-        """The rows, letter by letter."""
+        """The rows, letter by letter; raises StateError where a file is not what was written."""
         for letter in self.letters:
-            if self._site.key is not None or letter.shard == 0:
-                yield Mailbox(self._site.files).rows(letter)
+            if self.split.key is not None or letter.shard == 0:
+                yield Mailbox(self.files, self._remedy).rows(letter)
 
     def to_arrow(self) -> pa.Table:
         """The rows, with a column WEIGHT; of what stands in files so much is in memory as somebody looks at."""
-        fields = self._site.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
-        return pa.concat_tables([fields.empty_table(), *self.parts()])
+        return pa.concat_tables([self.nothing, *self.parts()])
 
-    def is_for(self, target: str, key: Key, shards: int) -> bool:
-        """Whether the rows are split as a placed relation is."""
-        return (self._site.target, self._site.key, self._site.shards) == (target, key, shards)
+    def adopted(self, files: Files, prefix: str, remedy: str = LOST) -> Lettered:
+        """The same rows in files of another place, under new names: linked, or copied by the store, where that can be.
+
+        Raises OSError, and StateError where a file is gone.
+        """
+        names = {name: f"{prefix}{uuid4().hex}" for name in self.named}
+        for old, new in names.items():
+            try:
+                files.adopt(self.files, old, new)
+            except FileNotFoundError as error:
+                place = self.files.place
+                told = f"it cannot be read ({error.strerror}); {self._remedy.format(place=place)}"
+                raise StateError(f"state {place}: {old}: {told}") from None
+        letters = [replace(letter, file=names.get(letter.file, "")) for letter in self.letters]
+        return Lettered(files, self.split, letters, self._rows, self.nothing, remedy)
 
     def handed_to(self, files: Files) -> Iterator[Letter]:
-        """The letters, whose files are among others then: linked, or copied by the store. Raises StateError."""
-        names: dict[str, str] = {}
+        """The letters, whose files are among those of an epoch then. Raises StateError."""
         with writing(files):
-            for letter in self.letters:
-                if letter.file and letter.file not in names:
-                    names[letter.file] = f"{LETTERS}/{uuid4().hex}"
-                    files.adopt(self._site.files, letter.file, names[letter.file])
-                yield replace(letter, file=names[letter.file]) if letter.file else letter
+            yield from self.adopted(files.passing(), f"{LETTERS}/").letters
+
+
+class Posted(Lettered):
+    """Rows that tasks have written at a site, whose folder goes with them."""
+
+    def __init__(self, site: Site, letters: Iterable[Letter]) -> None:
+        """Of what tasks have told; raises the error of one."""
+        finalize(self, site.files.clear)
+        found, self.told = list(letters), Told()
+        """What tasks have said of the rows."""
+        for letter in found:
+            if letter.stage == DRIVER:
+                self.told.include(pickle.loads(letter.content))
+        if self.told.errors:
+            raise joined(self.told.errors)
+        fields = site.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
+        there = [letter for letter in found if letter.stage != DRIVER]
+        super().__init__(site.files, site.split, there, self.told.rows, fields.empty_table())

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from uuid import uuid4
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import Changed, Several
+from deltic.engine.batches import Changed, Several, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import joined
 from deltic.engine.critical_section import exclusive
@@ -38,7 +38,7 @@ from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import Iterate, ShardPlan
-from deltic.engine.shards.posted import Posted, Site
+from deltic.engine.shards.posted import Lettered, Site, Split
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
 from deltic.engine.shards.round_steps import Renumbered
@@ -113,7 +113,8 @@ class SparkEngine(ShardedEngine):
         """Where tasks may write rows of a table: beside the state, for one batch."""
         name = self.program.tables[table]
         placed, schema = self.plan.placed[name], self.program.relations[name].schema
-        return Site(self._given["directory"].below(uuid4().hex), name, schema, placed.key, self.options.shards)
+        split = Split(name, placed.key, self.options.shards)
+        return Site(self._given["directory"].below(uuid4().hex), schema, split)
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)
@@ -251,19 +252,20 @@ class SparkEngine(ShardedEngine):
         """The changes of tables as letters; those that tasks have written are there already."""
         here: dict[str, Changed] = {}
         for table, batch in changes.items():
-            if posted := [one for one in _apart(batch) if self._is_posted(one, table)]:
+            if posted := [one for one in apart(batch) if self._is_posted(one, table)]:
                 for one in posted:
                     yield from one.handed_to(self.files)
-                if rest := [one for one in _apart(batch) if one not in posted]:
+                if rest := [one for one in apart(batch) if one not in posted]:
                     here[table] = Several.of(rest)
             else:
                 here[table] = batch
         yield from sent(self.files, _parcels(self._mail_of(here)), 0, self._direct)
 
-    def _is_posted(self, batch: Changed, table: str) -> TypeGuard[Posted]:
+    def _is_posted(self, batch: Changed, table: str) -> TypeGuard[Lettered]:
         """Whether tasks have written a batch as the shards of this program read it."""
         name = self.program.tables[table]
-        return isinstance(batch, Posted) and batch.is_for(name, self.plan.placed[name].key, self.options.shards)
+        split = Split(name, self.plan.placed[name].key, self.options.shards)
+        return isinstance(batch, Lettered) and batch.split == split
 
     def _outcome(self, letters: Sequence[Letter], tasks: Sequence[Task], told: str) -> Outcome:
         """What comes of a job; raises what its tasks found to be wrong."""
@@ -428,11 +430,6 @@ class SparkEngine(ShardedEngine):
 def _parcels(mail: Mail) -> list[Parcel]:
     """What is sent to the shards, one by one."""
     return [Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches]
-
-
-def _apart(batch: Changed) -> Sequence[Changed]:
-    """The batches that one is made of."""
-    return batch.batches if isinstance(batch, Several) else (batch,)
 
 
 def _nothing() -> None:

@@ -34,6 +34,7 @@ _COLUMNS = {
     "file": (pa.string(), "string"),
     "start": (pa.int64(), "long"),
     "size": (pa.int64(), "long"),
+    "checksum": (pa.int64(), "long"),
 }
 """The fields of a letter, with their types for Arrow and for Spark."""
 _SCHEMA = pa.schema([(name, arrow) for name, (arrow, _) in _COLUMNS.items()])

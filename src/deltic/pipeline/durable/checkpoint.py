@@ -47,7 +47,10 @@ def write_checkpoint(files: Files, number: int, moment: Moment, before: Manifest
 
 
 def collect_garbage(files: Files, keep: int) -> None:
-    """Remove all but the newest manifests that are whole, what none of them names, and logs that none has behind it."""
+    """Remove all but the newest manifests that are whole, what none of them names, and logs that none has behind it.
+
+    With a record of the log go the files of its rows.
+    """
     kept: list[Manifest] = []
     for number in manifest.numbers(files):
         try:
@@ -65,9 +68,13 @@ def collect_garbage(files: Files, keep: int) -> None:
     for (_, name), (following, _) in pairwise(log.segments(files)):
         if following <= oldest + 1:
             files.remove(name)
+    first = min((number for number, _ in log.segments(files)), default=0)
+    for name in log.rows_of(files, lambda number: number < first):
+        if name not in needed_open(files):
+            files.remove(name)
 
 
 def leftovers(files: Files) -> Iterable[str]:
     """The names of files that were being written when a process ended."""
-    names = chain.from_iterable(files.names(folder) for folder in (FOLDER, manifest.FOLDER, log.FOLDER))
+    names = chain.from_iterable(files.names(folder) for folder in (FOLDER, manifest.FOLDER, log.FOLDER, log.ROWS))
     return [name for name in names if name.endswith(".part")]

@@ -60,7 +60,7 @@ class Followed:
             if (epoch is not None and record.epoch > epoch) or (rows is not None and done >= rows):
                 self._waiting = record
                 return
-            done += sum(map(len, (record.tables or {}).values()))
+            done += sum(batch.count() for batch in (record.tables or {}).values())
             before = self.epoch
             result = replay(record, self._state, self.pipeline._evolving)
             if self.epoch > before:

@@ -48,9 +48,8 @@ class Keeping:
         """Write an epoch to the log, which is about to be committed."""
         state = self.state
         if state is not None and not state.readonly:
-            tables = {name: batch.to_arrow() for name, batch in logged.batches.items()}
             number = state.sequence + 1
-            state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, tables))
+            state.write(Record(number, epoch.number, epoch.token, logged.conflicts, logged.positions, logged.batches))
 
     def log_edits(self, edits: tuple[Edit, ...], epoch: int) -> None:
         """Write to the log that definitions were changed, and are so from this epoch on."""

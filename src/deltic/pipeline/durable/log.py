@@ -1,9 +1,11 @@
 """The log: what came since the last checkpoint, record by record, each on the disk before it is acknowledged.
 
-A record is a transaction, its batches as Arrow streams, or a change of definitions as text. Records have consecutive
-numbers; a file begins with the number in its name. Before each record stand its length and checksums, of itself and of
-these numbers, so that three cases are told apart: a record whose end is not there, or was never written, is the crash's
-own and was not acknowledged; one with another checksum was damaged; a gap means that a file is missing.
+A record is a transaction, its batches as Arrow streams, or a change of definitions as text. Rows that tasks have
+written stay in their files: these stand in a folder beside the log, under names that begin with the number of their
+record, so that they are nobody's before it is there, and go with it. Records have consecutive numbers; a file begins
+with the number in its name. Before each record stand its length and checksums, of itself and of these numbers, so that
+three cases are told apart: a record whose end is not there, or was never written, is the crash's own and was not
+acknowledged; one with another checksum was damaged; a gap means that a file is missing.
 """
 
 from __future__ import annotations
@@ -11,22 +13,28 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from deltic.engine.arrow_stream import of_stream, to_stream
-from deltic.engine.batches import TableBatch
+from deltic.engine.batches import Batch, Changed, Several, TableBatch, apart
 from deltic.engine.files.files import Appender, Files
 from deltic.engine.files.pieces import REPAIR
 from deltic.engine.image import Json
 from deltic.engine.protocol import Conflicts
 from deltic.errors import StateError
 
-FOLDER = "log"
+if TYPE_CHECKING:
+    from deltic.engine.shards.posted import Lettered
+
+FOLDER, ROWS = "log", "rows"
 _MAGIC = b"DLOG"
-_VERSION = 1
+# That of records with rows in files of their own, and that of others.
+_VERSIONS = 2, 1
 # Magic, version, length of the body, checksum of the body; then the checksum of these.
 _HEAD, _SUM = struct.Struct("<4sIQI"), struct.Struct("<I")
 _LENGTH = struct.Struct("<I")
@@ -46,14 +54,38 @@ class Record:
     token: str = ""
     conflicts: Conflicts = "error"
     positions: Mapping[str, Json] = field(default_factory=dict)
-    tables: Mapping[str, pa.Table] | None = None
+    tables: Mapping[str, Batch] | None = None
     """The changes of the tables; None for a change of definitions."""
     edits: tuple[Json, ...] = ()
     """What became of the definitions, in order."""
 
+    def kept_in(self, files: Files) -> Record:
+        """The record with the files, here, of rows that tasks have written; raises OSError, StateError."""
+        prefix = f"{ROWS}/{self.sequence:012}-"
+        tables = {
+            name: Several.of(
+                [p if isinstance(p, TableBatch) else _lettered(p).adopted(files, prefix, REPAIR) for p in apart(batch)]
+            )
+            for name, batch in (self.tables or {}).items()
+        }
+        return replace(self, tables=None if self.tables is None else tables)
+
+    @property
+    def lettered(self) -> list[tuple[str, Lettered]]:
+        """The rows that stand in files of their own, by table."""
+        batches = (self.tables or {}).items()
+        return [(name, _lettered(p)) for name, batch in batches for p in apart(batch) if not isinstance(p, TableBatch)]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of these files that the record needs."""
+        return sum(rows.nbytes for _, rows in self.lettered)
+
     def to_bytes(self) -> bytes:
         """The record as it stands in a file."""
-        streams = [to_stream(table) for table in (self.tables or {}).values()]
+        lettered = self.lettered
+        streams = [to_stream(_in_memory(batch)) for batch in (self.tables or {}).values()]
+        direct = [letter.content for _, rows in lettered for letter in rows.letters if not letter.file]
         about = {
             "sequence": self.sequence,
             "epoch": self.epoch,
@@ -62,29 +94,69 @@ class Record:
             "positions": self.positions,
             "edits": self.edits,
             "tables": None if self.tables is None else [[n, s.size] for n, s in zip(self.tables, streams, strict=True)],
+            **({"lettered": [[name, _told(rows)] for name, rows in lettered]} if lettered else {}),
         }
         header = json.dumps(about, separators=(",", ":")).encode()
-        body = b"".join([_LENGTH.pack(len(header)), header, *streams, _END])
-        head = _HEAD.pack(_MAGIC, _VERSION, len(body), zlib.crc32(body))
+        body = b"".join([_LENGTH.pack(len(header)), header, *streams, *direct, _END])
+        head = _HEAD.pack(_MAGIC, _VERSIONS[not lettered], len(body), zlib.crc32(body))
         return head + _SUM.pack(zlib.crc32(head)) + body
 
     @classmethod
-    def of(cls, body: bytes) -> Record:
-        """The record with this body."""
+    def of(cls, body: bytes, files: Files) -> Record:
+        """The record with this body; `files` are those of the state."""
         (length,) = _LENGTH.unpack_from(body)
         at = _LENGTH.size + length
         about = json.loads(body[_LENGTH.size : at])
-        named, tables = about.pop("tables"), dict[str, pa.Table]()
+        named, parts = about.pop("tables"), dict[str, list[Batch]]()
         for name, size in named or ():
-            tables[name] = of_stream(pa.py_buffer(body).slice(at, size))
+            parts[name] = [TableBatch(of_stream(pa.py_buffer(body).slice(at, size)))]
             at += size
+        for name, told in about.pop("lettered", ()):
+            nothing = parts[name][0].to_arrow().slice(0, 0)
+            rows = _of_told(told, files, nothing, memoryview(body)[at:])
+            parts[name].append(rows)
+            at += sum(letter.size for letter in rows.letters if not letter.file)
         about["edits"] = tuple(about["edits"])
+        tables = {name: Several.of([p for p in found if p.count()] or found[:1]) for name, found in parts.items()}
         return cls(tables=None if named is None else tables, **about)
 
-    @property
-    def batches(self) -> dict[str, TableBatch]:
-        """The changes of the tables as an engine takes them."""
-        return {name: TableBatch(table) for name, table in (self.tables or {}).items()}
+
+def _lettered(batch: Changed) -> Lettered:
+    """What a batch is that is no table in memory."""
+    from deltic.engine.shards.posted import Lettered
+
+    assert isinstance(batch, Lettered)
+    return batch
+
+
+def _in_memory(batch: Batch) -> pa.Table:
+    """Those rows of a batch that are tables in memory."""
+    parts = apart(batch)
+    tables = [part.table for part in parts if isinstance(part, TableBatch)]
+    return pa.concat_tables(tables) if tables else _lettered(parts[0]).nothing
+
+
+def _told(rows: Lettered) -> Json:
+    """What is said of rows in letters: those that are not in files come behind, one after the other."""
+    letters = [
+        [letter.shard, letter.file, letter.start, letter.size or len(letter.content), letter.checksum]
+        for letter in rows.letters
+    ]
+    return {**asdict(rows.split), "rows": rows.count(), "letters": letters}
+
+
+def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) -> Lettered:
+    """The rows of which this was said."""
+    from deltic.engine.shards.letters import Letter
+    from deltic.engine.shards.posted import Lettered, Split
+
+    key = None if told["key"] is None else tuple(told["key"])
+    split, letters, at = Split(told["target"], key, told["shards"]), list[Letter](), 0
+    for shard, file, start, size, checksum in told["letters"]:
+        content = b"" if file else bytes(behind[at : at + size])
+        at += len(content)
+        letters.append(Letter(shard, 0, split.target, content, file, start, size, checksum))
+    return Lettered(files, split, letters, told["rows"], nothing, REPAIR)
 
 
 @dataclass(frozen=True)
@@ -130,15 +202,17 @@ class Reader:
             body = self._body(name, data, at, is_last)
             if body is None:
                 break
-            record = Record.of(body)
+            record = Record.of(body, self.files)
             if record.sequence != number:
                 raise self._damaged(name, f"at byte {at:,} stands record {record.sequence:,} instead of {number:,}")
+            if record.sequence > self.after:
+                _check(record)
             number += 1
             at += _START + len(body)
             self.end = at
             if record.sequence > self.after:
                 self.last = record.sequence
-                self.bytes += _START + len(body)
+                self.bytes += _START + len(body) + record.nbytes
                 yield record
         self.tail = Tail(name, at, len(data))
 
@@ -149,11 +223,11 @@ class Reader:
         if start <= len(data) and zlib.crc32(head) != _SUM.unpack_from(data, at + _HEAD.size)[0]:
             self._check_unwritten(name, told, is_last, data[at:])
             return None
-        magic, version, length, checksum = _HEAD.unpack(head) if start <= len(data) else (_MAGIC, _VERSION, 1, 0)
-        if magic != _MAGIC or version != _VERSION:
+        magic, version, length, checksum = _HEAD.unpack(head) if start <= len(data) else (_MAGIC, _VERSIONS[0], 1, 0)
+        if magic != _MAGIC or version not in _VERSIONS:
             raise StateError(
                 f"state {self.files.place}: {name}: {told} has version {version} of the format, and this Deltic reads "
-                f"version {_VERSION}; open the state with the Deltic that wrote it"
+                f"versions up to {_VERSIONS[0]}; open the state with the Deltic that wrote it"
             )
         body = data[start : start + length]
         if len(body) < length:
@@ -181,6 +255,19 @@ def segments(files: Files) -> list[tuple[int, str]]:
     return sorted((int(number), name) for number, name in named if number.isdecimal())
 
 
+def _check(record: Record) -> None:
+    """Read all rows of a record; raises StateError where a file is damaged or missing."""
+    for _, rows in record.lettered:
+        for _ in rows.parts():
+            pass
+
+
+def rows_of(files: Files, which: Callable[[int], bool]) -> list[str]:
+    """The files of rows of those records whose numbers are such."""
+    named = ((name.rpartition("/")[2].partition("-")[0], name) for name in files.names(ROWS))
+    return [name for number, name in named if number.isdecimal() and which(int(number))]
+
+
 class Log:
     """The end of the log of a writer."""
 
@@ -192,7 +279,19 @@ class Log:
             files.truncate(tail.name, tail.end)
 
     def append(self, record: Record) -> int:
-        """Write a record, durably; the bytes that it takes. After an OSError it is not there."""
+        """Write a record, durably; the bytes that it takes. After an exception it is not there.
+
+        Raises OSError, and StateError where a file of rows is gone.
+        """
+        try:
+            return self._append(record.kept_in(self._files))
+        except (OSError, StateError):
+            with suppress(OSError):
+                for name in rows_of(self._files, lambda number: number == record.sequence):
+                    self._files.remove(name)
+            raise
+
+    def _append(self, record: Record) -> int:
         data = record.to_bytes()
         if self._name is None or not self._files.appends:
             self._name = f"{FOLDER}/{record.sequence:012}"
@@ -203,7 +302,7 @@ class Log:
                 self._appender = self._files.appender(self._name)
             self._appender.append(data)
         self.last = record.sequence
-        return len(data)
+        return len(data) + record.nbytes
 
     def rotate(self) -> None:
         """Begin another file with the next record."""

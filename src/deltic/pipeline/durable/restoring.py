@@ -100,7 +100,7 @@ def replay(record: Record, state: State, evolving: Evolving, is_news: bool = Fal
         if record.tables is None:
             _, result = evolving.go_on(partial(Definitions.replayed, edits=record.edits))
         else:
-            result = epochs.replay(record.batches, record.conflicts, record.token, is_news)
+            result = epochs.replay(record.tables, record.conflicts, record.token, is_news)
     state.check_epoch(record, epochs.last.version.epoch)
     return result
 

@@ -14,7 +14,7 @@ from deltic.engine.resources import bytes_of
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import Moment, collect_garbage, leftovers, write_checkpoint
-from deltic.pipeline.durable.log import Log, Reader, Record, segments
+from deltic.pipeline.durable.log import Log, Reader, Record, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
 
 MARK = "deltic-state"
@@ -147,7 +147,7 @@ class State:
         if self.readonly:
             return
         try:
-            for name in leftovers(self.files):
+            for name in (*leftovers(self.files), *rows_of(self.files, lambda number: number > self.sequence)):
                 self.files.remove(name)
             self._log = Log(self.files, self.sequence, self._reader.tail)
         except OSError as error:

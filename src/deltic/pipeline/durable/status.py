@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deltic.engine.image import Json
-from deltic.pipeline.durable import manifest
+from deltic.pipeline.durable import log, manifest
 from deltic.pipeline.durable.checkpoint import FOLDER
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.state import Checkpoints, State
@@ -63,7 +63,8 @@ def status_of(place: str | Path) -> Status:
         token = record.token if record.tables is not None else token
     retained = [manifest.read(files, number) for number in manifest.numbers(files)]
     used = {place for made in retained for place in made.contents.places}
-    every = [name for folder in ("", "runs", "log", manifest.FOLDER) for name in files.names(folder)]
+    folders = FOLDER, log.FOLDER, log.ROWS, manifest.FOLDER
+    every = [name for folder in ("", *folders) for name in files.names(folder)]
     return Status(
         files.place,
         epoch,
@@ -77,7 +78,7 @@ def status_of(place: str | Path) -> Status:
         sum(s.place.length for stretches in found.contents.growing.values() for s in stretches) if found else 0,
         sum(files.size(name) for name in files.names(FOLDER)),
         sum(place.length for place in used),
-        sum(files.size(name) for name in every if name not in ("runs", "log", manifest.FOLDER)),
+        sum(files.size(name) for name in every if name not in folders),
     )
 
 

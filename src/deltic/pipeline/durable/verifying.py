@@ -18,7 +18,7 @@ from deltic.engine.image import Image
 from deltic.errors import DelticError, StateError
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.checkpoint import Moment
-from deltic.pipeline.durable.log import Reader, segments
+from deltic.pipeline.durable.log import Reader, rows_of, segments
 from deltic.pipeline.durable.manifest import Manifest
 from deltic.pipeline.durable.restoring import restore
 from deltic.pipeline.durable.state import Checkpoints, State
@@ -167,6 +167,9 @@ def _set_aside_log(files: Files, found: Verified) -> None:
                 files.truncate(name, reader.end)
             else:
                 files.remove(name)
+        for name in rows_of(files, lambda number: number > reader.last):
+            files.write(f"damaged/{name.replace('/', '-')}", [files.read(name)])
+            files.remove(name)
         found.repaired.append(
             f"the log ends with record {reader.last:,} now; what came after it is lost, and its files are in damaged/"
         )

@@ -56,7 +56,7 @@ class FrameSource:
         rows = posted_by(_Load(table, column), frame, table, self._sites) if self._sites is not None else None
         if rows is None:
             return None
-        texts = pa.array(rows.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
+        texts = pa.array(rows.told.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
         at = {} if texts is None else {"changed": pc.max(texts).cast(pa.string()).as_py()}
         return Found(rows, at, "loaded", rows.count())
 

@@ -77,7 +77,7 @@ class ParquetTarget:
         link = self._versions / f".{uuid.uuid4().hex}"
         link.symlink_to(os.path.relpath(folder.resolve(), self.path.parent.resolve()))
         self._system.rename(link, self.path)
-        files.sync_folder(self.path.parent)
+        files.sync(self.path.parent)
         self._forget_older()
         rows, size = sum(p.rows for p in made.values()), sum(p.bytes for p in made.values())
         return Written(plan.how, rows, len(made), size, len(plan.kept), plan.read)

@@ -78,7 +78,7 @@ class Form:
         chosen = frame.select(*map(quoted, self.columns), *self._order(), self._digest(frame))
         is_free = not self.table.key or self.kind is Kind.ROWS
         if is_free and (found := posted_by(_Batch(self), chosen, self.table, sites)) is not None:
-            counts, digests = zip((0, 0), *found.about, strict=True)
+            counts, digests = zip((0, 0), *found.told.about, strict=True)
             return found, sum(counts), int(np.array(digests, np.int64).sum())
         rows = from_dataframe(chosen)
         digest = _sum(rows)
