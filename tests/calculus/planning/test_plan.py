@@ -17,6 +17,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit, CircuitBuilder
 from deltic.circuit.oracle.interpreter import Interpreter, run
+from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import ZSetType
 from tests.differential.circuits import Shape, integrals, random_circuit, random_epochs
 
@@ -86,3 +87,33 @@ def test_random_circuits_and_their_plans_are_equal(batch):
         for epoch in epochs:
             assert other.step(epoch) == one.step(epoch), f"seed {seed}\n{before}\n{after}"
     assert decided >= 8
+
+
+def test_a_recursion_from_which_something_remembered_is_computed_stays():
+    """Whatever is believed: the plan of what stands around it is not taken for one of its body, either."""
+    before = parse_circuit("""
+        %0 = source s : set{a: int64, b: int64}
+        %1 = source t : set{b: int64, c: int64}
+        %2 = source u : set{c: int64, d: int64}
+        %3 = fixpoint (%0, %1, %2) : <p: set{a: int64}>
+          body {
+            %0 = import 0 : set{a: int64, b: int64}^1
+            %1 = import 1 : set{b: int64, c: int64}^1
+            %2 = import 2 : set{c: int64, d: int64}^1
+            %3 = feedback p : set{a: int64}^1
+            %4 = join (%0, %1, %2, %3) : set{a: int64, b: int64, c: int64, d: int64}^1
+            %5 = map [d AS a] (%4) : zset{a: int64}^1
+            %6 = map [a] (%0) : zset{a: int64}^1
+            %7 = plus (%5, %6) : zset{a: int64}^1
+            %8 = distinct (%7) : set{a: int64}^1
+            %9 = sink p (%8) : set{a: int64}^1
+          }
+        %4 = component p (%3) : set{a: int64}
+        %5 = map [a] (%0) : zset{a: int64}
+        %6 = distinct (%5) : set{a: int64}
+        %7 = delay (%4) : set{a: int64}
+        %8 = sink w (%6) : set{a: int64}
+        %9 = sink v (%7) : set{a: int64}""")
+    for seed in range(3):
+        after, _ = planned(before, Beliefs(random.Random(seed)), costs=EAGER)
+        assert after.part("v") == before.part("v")

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from deltic.calculus.inside import inside
-from deltic.calculus.passes.rewriting import without_unread
+from deltic.calculus.passes.rewriting import remembered, remembering, without_unread
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
@@ -26,16 +26,21 @@ def _read(circuit: Circuit) -> Circuit:
 
 
 def _trimmed(circuit: Circuit) -> Circuit:
-    """The circuit with fixpoints of the relations that are read, over the inputs that these need."""
-    read = defaultdict[int, set[str]](set)
+    """The circuit with fixpoints of the relations that are read, over the inputs that these need.
+
+    One stays from which something remembered is computed, and one that would no longer read such a thing: what is
+    remembered does not depend on which of its relations are read today.
+    """
+    past, read = remembered(circuit), defaultdict[int, set[str]](set)
     for node in circuit.nodes:
         if isinstance(node.operator, ops.Component):
             read[node.inputs[0]].add(node.operator.name)
-    trimmed = {
-        number: _over_used(node, operator, read[number])
-        for number, node in enumerate(circuit.nodes)
-        if isinstance(operator := node.operator, ops.Fixpoint) and read[number]
-    }
+    trimmed: dict[int, Node] = {}
+    for number, node in enumerate(circuit.nodes):
+        if isinstance(operator := node.operator, ops.Fixpoint) and read[number] and number not in past:
+            found = _over_used(node, operator, read[number])
+            lost = circuit.ancestors([*{*node.inputs} - {*found.inputs}])
+            trimmed[number] = node if remembering(circuit, lost) else found
     if all(node is circuit.nodes[number] for number, node in trimmed.items()):
         return circuit
     builder = CircuitBuilder(circuit.depth)

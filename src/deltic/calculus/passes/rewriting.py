@@ -7,7 +7,7 @@ that of a set where the old one was not known to be one, never the other way rou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -53,13 +53,8 @@ class Rewriting:
 
     @cached_property
     def remembered(self) -> set[int]:
-        """The old nodes that an operator which remembers the past is computed from, directly or not, and the operator.
-
-        They stay as they are: their form must not depend on what else a circuit has, or a change of that would make
-        another operator of this one, without its past.
-        """
-        ends = [n for n, op in enumerate(self.circuit.operators) if isinstance(op, ops.Window | Clocked)]
-        return self.circuit.ancestors(ends)
+        """The old nodes that stay as they are, see `remembered`."""
+        return remembered(self.circuit)
 
     def only_read_here(self, number: int) -> bool:
         """Whether one input alone reads the old node, so that rewriting it does not compute it twice."""
@@ -129,6 +124,20 @@ def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
         if not rewriting.applied or found == circuit:
             return circuit
         circuit = found
+
+
+def remembered(circuit: Circuit) -> set[int]:
+    """The nodes that an operator which remembers the past is computed from, directly or not, and the operator.
+
+    Their form must not depend on what else a circuit has, or a change of that would make another operator of this one,
+    without its past.
+    """
+    return circuit.ancestors(remembering(circuit, range(len(circuit.nodes))))
+
+
+def remembering(circuit: Circuit, numbers: Iterable[int]) -> list[int]:
+    """Those of these nodes whose operators remember the past."""
+    return [number for number in numbers if isinstance(circuit.nodes[number].operator, ops.Window | Clocked)]
 
 
 def without_unread(circuit: Circuit) -> Circuit:

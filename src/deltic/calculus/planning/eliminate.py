@@ -70,6 +70,8 @@ class _Elimination:
         self.made: dict[int, int] = {}
 
     def __call__(self, rewriting: Rewriting, node: Node) -> int | None:
+        if rewriting.circuit is not self.circuit:  # the body of a recursion that is not rewritten
+            return None
         if rewriting.builder is not self.work.sizes.builder:
             self.work = Work(Sizes(rewriting.builder, self.statistics, self.imports), self.costs)
         if isinstance(node.operator, ops.Fixpoint):
