@@ -59,6 +59,10 @@ class ProgramError(DiagnosticError):
     """A program (Datalog or SQL) is wrong; nothing of it was accepted."""
 
 
+class ProgramWarning(UserWarning):
+    """Something in a program is likely wrong, but has a meaning."""
+
+
 class DataError(DiagnosticError):
     """Input data cannot be read as rows of its relation; the epoch was rejected whole."""
 

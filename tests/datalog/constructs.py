@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from tests.datalog.by_matching import NIL, Aggregate, Atom, Compare, Either, Layer, Made, Op, Range, Rule, Var, evaluate
 
-HEAD = """.type Node <: number
+HEAD = """.pragma "legacy"
+.type Node <: number
 .type Other <: number
 .type Any = Node | Other
 .type List = [head: number, tail: List]

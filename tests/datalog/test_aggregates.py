@@ -62,6 +62,26 @@ CASES = {
     "witnesses": ("n: symbol, x: number", "r(n, x) :- x = max y : { a(n, y) }.", [("A", 5)]),
     "several witnesses": ("n: symbol", "r(n) :- 4 = max y : { a(n, y), y < 5 }.", [("A",), ("B",)]),
     "witnesses in the target": ("x: number, y: number", "r(x, y) :- y = min -x : { a(_, x) }.", [(5, -5)]),
+    "witnesses of an aggregate in another": (
+        "n: symbol, x: number",
+        "r(n, c) :- c = count : { a(_, y), y > min z : { a(n, z) } }.",
+        [("B", 4)],
+    ),
+    "in the target of an aggregate in another": (
+        "x: number, c: number",
+        "r(x, c) :- c = sum y : { a(_, y), y > max x : { a(_, x), x < 5 } }.",
+        [(4, 5)],
+    ),
+    "of one in one in another": (
+        "n: symbol, c: number",
+        "r(n, c) :- c = count : { a(_, y), y > max v : { a(_, v), v < max z : { a(n, z) } } }.",
+        [("A", 1)],
+    ),
+    "of one around an aggregate that depends on it": (
+        "n: symbol, x: number",
+        "r(n, x) :- x = min y : { a(n, _), y = max z : { a(n, z) } }.",
+        [("B", 4)],
+    ),
     "nested": (
         "n: symbol",
         "r(n) :- a(n, _), m = max c : { a(k, _), c = count : { a(k, _) } }, m = count : { a(n, _) }.",

@@ -151,6 +151,20 @@ def test_tests():
     assert found["q"] == {("a.*", "abc"), ("", "")}
 
 
+def test_a_pattern_that_is_none_matches_nothing_and_warns():
+    pipeline = deltic.Pipeline()
+    rules = 'r(a) :- s(a), match("[", a).\nr(a) :- s(a), !match("*", a).\nr(a) :- s(a), match("a.", a).'
+    with pytest.warns(deltic.ProgramWarning) as told:
+        pipeline.datalog(f".decl s(a: symbol)\n.input s\n.decl r(a: symbol)\n{rules}", "program.dl")
+    assert [str(one.message).splitlines()[0] for one in told] == [
+        "program.dl:4:21: this is not a regular expression: missing ]: [",
+        "program.dl:5:22: this is not a regular expression: no argument for repetition operator: *",
+    ]
+    with pipeline.transaction() as change:
+        change.insert("s", [("ab",), ("b",)])
+    assert rows_of(pipeline["r"]) == {("ab",)}
+
+
 RANGES = [
     ("range(@1, @2)", "nn", (1, 4), {1, 2, 3}),
     ("range(@1, @2)", "nn", (2, -1), {2, 1, 0}),

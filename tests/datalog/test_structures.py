@@ -155,6 +155,18 @@ def test_canonical_texts():
     assert read(family, deep.replace(", ", ",")) == deep
 
 
+def test_records_between_variables_need_no_type():
+    rules = """
+        .decl r(x: number, y: symbol)
+        r(x, w) :- e(x, y), e(v, w), a = [x, [y, _]], b = a, b = [v, [c, d]], c = w.
+        r(n, y) :- e(n, y), a = [x, y], a = [2, z], [x, z] = [n, y].
+    """
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(".decl e(x: number, y: symbol)\n.input e" + rules)
+    changed(pipeline, "e", [(1, "a"), (2, "b"), (2, "c")])
+    assert rows_of(pipeline["r"]) == {(1, "a"), (2, "b"), (2, "c")}
+
+
 def test_a_text_that_is_none_rejects_the_epoch():
     pipeline = deltic.Pipeline()
     pipeline.datalog(TYPES + "l(l) :- given(l, _).")

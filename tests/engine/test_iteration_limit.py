@@ -103,6 +103,13 @@ def test_the_rules_of_a_body_that_compute():
     assert computing_rules(body) == ["m(y) :- n, y = x * 2", "n(x + 1) :- m"]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_error_names_ranges(engine):
+    counting = lower(check([parse(".decl n(x: number)\nn(1).\nn(y) :- n(x), y = range(x, x + 2).")]))
+    with pytest.raises(IterationLimitError, match=r"What computes new values in it: .*range\(x, x \+ 2"):
+        ENGINES[engine](counting).apply({})
+
+
 def test_what_depends_on_the_past_does_not_see_a_rejected_epoch():
     """A delay beside the recursion keeps what it had before, though the epoch had passed it already."""
     x = Schema.of(x=Type.INT64)

@@ -78,7 +78,7 @@ def _rule(body: Circuit, name: str, number: int) -> str:
     """`n(x + 1) :- n`, "" where nothing is computed or nothing is recursive."""
     operators = [body.nodes[n].operator for n in sorted(body.ancestors([number]))]
     recursive = list(dict.fromkeys(op.name for op in operators if isinstance(op, ops.Feedback)))
-    computed = [(op, pair) for op in operators if isinstance(op, ops.Map) for pair in _computed(op)]
+    computed = [(op, pair) for op in operators for pair in _computed(op)]
     if not recursive or not computed:
         return ""
     head = body.nodes[number].operator
@@ -87,7 +87,12 @@ def _rule(body: Circuit, name: str, number: int) -> str:
     return f"{name}({', '.join(values)}) :- {', '.join(parts)}"
 
 
-def _computed(op: ops.Map) -> Iterator[tuple[str, str]]:
+def _computed(op: ops.Operator) -> Iterator[tuple[str, str]]:
+    """The columns of values that an operator makes, and what it computes for them."""
+    if isinstance(op, ops.FlatMap):
+        yield op.column, f"{op.generator}({', '.join(map(show, op.expressions))})"
+    if not isinstance(op, ops.Map):
+        return
     for column, expression in zip(op.columns, op.expressions, strict=True):
         if not isinstance(expression, exp.Column) and not is_literal(expression):
             yield column.name, show(expression)

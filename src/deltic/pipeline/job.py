@@ -67,6 +67,7 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
         watch,
     )
     watch.expect(1 + len(following))
+    job.outcome.notes += [finding.render() for finding in pipeline.checked.warnings]
     if evolution:
         job.outcome.notes.append(f"another program than before: {evolution}")
     job.load(initial)

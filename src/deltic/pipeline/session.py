@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -21,7 +22,7 @@ from deltic.engine.lateness import LatePolicy
 from deltic.engine.protocol import Conflicts, Engine, Size
 from deltic.engine.resources import Resources, available
 from deltic.engine.version import Version
-from deltic.errors import CatalogError, DelticError
+from deltic.errors import CatalogError, DelticError, ProgramWarning
 from deltic.pipeline.clock import Clock, Time
 from deltic.pipeline.definitions import Definitions, view_definition
 from deltic.pipeline.durable.keeping import Keeping
@@ -215,10 +216,11 @@ class Pipeline(Reading):
 
         `file` is what messages call the text; the files that it includes are sought beside it. `macros` are as if each
         was defined by a line `#define NAME text`. Rules may read every table and view of the pipeline. Raises
-        ProgramError with all findings, and the pipeline stays as it was. Where tables hold rows already, what is new is
+        ProgramError with all findings, and the pipeline stays as it was; what is likely wrong, but has a meaning, is
+        told by a ProgramWarning. Where tables hold rows already, what is new is
         computed from them, and nothing else is: the evolution that is returned says what that was.
         """
-        return self._evolving.evolve(lambda now: now.adding(text, file, macros))
+        return self._warned(self._evolving.evolve(lambda now: now.adding(text, file, macros)))
 
     def ddlog(self, text: str, file: str = "<ddlog>", directories: Sequence[str | Path] = ()) -> Session:
         """Add a DDlog program, and give what runs DDlog's commands on it; docs/ddlog.md tells what its relations are.
@@ -264,7 +266,13 @@ class Pipeline(Reading):
 
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
-        return self._evolving.evolve(lambda now: now.replacing(text, file, macros))
+        return self._warned(self._evolving.evolve(lambda now: now.replacing(text, file, macros)))
+
+    def _warned(self, evolution: Evolution) -> Evolution:
+        """What became of definitions; of what is likely wrong in their programs Python's warnings tell, once each."""
+        for finding in self.checked.warnings:
+            warnings.warn(finding.render(), ProgramWarning, stacklevel=3)
+        return evolution
 
     def redefine(self, program: str | Path, macros: Mapping[str, str] = MappingProxyType({})) -> Evolution:
         """Have just the definitions of a program, in a file or as text, in SQL or Datalog (with `macros`).

@@ -168,8 +168,8 @@ class _Scopes:
 
         In the copy the target equals the result. `given` are variables that are bound elsewhere.
         """
-        literals = list(body)
-        for literal in body:
+        literals = self._lifted(body, given)
+        for literal in tuple(literals):
             if isinstance(literal, Aggregation) and literal.function in ("min", "max"):
                 bound = bound_variables(literals, given)
                 hidden = self._targets[literal.result.name]
@@ -179,6 +179,35 @@ class _Scopes:
                     position = literals.index(literal)
                     literals[position : position + 1] = self._witnessed(literal, witnesses, in_target)
         return tuple(literals)
+
+    def _lifted(self, body: Sequence[Formula], given: frozenset[str]) -> list[Formula]:
+        """The literals, with what stands in an aggregate beside it where it has witnesses that reach the outside.
+
+        It must not depend on the variables of that aggregate.
+        """
+        bound = bound_variables(body, given)
+        return [found for literal in body for found in self._parted(literal, bound)]
+
+    def _parted(self, literal: Formula, bound: Set[str]) -> list[Formula]:
+        """A literal without such aggregates inside of it, behind these."""
+        if not isinstance(literal, Aggregation):
+            return [literal]
+        inside = [part for inner in literal.body for part in self._parted(inner, bound)]
+        own = literal.local | (bound_variables(literal.body, bound) - bound)
+        out = [part for part in inside if isinstance(part, Aggregation) and self._reaches_out(part, own, bound)]
+        kept = tuple(part for part in inside if part not in out)
+        for part in out:
+            hidden = self._targets[part.result.name]
+            self._targets[part.result.name] = {k: name for k, name in hidden.items() if name not in literal.local}
+        local = literal.local - {part.result.name for part in out}
+        return [*out, replace(literal, body=kept, local=local)]
+
+    def _reaches_out(self, inner: Aggregation, around: Set[str], bound: Set[str]) -> bool:
+        """Whether some variable that has no value outside, nor `around` an aggregate, is a witness of it."""
+        if inner.function not in ("min", "max") or inner.free().keys() & around:
+            return False
+        of_target = {*self._targets[inner.result.name].values()} - around
+        return not (inner.free().keys() | of_target) <= bound
 
     def _witnessed(self, aggregation: Aggregation, witnesses: Iterable[str], in_target: Names) -> list[Formula]:
         """The aggregation with names of its own for the witnesses, and a copy of its body with the names outside."""

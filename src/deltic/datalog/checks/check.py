@@ -17,6 +17,7 @@ from deltic.datalog.checks.of_python import check_applications, take_python
 from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
+from deltic.datalog.checks.settings import settings_of
 from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.subsumption import check_choices, subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -65,7 +66,7 @@ def check(
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
     functors = check_functors([i for i in items if isinstance(i, FunctorDeclaration)], types, functions, findings)
-    checker = RuleChecker(signatures, types, functors, findings)
+    checker = RuleChecker(signatures, types, functors, settings_of(items, findings), findings)
     if hints.inlined:
         clauses = _inlined(clauses, hints, others, checker, findings)
     rules = checker.rules(clauses)
@@ -81,7 +82,8 @@ def check(
         raise ProgramError(in_order(findings))
     helpers, inlined = strata.helpers, tuple(hints.inlined)
     return CheckedProgram(
-        relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied
+        *(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied),
+        warnings=tuple(in_order(checker.warnings)),
     )
 
 

@@ -10,6 +10,7 @@ from deltic.circuit.types import Schema, Type, ZSetType
 from deltic.datalog.syntax.expressions import Expression, Variable
 from deltic.datalog.syntax.formulas import Atom, Formula
 from deltic.datalog.syntax.source import Span
+from deltic.errors import Diagnostic
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomOperator, OfPython
@@ -88,7 +89,8 @@ class CheckedProgram:
     each after all that it depends on, `helpers` those that shrink while the others of their stratum grow, or that are
     `applied`, each after the helpers that it depends on. `inlined` are relations whose rules stand in those of others,
     `functions` those of Python that there are to call, by their names in lower case; `applied` is what those on
-    relations make, by the names of relations that rules read, which are among the `others`.
+    relations make, by the names of relations that rules read, which are among the `others`. `warnings` tell what is
+    likely wrong although it has a meaning.
     """
 
     relations: Mapping[str, Relation]
@@ -100,3 +102,4 @@ class CheckedProgram:
     inlined: tuple[str, ...] = ()
     functions: Mapping[str, OfPython] = field(default_factory=dict)
     applied: Mapping[str, Application] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()

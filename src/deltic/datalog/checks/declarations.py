@@ -24,6 +24,8 @@ class Signature:
     name: str
     attributes: tuple[str, ...]
     types: tuple[Base | None, ...]
+    names: tuple[str, ...] = ()
+    """The types as they are called in the declaration."""
     span: Span | None = None
 
     @property
@@ -82,7 +84,8 @@ def _signature(declaration: Declaration, types: TypeTable, findings: Findings) -
     attributes = _distinct(declaration, findings)
     names = tuple(attribute.name for attribute in attributes)
     bases = tuple(types.base(attribute.type) for attribute in attributes)
-    signature = Signature(declaration.name, names, bases, declaration.span)
+    called = tuple(attribute.type.name for attribute in attributes)
+    signature = Signature(declaration.name, names, bases, called, declaration.span)
     if "eqrel" in declaration.qualifiers and not can_be_equivalence(signature):
         message = f"`{declaration.name}` is an equivalence (eqrel), which has two attributes of one type"
         findings.append(declaration.span.error(message))

@@ -21,8 +21,10 @@ from deltic.datalog.syntax.formulas import Formula, Negation, Test, expressions_
 _RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}
 
 
-def check_literals(literal: Formula, type_of: Callable[[Expression], Type], findings: Findings) -> None:
-    """Report the constants of a literal that their type does not have."""
+def check_literals(
+    literal: Formula, type_of: Callable[[Expression], Type], findings: Findings, warnings: Findings
+) -> None:
+    """Report the constants of a literal that their type does not have, and warn of patterns that match nothing."""
     for outermost in expressions_of(literal):
         for expression in subexpressions(outermost):
             if isinstance(expression, NumberLiteral | UnsignedLiteral):
@@ -31,7 +33,7 @@ def check_literals(literal: Formula, type_of: Callable[[Expression], Type], find
                 findings.append(expression.span.error(f"`{expression.span.text}` is too large for a float"))
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Test) and inner.name == "match" and isinstance(inner.arguments[0], StringLiteral):
-        _check_pattern(inner.arguments[0], findings)
+        _check_pattern(inner.arguments[0], warnings)
 
 
 def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings: Findings) -> None:
@@ -45,7 +47,8 @@ def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings
         findings.append(literal.span.error(f"`{literal.span.text}` is not {article} {name}", hint))
 
 
-def _check_pattern(pattern: StringLiteral, findings: Findings) -> None:
+def _check_pattern(pattern: StringLiteral, warnings: Findings) -> None:
+    """With a pattern that is none `match` is undefined, as where it comes with the data."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -53,4 +56,5 @@ def _check_pattern(pattern: StringLiteral, findings: Findings) -> None:
         pc.match_substring_regex(pa.array([""]), pattern.value)
     except pa.ArrowInvalid as error:
         reason = str(error).partition(": ")[2]
-        findings.append(pattern.span.error(f"this is not a regular expression: {reason}"))
+        hint = "the rule derives nothing, also behind `!`"
+        warnings.append(pattern.span.error(f"this is not a regular expression: {reason}", hint))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from deltic.datalog.checks.aggregates import name_aggregates
+from deltic.datalog.checks.anonymous_records import compare_fields
 from deltic.datalog.checks.atoms import check_atoms, check_wildcards
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.grounding import check_bound
 from deltic.datalog.checks.literals import check_literals
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
+from deltic.datalog.checks.settings import Settings
+from deltic.datalog.checks.subtypes import Declared, check_subtypes
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
 from deltic.datalog.checks.user_functors import Functors
@@ -23,8 +26,14 @@ from deltic.datalog.syntax.source import Span
 class RuleChecker:
     """Checks clauses against what is declared, and gives their rules in normal form."""
 
-    def __init__(self, signatures: Signatures, types: TypeTable, functors: Functors, findings: Findings) -> None:
+    def __init__(
+        self, signatures: Signatures, types: TypeTable, functors: Functors, settings: Settings, findings: Findings
+    ) -> None:
+        lattice = None if settings.legacy else types.lattice
+        self._declared = lattice and Declared(signatures, lattice, functors.names)
         self._signatures, self._types, self._functors, self._findings = signatures, types, functors, findings
+        self.warnings: Findings = []
+        """What is likely wrong with rules that have a meaning all the same."""
 
     def rules(self, clauses: Sequence[Clause]) -> list[Rule]:
         """The rules of the clauses, in their order; those with findings are not to be used."""
@@ -36,12 +45,13 @@ class RuleChecker:
             for head in clause.heads:
                 for alternative in self._bodies(clause):
                     self._rule(*name_aggregates(head, alternative, self._findings), clause.span)
+        self._declared = None  # what inlining makes of rules joins values of types that no one declares to be one
 
     def _rules_of(self, clause: Clause) -> Iterator[Rule]:
         bodies = self._bodies(clause)
         for head in clause.heads:
             for alternative in bodies:
-                named, body = name_aggregates(head, alternative, self._findings)
+                named, body = name_aggregates(head, compare_fields(head, alternative), self._findings)
                 check_bound(named, body, len(bodies), self._findings)
                 yield self._rule(named, body, clause.span)
 
@@ -57,6 +67,7 @@ class RuleChecker:
             return []
 
     def _rule(self, head: Atom, body: Literals, span: Span) -> Rule:
+        before = len(self._findings)
         check_atoms(head, body, self._signatures, self._findings)
         check_wildcards(head, body, self._findings)
         typing = Typing(self._signatures, self._types, self._functors.profiles, self._findings)
@@ -65,7 +76,9 @@ class RuleChecker:
         typing.settle()
         rule = Rule(head, body, typing.variables(), typing.expressions(), span)
         for literal in (head, *with_inner(body)):
-            check_literals(literal, rule.type_of, self._findings)
+            check_literals(literal, rule.type_of, self._findings, self.warnings)
+        if self._declared and len(self._findings) == before:
+            check_subtypes(head, body, typing.fields(), self._declared, self._findings)
         plain = _plain(typing.shapes(), typing.conversions(), self._functors)
         bare = tuple(with_expressions(literal, plain) for literal in body)
         return Rule(with_expressions(head, plain), bare, rule.variables, rule.types, span)

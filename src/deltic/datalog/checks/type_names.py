@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from deltic.datalog.checks.kinds import BASE_TYPES, OPAQUE, Base, Structure, phrase
+from deltic.datalog.checks.nominal import Lattice
 from deltic.datalog.syntax.expressions import TypeName
 from deltic.datalog.syntax.program import Attribute, StructureType, Subtype, TypeDeclaration, UnionType
 from deltic.errors import Diagnostic, did_you_mean
@@ -35,6 +36,13 @@ class TypeTable:
         for item in structures:
             self._define(made[item.name], item)
         self.structures = tuple(made.values())
+        self.lattice = None if None in self._bases.values() else Lattice(self._declared.values())
+        """The order of the types by their names, None where one is wrong."""
+        self._fields = {(i.name, b.name): tuple(f.type.name for f in b.fields) for i in structures for b in i.branches}
+
+    def fields(self, structure: str, branch: str) -> tuple[str, ...]:
+        """The types of the fields of a branch, as they are called in its declaration."""
+        return self._fields[structure, branch]
 
     def _define(self, structure: Structure, declaration: StructureType) -> None:
         """Give a structure its branches and their fields."""

@@ -86,6 +86,15 @@ class Typing:
         """The shape of each record and value of a branch, by its place; once all is settled."""
         return {apply.span: shape for apply, slot, _ in self._structures if (shape := self._shape(apply, slot))}
 
+    def fields(self) -> Mapping[Span, tuple[str, ...]]:
+        """The types of what stands in each record and value of a branch, by its place; once all is settled."""
+        known = ((apply, preferred(self._slots.types(slot))) for apply, slot, _ in self._structures)
+        return {
+            apply.span: self._type_table.fields(type_.name, _branch(apply))
+            for apply, type_ in known
+            if isinstance(type_, Structure) and _branch(apply) in type_.branches
+        }
+
     def _settle(self) -> None:
         """Take the types of fields of structures whose types are known, until none is left; report the others."""
         open_ = [found for found in self._structures if found[0].functor != NIL]

@@ -24,6 +24,8 @@ class Functors:
 
     profiles: Mapping[str, Profile]
     functions: Mapping[str, PythonFunction]
+    names: Mapping[str, Sequence[str]]
+    """The types that they are declared to take, and at the end to give."""
 
 
 def check_functors(
@@ -58,7 +60,8 @@ def check_functors(
             continue
         found[name] = function
         _check_types(declaration, known, function, findings)
-    return Functors(profiles, found)
+    names = {d.name: [mention.name for mention in (*d.parameters, d.result)] for d in declarations}
+    return Functors(profiles, found, names)
 
 
 def _is_of_values(function: OfPython) -> TypeGuard[PythonFunction]:

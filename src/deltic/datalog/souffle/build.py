@@ -10,7 +10,7 @@ from deltic.datalog.souffle.build_expressions import build_type_name, string_val
 from deltic.datalog.souffle.build_formulas import build_atom, build_formula
 from deltic.datalog.souffle.context import Context, Parsed, tokens, tree, trees
 from deltic.datalog.souffle.unsupported import UNSUPPORTED
-from deltic.datalog.souffle.words import PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS
+from deltic.datalog.souffle.words import PRAGMAS, PRIMITIVE_TYPES, RELATION_PRAGMAS, SETTINGS
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
 from deltic.datalog.syntax.program import (
     Attribute,
@@ -25,6 +25,7 @@ from deltic.datalog.syntax.program import (
     Item,
     Option,
     Override,
+    Setting,
     StructureType,
     Subsumption,
     Subtype,
@@ -173,9 +174,23 @@ def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
     name = string_value(context, key)
     if name in RELATION_PRAGMAS:
         yield from _about_relations(context, parsed, name)
+    elif name in SETTINGS:
+        yield _setting(context, parsed, name)
     elif name not in PRAGMAS:
         message = f'the pragma "{name}" is not supported'
-        context.report(key, message, did_you_mean(name, (*PRAGMAS, *RELATION_PRAGMAS)) or "remove the line")
+        context.report(key, message, did_you_mean(name, (*PRAGMAS, *RELATION_PRAGMAS, *SETTINGS)) or "remove the line")
+
+
+def _setting(context: Context, parsed: Parsed, name: str) -> Item:
+    """`.pragma "word-size" "32"` and the like."""
+    key, *rest = tokens(parsed)
+    value = ",".join(string_value(context, token) for token in rest)
+    if value not in SETTINGS[name]:
+        ways = " or ".join(
+            f'`.pragma "{name}" "{known}"`' if known else f'`.pragma "{name}"`' for known in SETTINGS[name]
+        )
+        context.report(rest[0] if rest else key, f'the pragma "{name}" cannot be "{value}"', f"write {ways}")
+    return Setting(name, value, span=context.span(key))
 
 
 def _about_relations(context: Context, parsed: Parsed, kind: str) -> Iterator[Item]:

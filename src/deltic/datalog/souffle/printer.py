@@ -68,6 +68,11 @@ def _(item: p.DirectiveItem) -> str:
 
 
 @print_item.register
+def _(item: p.Setting) -> str:
+    return f'.pragma "{item.name}"' + (f" {quote(item.value)}" if item.value else "")
+
+
+@print_item.register
 def _(item: p.Clause) -> str:
     heads = ", ".join(map(print_formula, item.heads))
     return f"{heads} :- {_body(item.body)}." if item.body else f"{heads}."

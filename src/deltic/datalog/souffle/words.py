@@ -22,6 +22,9 @@ HINTS = ("btree", "btree_delete", "brie", "inline", "no_inline", "magic", "no_ma
 # Pragmas that are about relations. Soufflé takes no notice of the first.
 RELATION_PRAGMAS = ("hidden", "magic-transform", "magic-transform-exclude", "inline-exclude")
 
+# Pragmas that change what programs mean, or how they are checked, and their values. Soufflé has its word size built in.
+SETTINGS = {"legacy": ("",), "word-size": ("32", "64")}
+
 # From the loosest to the tightest; operators of one row bind alike, to the left. `^` binds to the right.
 BINARY_OPERATORS = (
     ("lor",),
@@ -39,6 +42,6 @@ PREFIX_OPERATORS = ("-", "bnot", "lnot")
 # Settings of Soufflé that cannot change what a program derives.
 PRAGMAS = (
     *("auto-schedule", "compile", "debug-report", "disable-transformers", "emit-statistics", "generate"),
-    *("index-stats", "jobs", "legacy", "live-profile", "no-warn", "profile", "profile-frequency", "show", "swig"),
+    *("index-stats", "jobs", "live-profile", "no-warn", "profile", "profile-frequency", "show", "swig"),
     *("verbose", "warn", "wno"),
 )

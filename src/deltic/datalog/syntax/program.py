@@ -103,6 +103,14 @@ class DirectiveItem(Item):
 
 
 @dataclass(frozen=True)
+class Setting(Item):
+    """`.pragma "name" "value"` that changes what programs mean, or how they are checked."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Clause(Item):
     """A fact (no body) or a rule: every head holds for each binding of which the body holds."""
 

@@ -22,6 +22,7 @@ from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Applied, Examined, Historical, Nested
+from deltic.program.operators.flat_map import Expanded
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ class Signed:
     @cached_property
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows."""
-        found = (str(e.query.rule) for of_one in self.inner.values() for e in of_one if e.query.computes)
+        found = [str(e.query.rule) for of_one in self.inner.values() for e in of_one if e.query.computes]
+        made = (each.definition.function for each in self.examined.values())
+        found += [function.operator.arguments().strip("[]") for function in made if isinstance(function, Expanded)]
         return list(dict.fromkeys(found))
 
     @cached_property

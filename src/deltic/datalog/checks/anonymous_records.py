@@ -1,0 +1,94 @@
+"""Records that no value of the rule is: what stands between variables of equations alone needs no declared type.
+
+In `r = [x, y], s = r, s = [v, w]` neither `r` nor `s` is in an atom, so that all that is said is `x = v, y = w`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeGuard
+
+from deltic.datalog.checks.normal_form import Literals
+from deltic.datalog.syntax.expressions import (
+    RECORD,
+    Apply,
+    Expression,
+    FloatLiteral,
+    NumberLiteral,
+    StringLiteral,
+    UnsignedLiteral,
+    Variable,
+    Wildcard,
+    fields_of,
+    nodes_in,
+    rewrite,
+)
+from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, with_expressions
+
+_PLAIN = (Variable, Wildcard, NumberLiteral, UnsignedLiteral, FloatLiteral, StringLiteral)
+
+
+def compare_fields(head: Atom, body: Literals) -> Literals:
+    """The literals with equations of fields in the place of those of records, wherever that says the same."""
+    while True:
+        between = next((each for each in body if _is_between_records(each)), None)
+        if between is not None:
+            place = body.index(between)
+            body = (*body[:place], *_of_fields(between), *body[place + 1 :])
+        elif found := next(_definitions(head, body), None):
+            variable, record, definition = found
+            body = _with(variable, record, (literal for literal in body if literal is not definition))
+        else:
+            return body
+
+
+def _is_record(expression: Expression) -> TypeGuard[Apply]:
+    """Whether it is written as a record of nothing that is computed."""
+    is_record = isinstance(expression, Apply) and expression.functor == RECORD
+    return is_record and all(isinstance(field, _PLAIN) for field in fields_of(expression))
+
+
+def _is_equation(literal: Formula) -> TypeGuard[Comparison]:
+    return isinstance(literal, Comparison) and literal.operator == "="
+
+
+def _is_between_records(literal: Formula) -> TypeGuard[Comparison]:
+    if not (_is_equation(literal) and _is_record(literal.left) and _is_record(literal.right)):
+        return False
+    return len(literal.left.arguments) == len(literal.right.arguments)
+
+
+def _of_fields(equation: Comparison) -> Iterator[Comparison]:
+    """The equations of the fields; `_` equals everything."""
+    assert isinstance(equation.left, Apply)
+    assert isinstance(equation.right, Apply)
+    for left, right in zip(equation.left.arguments, equation.right.arguments, strict=True):
+        if not isinstance(left, Wildcard) and not isinstance(right, Wildcard):
+            yield Comparison("=", left, right, span=equation.span)
+
+
+def _definitions(head: Atom, body: Literals) -> Iterator[tuple[Variable, Apply, Comparison]]:
+    """The variables that equal a record, and of which nothing but equations speaks, with the record."""
+    for literal in body:
+        if _is_equation(literal):
+            for side, record in ((literal.left, literal.right), (literal.right, literal.left)):
+                if isinstance(side, Variable) and _is_record(record):
+                    others = (part for part in (head, *body) if part is not literal)
+                    if side not in nodes_in(record) and not any(_needs(part, side) for part in others):
+                        yield side, record, literal
+
+
+def _needs(literal: Formula, variable: Variable) -> bool:
+    """Whether a literal speaks of a variable otherwise than as a side of an equation."""
+    if _is_equation(literal):
+        return any(variable in nodes_in(side) for side in (literal.left, literal.right) if side != variable)
+    return variable in nodes_in(literal)
+
+
+def _with(variable: Variable, record: Apply, literals: Iterable[Formula]) -> Literals:
+    """The literals with a record in the place of a variable."""
+
+    def change(expression: Expression) -> Expression:
+        return rewrite(expression, lambda part: record if part == variable else part)
+
+    return tuple(with_expressions(literal, change) for literal in literals)

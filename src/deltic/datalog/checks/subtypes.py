@@ -1,0 +1,168 @@
+"""Subtypes, as Soufflé checks them: what stands in atoms of several types is of a type that all of them have in common,
+and a head takes no value of a wider type than it declares.
+
+What the language has constants of, functors give and columns of others hold, is of a type of the language, and stands
+for any of its subtypes. That types of the language fit each other is found out before, by `typing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from deltic.datalog.checks.declarations import Signature, Signatures
+from deltic.datalog.checks.nominal import Lattice, Names
+from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.expressions import Apply, Cast, Expression, Variable, subexpressions
+from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Formula, Test, expressions_of, with_inner
+from deltic.datalog.syntax.source import Span
+
+Parameters: TypeAlias = Sequence[str]
+
+_LEAVE = '`.pragma "legacy"` leaves subtypes unchecked'
+_CLASH = f"no value is declared to be of both; `as(..., type)` gives a value another type, and {_LEAVE}"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is declared about the types of a program: of functors, what they take and then what they give."""
+
+    signatures: Signatures
+    lattice: Lattice
+    functors: Mapping[str, Parameters]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Why a variable is of its type."""
+
+    type_: str
+    phrase: str
+    span: Span
+
+
+def check_subtypes(
+    head: Atom, body: Sequence[Formula], fields: Mapping[Span, Parameters], declared: Declared, findings: Findings
+) -> None:
+    """Report the variables of a rule that would be of no type, and the arguments of its head of too wide a type.
+
+    `fields` are the types of what stands in records and branches, by the places of these.
+    """
+    rule = _Rule(declared, fields, findings)
+    literals = [*with_inner(body)]
+    for literal in literals:
+        rule.equate(literal)
+    for literal in literals:
+        rule.take(literal)
+    rule.take_inside(head)
+    rule.give(head)
+
+
+class _Rule:
+    """The types of the variables of one rule; those that are equated are of one type."""
+
+    def __init__(self, declared: Declared, fields: Mapping[Span, Parameters], findings: Findings) -> None:
+        self._declared, self._lattice = declared, declared.lattice
+        self._fields, self._findings = fields, findings
+        self._same: dict[str, str] = {}
+        self._types: dict[str, Names] = {}
+        self._sources: dict[str, _Source] = {}
+
+    def equate(self, literal: Formula) -> None:
+        """Take that both sides of a comparison are of one type, and the result of an aggregate is of its target's."""
+        if isinstance(literal, Comparison):
+            self._equate(literal.left, literal.right)
+        elif isinstance(literal, Test):
+            self._equate(*literal.arguments)
+        elif isinstance(literal, Aggregation) and literal.function in ("min", "max", "sum"):
+            self._equate(literal.result, *literal.targets)
+
+    def _equate(self, left: Expression, right: Expression) -> None:
+        if isinstance(left, Variable) and isinstance(right, Variable):
+            self._same.setdefault(self._root(left), self._root(right))
+
+    def _root(self, variable: Variable) -> str:
+        name = variable.name
+        while self._same.get(name, name) != name:
+            name = self._same[name]
+        return name
+
+    def take(self, literal: Formula) -> None:
+        """Take the types that a literal of the body gives; what stands behind `!` gives none."""
+        self.take_inside(literal)
+        if isinstance(literal, Atom) and (signature := self._signature(literal)):
+            for argument, name, type_ in zip(literal.arguments, signature.attributes, signature.names, strict=True):
+                self._narrow(argument, type_, f"attribute `{name}` of `{literal.relation}`")
+        elif isinstance(literal, Comparison):
+            for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
+                if isinstance(side, Variable) and (type_ := self._given(other)):
+                    self._narrow(side, type_, f"`{other.span.text}`")
+
+    def take_inside(self, literal: Formula) -> None:
+        """Take the types that functors and structures give to what stands in them."""
+        for outermost in expressions_of(literal):
+            for part in subexpressions(outermost):
+                if isinstance(part, Apply):
+                    given = self._fields.get(part.span) or self._declared.functors.get(part.functor, ())
+                    for argument, type_ in zip(part.arguments, given, strict=False):
+                        self._narrow(argument, type_, f"an argument of `{part.span.text}`")
+
+    def give(self, head: Atom) -> None:
+        """Report the arguments of the head that are of a wider type than their attributes."""
+        signature = self._signature(head)
+        if not signature:
+            return
+        for argument, name, type_ in zip(head.arguments, signature.attributes, signature.names, strict=True):
+            wide = sorted(found for found in self._of(argument) if not self._may_be(found, type_))
+            if wide and type_:
+                message = f"`{argument.span.text}` is of type `{wide[0]}`, but attribute `{name}` of "
+                message += f"`{head.relation}` is of type `{type_}`"
+                why = f"not every `{wide[0]}` is a `{type_}`: write `as({argument.span.text}, {type_})` where it is"
+                self._findings.append(argument.span.error(message, f"{self._reason(argument)}{why}; {_LEAVE}"))
+
+    def _may_be(self, found: str, declared: str) -> bool:
+        if self._lattice.is_subtype(found, declared):
+            return True
+        return self._lattice.is_root(found) and self._lattice.is_subtype(declared, found)
+
+    def _of(self, expression: Expression) -> Iterable[str]:
+        if isinstance(expression, Variable):
+            return self._types.get(self._root(expression), ())
+        return [given] if (given := self._given(expression)) else ()
+
+    def _given(self, expression: Expression) -> str:
+        """The type that an expression is declared to give, "" for one of the language."""
+        if isinstance(expression, Cast):
+            return expression.type.name
+        given = self._declared.functors.get(expression.functor, ()) if isinstance(expression, Apply) else ()
+        return given[-1] if given else ""
+
+    def _narrow(self, expression: Expression, type_: str, phrase: str) -> None:
+        """Take that an expression is of a type as well; report it where no value would be."""
+        if not type_ or not isinstance(expression, Variable):
+            return
+        root = self._root(expression)
+        wanted = frozenset({self._lattice.plain(type_)})
+        before = self._types.get(root, wanted)
+        found = self._lattice.common(before, wanted)
+        self._types[root] = found
+        if found or not before:
+            self._sources.setdefault(root, _Source(type_, phrase, expression.span))
+            return
+        source = self._sources[root]
+        message = f"`{expression.span.text}` is of type `{type_}` as {phrase}, but of type `{source.type_}` as "
+        message += f"{source.phrase} at {source.span.place}"
+        finding = expression.span.error(message, _CLASH)
+        if finding not in self._findings:
+            self._findings.append(finding)
+
+    def _reason(self, argument: Expression) -> str:
+        source = self._sources.get(self._root(argument)) if isinstance(argument, Variable) else None
+        return f"`{argument.span.text}` is {source.phrase} at {source.span.place}; " if source else ""
+
+    def _signature(self, atom: Atom) -> Signature | None:
+        """The signature of an atom's relation, if it was declared with as many attributes."""
+        signature = self._declared.signatures.get(atom.relation)
+        fits = signature and len(signature.names) == len(atom.arguments)
+        return signature if fits else None
