@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, time, timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltic.datalog.ddlog.check import check
+from deltic.datalog.ddlog.library.chrono import Moment, read, written
 from deltic.datalog.ddlog.lowering.program import Lowered
 from deltic.errors import ProgramError
 from tests.datalog.ddlog.test_sessions import printed
@@ -49,11 +54,78 @@ def shown(imports: str, expression: str, type_: str) -> str:
          'ddlog_std::Some{.x = ("b", ddlog_std::None{})}'),
         ("allocate", '[1: u8].to_set().allocate_with_hint([("a", Some{1}), ("b", None)], 0, 3)', "Vec<(string, u8)>",
          '[("a", 2), ("b", 3)]'),
+        ("net::ipv6", "ipv6_octets(iPV6_LOCALHOST()).15", "u8", "1"),
+        ("hashset", "hashset_union(hashset_singleton(2), [1, 2].to_hashset()).hashset_to_vec()", "Vec<u8>", "[1, 2]"),
+        ("intern souffle_lib", 'istring_str(souffle_lib::substr(string_intern("hello"), 1, 3))', "string", '"ell"'),
+        ("souffle_lib", "lor(0: s32, lnot(ftoi(1.9: double)))", "s32", "0"),
+        ("ovsdb", "uuid2name(5)", "string", '"u00000000_0000_0000_0000_000000000005"'),
+        ("ovsdb", '[Left{5: u128}, Right{"x"}].to_set().set_extract_uuids()', "Set<uuid>", "[0, 5]"),
+        ("time", 'try_from_ymd(2001, 2, 29)', "Result<Date, string>", 'ddlog_std::Err{.err = "Invalid date"}'),
+        ("time", 'try_from_yo(2024, 60).unwrap_or_default().next_day()', "Date", '"2024-03-01"'),
+        ("time", 'try_from_hms_micro(1, 2, 3, 45).unwrap_or_default()', "Time", '"01:02:03.000045000"'),
+        ("time", 'try_from_hms(1, 60, 3).is_err()', "bool", "true"),
+        ("time", 'time_parse("1:05:03 pm", "%I:%M:%S %p").unwrap_or_default().hour()', "u8", "13"),
+        ("time", 'from_julian_day(2460370).weekday()', "Weekday", "time::Thursday{}"),
+        ("time", 'datetime_from_unix_timestamp(-1)', "DateTime",
+         'time::DateTime{.date = "1969-12-31", .time = "23:59:59.000000000"}'),
+        ("time", 'tz_datetime_parse_from_rfc2822("Tue, 1 Jul 2003 10:52:37 +0200").unwrap_or_default()', "TzDateTime",
+         '"2003-07-01T10:52:37+02:00"'),
+        ("time", 'utc_timezone(datetime_from_unix_timestamp(0)).change_offset(-5400).to_rfc2822()', "string",
+         '"Wed, 31 Dec 1969 22:30:00 -0130"'),
+        ("time", 'midnight().time_format("%Y")', "Result<string, string>",
+         """ddlog_std::Err{.err = "Error in format string '%Y'"}"""),
         ("allocate", '["a" -> 1: u8].adjust_allocation(["b", "a"], 0, 2)', "Vec<(string, u8)>", '[("b", 2), ("a", 1)]'),
     ],
 )  # fmt: skip
 def test_functions_have_the_values_that_they_promise(imports: str, expression: str, type_: str, expected: str) -> None:
     assert shown(imports, expression, type_) == expected
+
+
+@given(st.datetimes(), st.sampled_from((None, 0, 3600, -5400)))
+def test_formats_of_time_are_those_of_pythons_strftime(when: datetime, east: int | None) -> None:
+    moment = Moment(when.date(), int((when - datetime.combine(when, time())) / timedelta(microseconds=1)) * 1000, east)
+    both = "%a %A %b %B %d %H %I %j %m %M %p %S %U %w %W %y %u %V"
+    assert written(moment, both) == when.strftime(both)
+    formats = ("%F %T.%f", "%G-%V-%u %r .%9f", "%Y/%j %l:%M:%S %P%.f", "%d%b%Y%H%M%S%6f")
+    for format_ in formats:
+        assert read(written(moment, format_), format_) == Moment(moment.day, moment.nanoseconds)
+    if east is not None:
+        assert read(written(moment, "%+"), "%+") == moment
+
+
+def test_json_is_changed_at_places() -> None:
+    program = """
+    import json
+    function changed(text: string, ptr: JsonPtr): Result<string, string> {
+        var v: JsonValue = from_json_string(text)?;
+        set_by_ptr(v, ptr, JsonBool{true})?;
+        to_json_string(JsonWrapper{v})
+    }
+    output relation R(x: Result<string, string>)
+    R(changed("{}", [JKeyPtr{i"a"}, JIdxPtr{1}])).
+    R(changed("[1]", [])).
+    R(changed("[1]", [JKeyPtr{i"a"}])).
+    """
+    assert printed(program, "") == [
+        "R:",
+        r'R{.x = ddlog_std::Ok{.res = "true"}}: +1',
+        r'R{.x = ddlog_std::Ok{.res = "{\"a\":[null,true]}"}}: +1',
+        r'R{.x = ddlog_std::Err{.err = "Not a JSON map"}}: +1',
+    ]
+
+
+def test_inspect_prints_and_logs_where_dumps_go_in_recursions_too() -> None:
+    program = """
+    import print
+    import log4j
+    input relation E(a: u8, b: u8)
+    relation P(a: u8, b: u8)
+    E(1, 2).
+    P(a, b) :- E(a, b), Inspect print("edge ${a} ${b} ${ddlog_weight}").
+    P(a, c) :- P(a, b), E(b, c), Inspect info(0, "path ${a} ${c} ${ddlog_timestamp as bigint}").
+    """
+    commands = "log_level 400; start; insert E(2, 3); commit; log_level 300; start; insert E(3, 4); commit;"
+    assert printed(program, commands) == ["edge 1 2 1", "edge 2 3 1", "LOG (400): path 1 3 1", "edge 3 4 1"]
 
 
 def test_addresses_are_columns_and_records_of_numbers() -> None:

@@ -15,7 +15,7 @@ from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import TypeDefinition
 from deltic.datalog.ddlog.values import LISTS, NONE, Constructor, Map, Struct, Vec, some
 
-VALUE, NUMBER = "json::JsonValue", "json::JsonNum"
+VALUE, NUMBER, WRAPPER = "json::JsonValue", "json::JsonNum", "json::JsonWrapper"
 
 
 class JsonError(ValueError):
@@ -73,6 +73,8 @@ class Json:
             return self._any(given)
         if type_.name == "ddlog_std::Option":
             return NONE if given is None else some(self.read(type_.arguments[0], given))
+        if type_.name == WRAPPER:
+            return self._types[WRAPPER].constructors[0][0](self.read(type_.arguments[0], given))
         if type_.name in LISTS:
             return LISTS[type_.name](self.read(type_.arguments[0], each) for each in _of(list, given, type_))
         if type_.name == "ddlog_std::Map":
@@ -133,6 +135,8 @@ class Json:
             return plain(value)
         if type_.name == "ddlog_std::Option":
             return self.write(type_.arguments[0], value[1]) if value != NONE else None
+        if type_.name == WRAPPER:
+            return self.write(type_.arguments[0], value.fields[0])
         if type_.name in LISTS:
             return [self.write(type_.arguments[0], each) for each in value]
         if type_.name == "ddlog_std::Map":

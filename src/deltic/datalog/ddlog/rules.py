@@ -15,13 +15,12 @@ from deltic.datalog.ddlog.infer_patterns import Build, PatternOf
 from deltic.datalog.ddlog.infer_terms import construct
 from deltic.datalog.ddlog.inference import Inference, Typed
 from deltic.datalog.ddlog.modules import Module
-from deltic.datalog.ddlog.types import BOOL, STRING, Named, Signed, content
+from deltic.datalog.ddlog.types import BOOL, Bit, Named, Signed, content
 from deltic.datalog.syntax.expressions import Node, nodes_in, transform
 from deltic.datalog.syntax.source import Span
 from deltic.errors import Diagnostic, did_you_mean
 
 _GROUP = "ddlog_std::Group"
-_TIMESTAMP = "ddlog_std::DDTimestamp"
 
 Built = Callable[[], list[c.Clause]]
 
@@ -234,8 +233,7 @@ class _Checking:
     def _inspect(self, clause: s.Inspect) -> None:
         with self.inference.scope():
             self.inference.let("ddlog_weight", Signed(64))
-            stamp = _TIMESTAMP if _TIMESTAMP in self.declarations.types.entries else None
-            self.inference.let("ddlog_timestamp", Named(stamp) if stamp else STRING)
+            self.inference.let("ddlog_timestamp", Bit(64))
             typed = self.inference.infer(clause.expression)
         self.built.append(lambda: [c.Inspect(typed.build(), clause.span)])
 

@@ -145,6 +145,9 @@ STAND_FOR: Mapping[str, Type] = {
     "net::ipv6::Ipv6Addr": Bit(128),
     "uuid::Uuid": Bit(128),
     "url::Url": STRING,
+    "time::Time": STRING,
+    "time::Date": STRING,
+    "time::TzDateTime": STRING,
 }
 """Extern types of the libraries whose values are those of other types, in columns, records and order too."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.ddlog.checked import Relation
 from deltic.datalog.ddlog.commands import Command, Plain, QueryIndex, Update, Updates, commands
+from deltic.datalog.ddlog.library.log import heard
 from deltic.datalog.ddlog.lowering.columns import Form
 from deltic.datalog.ddlog.lowering.names import catalog_name, delayed_name, index_name
 from deltic.datalog.ddlog.lowering.program import Inspected, Lowered
@@ -38,10 +39,13 @@ class Session:
         self._streams: dict[str, Counter[Row]] = {}
         self._shown: set[str] = set()
         self._is_open = False
+        self._committed = 0
+        self._log_level: int | None = None
         self._began = time.monotonic_ns()
 
     def begin(self, is_silent: bool = False) -> None:
         """Compute what follows from facts alone, and print it as changes, as DDlog does when it starts."""
+        self._inspect(lambda name: Counter(self._rows(name)))
         changes = {r.name: Counter(self._rows(catalog_name(r.name))) for r in self._outputs}
         self._note(changes)
         if not is_silent:
@@ -98,6 +102,15 @@ class Session:
                 self.write(f"Timestamp: {time.monotonic_ns() - self._began}")
             case "profile":
                 self.write(repr(self._pipeline))
+            case "log_level":
+                self._log_level = int(command.argument)
+
+    def _hear(self, level: int | None, text: str) -> None:
+        """Print what `Inspect` prints, and what it logs at a level up to the one that was asked for."""
+        if level is None:
+            self.write(text)
+        elif self._log_level is not None and level <= self._log_level:
+            self.write(f"LOG ({level}): {text}")
 
     def _start(self) -> None:
         if self._is_open:
@@ -140,8 +153,9 @@ class Session:
         for each in self._inputs.values():
             each.commit()
         self._is_open = False
+        self._committed += 1
         self._advance(change, given)
-        self._inspect(change)
+        self._inspect(lambda name: _weights(change, name))
         changes = {r.name: self._change(change, r) for r in self._outputs}
         self._note(changes)
         return changes
@@ -164,10 +178,11 @@ class Session:
         self._streams[relation.name] = Counter({row: weight for row, weight in now.items() if weight})
         return self._streams[relation.name]
 
-    def _inspect(self, change: Transaction) -> None:
+    def _inspect(self, weights: Callable[[str], Counter[Row]]) -> None:
         """Compute what `Inspect` says, for each change of what it looks at."""
-        for inspected in self._lowered.inspected:
-            self._look(inspected, _weights(change, inspected.name).items())
+        with heard(self._hear):
+            for inspected in self._lowered.inspected:
+                self._look(inspected, sorted(weights(inspected.name).items()))
 
     def _look(self, inspected: Inspected, weights: Iterable[tuple[Row, int]]) -> None:
         names = list(inspected.known)
@@ -178,7 +193,7 @@ class Session:
         for row, weight in weights:
             values = dict(zip(schema, row, strict=True))
             known = [b.read(*(values[c.name] for c in b.columns)) for b in inspected.known.values()]
-            function(*known, weight, self._pipeline.epoch)
+            function(*known, weight, self._committed)
 
     # Dumps
 

@@ -1,4 +1,4 @@
-"""The functions of `print`, which write to the standard error output."""
+"""The functions of `print`: what `Inspect` prints goes where dumps do, all else to the standard error output."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from deltic.datalog.ddlog.library.log import is_heard
 from deltic.datalog.ddlog.natives import Instance, native
 from deltic.datalog.ddlog.records import Codecs
 from deltic.datalog.ddlog.values import UNIT
@@ -14,7 +15,8 @@ from deltic.datalog.ddlog.values import UNIT
 @native("print::print")
 def told(text: str) -> Any:
     """Write a text."""
-    sys.stderr.write(f"{text}\n")
+    if not is_heard(None, text):
+        sys.stderr.write(f"{text}\n")
     return UNIT
 
 

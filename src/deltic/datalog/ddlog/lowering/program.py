@@ -114,6 +114,7 @@ class Lowered:
             if names[0] in self._recursions:
                 self._check_recursion(names)
                 yield self._recursive(relations)
+                yield from self._inspections(relations)
             elif self._is_derived(relations[0]):
                 yield self._plain(relations[0])
         for index in self.checked.indexes.values():
@@ -148,7 +149,7 @@ class Lowered:
                     yield clause.relation, isinstance(clause, Match) and not grouped
 
     def _check_recursion(self, names: Sequence[str]) -> None:
-        """Raises ProgramError for a recursion through negation, groups, multisets, streams or Inspect."""
+        """Raises ProgramError for a recursion through negation, groups, multisets or streams."""
         findings = []
         for name in names:
             relation = self.checked.relations[name]
@@ -161,10 +162,6 @@ class Lowered:
                 findings += [
                     what[r].span.error(f"{name} depends on {r}, which it is computed with, by `not` or a group", hint)
                     for r in dict.fromkeys(falling)
-                ]
-                looked = (clause for clause in rule.body if isinstance(clause, Inspect))
-                findings += [
-                    c.span.error("Inspect in a recursive rule", "look at the relation instead") for c in looked
                 ]
         if findings:
             raise ProgramError(list(dict.fromkeys(findings)))
@@ -187,10 +184,7 @@ class Lowered:
         scope, before = self._scope(), len(self.inspected)
         node = self._union(relation, scope)
         scope.builder.add(ops.Sink(catalog_name(relation.name)), node)
-        looked = [
-            View(each.name, self._shown[each.name], place=relation.span.place) for each in self.inspected[before:]
-        ]
-        return Definition((self._view(relation), *looked), scope.builder.build())
+        return Definition((self._view(relation), *self._looked(relation, before)), scope.builder.build())
 
     def _recursive(self, relations: Sequence[Relation]) -> Definition:
         scope = self._scope()
@@ -202,6 +196,21 @@ class Lowered:
         for name in members:
             scope.builder.add(ops.Sink(name), scope.builder.add(ops.Component(name), fixpoint))
         return Definition(tuple(map(self._view, relations)), scope.builder.build())
+
+    def _inspections(self, relations: Sequence[Relation]) -> Iterator[Definition]:
+        """What `Inspect` looks at in recursive rules: their bindings, once the recursion is at its end."""
+        for relation in relations:
+            scope, before = self._scope(), len(self.inspected)
+            for rule, head in self._rules.get(relation.name, ()):
+                if head is rule.heads[0] and any(isinstance(clause, Inspect) for clause in rule.body):
+                    self._derived(rule, head, scope)
+            if views := self._looked(relation, before):
+                yield Definition(views, scope.builder.build())
+
+    def _looked(self, relation: Relation, before: int) -> tuple[View, ...]:
+        """The views of what is inspected behind the first so many."""
+        place = relation.span.place
+        return tuple(View(each.name, self._shown[each.name], place=place) for each in self.inspected[before:])
 
     def _union(self, relation: Relation, scope: Scope) -> int:
         """What a relation has: what comes from outside, facts, and what its rules derive."""
@@ -232,7 +241,7 @@ class Lowered:
         for clause in clauses:
             if not isinstance(clause, Inspect):
                 _add(body, clause)
-            elif is_first:
+            elif is_first and scope is scope.outside:
                 self._look(clause, body, scope)
         return body.head(head)
 

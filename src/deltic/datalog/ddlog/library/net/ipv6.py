@@ -29,6 +29,18 @@ def from_octet_vec(octets: Vec) -> Struct:
     return some(int.from_bytes(bytes(octets), "big")) if len(octets) == 16 else NONE
 
 
+@native("net::ipv6::ipv6_from_octets")
+def from_octets(*octets: int) -> int:
+    """The address of 16 bytes, the highest one first."""
+    return int.from_bytes(bytes(octets), "big")
+
+
+@native("net::ipv6::ipv6_octets")
+def octets(address: int) -> tuple[int, ...]:
+    """Its 16 bytes, the highest one first."""
+    return tuple(address.to_bytes(16, "big"))
+
+
 @native("net::ipv6::ipv6_from_u128")
 def from_number(number: int) -> int:
     """The address that a number is."""
