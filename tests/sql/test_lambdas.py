@@ -112,3 +112,17 @@ def test_what_is_refused(expression: str, message: str):
     pipeline.sql(TABLE)
     with pytest.raises(DelticError, match=message):
         pipeline.sql(f"CREATE VIEW v AS SELECT {expression} AS r FROM t")
+
+
+def test_elements_whose_parts_are_never_null():
+    pipeline = deltic.Pipeline()
+    pipeline.table("t", {"k": "int64", "xs": "array(struct{a: string, b: int64})", "ys": "array(array(string))"})
+    pipeline.sql(
+        "CREATE VIEW v AS SELECT transform(xs, x -> concat(x.a, k)) AS a, filter(xs, x -> x.b > k) AS b, "
+        "aggregate(xs, '', (s, x) -> concat(s, x.a)) AS c, transform(ys, y -> transform(y, z -> upper(z))) AS d, "
+        "transform(map_entries(map('p', k)), e -> concat(e.key, e.value)) AS e FROM t"
+    )
+    with pipeline.transaction() as change:
+        change.insert("t", [(1, [{"a": "u", "b": 2}, {"a": "w", "b": 0}], [["a"], ["b", "c"]]), (2, [], [])])
+    one = (["u1", "w1"], [{"a": "u", "b": 2}], "uw", [["A"], ["B", "C"]], ["p1"])
+    assert rows(pipeline) == sorted([one, ([], [], "", [], ["p2"])], key=repr)

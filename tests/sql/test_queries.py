@@ -70,6 +70,15 @@ MADE = {
     "select a, x from t lateral view outer explode(split(c, 'a')) e as x": (
         "select a, unnest(coalesce(string_split(c, 'a'), [NULL])) as x from t"
     ),
+    "select a, p, x from t lateral view outer posexplode(case when a > 1 then split(c, 'a') end) e as p, x": (
+        "select a, unnest(coalesce(range(len(l)), [NULL])) as p, unnest(coalesce(l, [NULL])) as x "
+        "from (select a, case when a > 1 then string_split(c, 'a') end as l from t)"
+    ),
+    "select s.*, a from (select a, named_struct('p', a, 'q', c) as s from t)": "select a as p, c as q, a from t",
+    "select a from t distribute by c sort by a": "select a from t",
+    "select a, sum(a) over w from t window w as (partition by c)": (
+        "select a, sum(a) over (partition by c) as s from t"
+    ),
     "select c, k, v from t lateral view stack(2, 1, a, 2) s as k, v": (
         "select c, 1 as k, a as v from t union all select c, 2, null from t"
     ),

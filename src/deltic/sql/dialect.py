@@ -15,6 +15,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
+from deltic.sql import pipes
 from deltic.sql.scalars.functions.lookup import known
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
 
@@ -95,6 +96,9 @@ class DelticParser(SparkParser):
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
     }
 
+    PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar[dict[str, Any]] = dict(pipes.OPERATORS)
+    SUPPORTS_TABLE_QUERY: ClassVar[bool] = True
+
     FUNC_TOKENS: ClassVar[set[TokenType]] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
@@ -104,6 +108,12 @@ class DelticParser(SparkParser):
         if [word.token_type for word in words] == [TokenType.WINDOW, TokenType.L_PAREN]:
             words[0].token_type = TokenType.VAR
         return super()._parse_group(skip_group_by_token)
+
+    def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:
+        return pipes.joined(self, query)
+
+    def _parse_pipe_syntax_set_operator(self, query: exp.Query) -> exp.Query | None:
+        return pipes.combined(self, query)
 
 
 def taken() -> set[str]:

@@ -9,7 +9,17 @@ not wrap around, and of conversions; what must be defined is `Checked`.
 
 from deltic.circuit.expressions.casts import cast, cast_type, conversion, is_conversion, null
 from deltic.circuit.expressions.inference import infer, result_of, type_of
-from deltic.circuit.expressions.lambdas import Bound, Fold, HigherOrder, Mapped, bound, higher_order, key_of, read_of
+from deltic.circuit.expressions.lambdas import (
+    Bound,
+    Fold,
+    HigherOrder,
+    Mapped,
+    bound,
+    element_type,
+    higher_order,
+    key_of,
+    read_of,
+)
 from deltic.circuit.expressions.literals import is_literal, is_literal_zero, literal
 from deltic.circuit.expressions.text import show
 from deltic.circuit.expressions.trees import (
@@ -49,6 +59,7 @@ __all__ = [
     "column",
     "columns_of",
     "conversion",
+    "element_type",
     "higher_order",
     "infer",
     "is_checked",

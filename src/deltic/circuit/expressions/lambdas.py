@@ -80,6 +80,11 @@ def bound(name: str, type_: Type) -> exp.Expression:
     return Bound(this=exp.Literal.string(name), expression=null(type_))
 
 
+def element_type(array: Type) -> Type:
+    """The type of the elements as a body sees them: what they hold may be NULL, as in every type of an expression."""
+    return cast_type(null(array.element.type))
+
+
 def higher_order(
     kind: type[HigherOrder], names: Sequence[str], given: Sequence[exp.Expression], body: exp.Expression
 ) -> exp.Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 import zlib
 from typing import Any
 
@@ -89,14 +90,40 @@ def _letters(text: str, limit: int) -> tuple[str, ...]:
     return tuple(text) if not 0 < limit < len(text) else (*text[: limit - 1], text[limit - 1 :])
 
 
+def _distance(first: str, second: str) -> int:
+    """The distance of Levenshtein, a column of its matrix at a time as the bits of two numbers: Myers' algorithm."""
+    places: dict[str, int] = {}
+    for i, letter in enumerate(first):
+        places[letter] = places.get(letter, 0) | 1 << i
+    all_, last = (1 << len(first)) - 1, 1 << len(first) >> 1
+    more, less, distance = all_, 0, len(first)
+    for letter in second:
+        equal = places.get(letter, 0)
+        down, across = equal | less, ((equal & more) + more ^ more) | equal
+        up, back = less | all_ & ~(across | more), more & across
+        distance += bool(up & last) - bool(back & last) if first else 1
+        up, back = (up << 1 | 1) & all_, back << 1 & all_
+        more, less = back | all_ & ~(down | up), up & down
+    return distance
+
+
 def _bounded_distance(first: str, second: str, most: int) -> int:
     """The distance of Levenshtein, -1 where it is more than that."""
-    row = list(range(len(second) + 1))
-    for i, a in enumerate(first, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(second, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1] if row[-1] <= most else -1
+    found = _distance(first, second)
+    return found if found <= most else -1
+
+
+def _masked(text: str | None, upper: str | None, lower: str | None, digit: str | None, other: str | None) -> str | None:
+    """The text with other letters in the place of its own; where one is NULL the letters of its kind stay."""
+    if text is None:
+        return None
+
+    def shown(letter: str) -> str:
+        kind = unicodedata.category(letter)
+        found = {"Lu": upper, "Ll": lower, "Nd": digit}.get(kind, other)
+        return letter if found is None else found
+
+    return "".join(map(shown, text))
 
 
 def _passes_luhn(text: str) -> bool:
@@ -183,7 +210,7 @@ FUNCTIONS |= {
     "bin": Function(TEXT, "CASE WHEN {0} = 0 THEN '0' ELSE ltrim(CAST(CAST({0} AS BIT) AS VARCHAR), '0') END", (LONG,)),
     "translate": Function(TEXT, "translate({0}, {1}, {2})", (TEXT, TEXT, TEXT)),
     "overlay": Function(TEXT, "", (TEXT, TEXT, INT, INT), (-1,), python=_overlay),
-    "levenshtein": Function(INT, "CAST(levenshtein({0}, {1}) AS INTEGER)", (TEXT, TEXT)),
+    "levenshtein": Function(INT, takes=(TEXT, TEXT), python=_distance),
     "substring_index": Function(TEXT, "", (TEXT, TEXT, INT), python=_substring_index),
     "luhn_check": Function(BOOL, takes=(TEXT,), python=_passes_luhn),
     "soundex": Function(TEXT, takes=(TEXT,), python=_soundex),
@@ -193,5 +220,7 @@ FUNCTIONS |= {
     "bounded_text": Function(
         TEXT, python=_bounded, partial=True, failure=lambda _: "it has more letters than its column takes"
     ),
+    "masked": Function(TEXT, python=_masked, strict=False),
+    "quote": Function(TEXT, takes=(TEXT,), python=lambda text: "'" + text.replace("'", "\\'") + "'"),
     "find_in_set": Function(INT, "", (TEXT, TEXT), python=_find_in_set),
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from deltic.circuit.types import Column
+from deltic.circuit.types import Column, Kind
 from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.froms import lower_from
@@ -24,9 +24,6 @@ from deltic.sql.queries.windows import Windows, written_out
 
 _REFUSED = {
     "connect": ("CONNECT BY", "write WITH RECURSIVE"),
-    "distribute": ("DISTRIBUTE BY", "a view has no order: leave it out"),
-    "cluster": ("CLUSTER BY", "a view has no order: leave it out"),
-    "sort": ("SORT BY", "a view has no order: leave it out"),
     "into": ("SELECT INTO", "write CREATE VIEW … AS SELECT …"),
     "kind": ("SELECT AS STRUCT", ""),
     "match": ("MATCH_RECOGNIZE", ""),
@@ -157,7 +154,7 @@ class _Block:
                 raise self._scope.refuse(node, "several names for one expression")
             else:
                 inner = node.this if isinstance(node, exp.Alias) else node
-                items.append(Item(node.alias or _name_of(inner), self._named(inner, items)))
+                items.append(Item(_alias(node), self._named(inner, items)))
         return items
 
     def _generated(self, node: exp.Expression) -> list[Item]:
@@ -171,21 +168,32 @@ class _Block:
 
     def _star(self, node: exp.Expression) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this
+        if star.args.get("rename"):
+            raise self._scope.refuse(node, "* RENAME", "list the columns")
         left_out = {e.name.lower() for e in star.args.get("except_") or ()}
-        if star.args.get("replace") or star.args.get("rename"):
-            raise self._scope.refuse(node, "* REPLACE or * RENAME", "list the columns")
-        table = node.args.get("table")
-        rows = self._values.rows
-        found = [a for a in rows.visible if table is None or a.relation.lower() == table.name.lower()]
-        if table is not None:
-            found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()]
-        if not found:
-            what = "there is no FROM" if table is None else f"there is no relation {table.name} here"
-            raise self._scope.source.error(node, f"{self._scope.source.written(node)}: {what}")
-        unknown = left_out - {a.name.lower() for a in found}
+        others = {e.alias.lower(): e.this for e in star.args.get("replace") or ()}
+        items = self._starred(node)
+        unknown = {*left_out, *others} - {item.name.lower() for item in items}
         if unknown:
-            raise self._scope.source.error(node, f"EXCEPT: there is no column {min(unknown)}")
-        return [Item(a.name, self._values.place(node, a.typed)) for a in found if a.name.lower() not in left_out]
+            raise self._scope.source.error(node, f"{self._scope.source.written(node)}: no column is {min(unknown)}")
+        kept = [item for item in items if item.name.lower() not in left_out]
+        return [Item(i.name, self._named(others.get(i.name.lower(), i.node), [])) for i in kept]
+
+    def _starred(self, node: exp.Expression) -> list[Item]:
+        """All columns, those of a relation, or the fields of a column that is a struct."""
+        rows, place, table = self._values.rows, self._values.place, node.args.get("table")
+        found = [a for a in rows.attributes if a.relation.lower() == table.name.lower()] if table else rows.visible
+        if found:
+            return [Item(a.name, place(node, a.typed)) for a in found]
+        source, written = self._scope.source, self._scope.source.written(node)
+        if table is None:
+            raise source.error(node, f"{written}: there is no FROM")
+        structs = [a for a in rows.visible if a.is_called(table.name, "") and a.column.type.kind is Kind.STRUCT]
+        if len(structs) != 1:
+            raise source.error(node, f"{written}: there is no relation {table.name} here, nor a struct")
+        (struct,) = structs
+        names = [exp.to_identifier(f.name, quoted=True) for f in struct.column.type.fields]
+        return [Item(n.name, exp.Dot(this=place(node, struct.typed), expression=n)) for n in names]
 
     def _named(self, node: exp.Expression, items: Sequence[Item]) -> exp.Expression:
         """An expression in which names of selected ones stand for these, where there is no column of that name."""
@@ -322,7 +330,8 @@ class _Block:
 
 
 def _alias(node: exp.Expression) -> str:
-    return node.alias or _name_of(node)
+    # The alias of a window function is the name of its window.
+    return ("" if isinstance(node, exp.Window) else node.alias) or _name_of(node)
 
 
 def _name_of(node: exp.Expression) -> str:

@@ -90,7 +90,7 @@ def _exploded(generator: _Generator, values: Values) -> list[_Shown]:
         fields = array.type.element.type.fields
         return [(f.name, exp.Dot(this=row.copy(), expression=exp.to_identifier(f.name, quoted=True))) for f in fields]
     parts = [("key", "map_keys"), ("value", "map_values")] if array.type.kind is Kind.MAP else [("col", "")]
-    shown = [("pos", place)] if generator.name == "posexplode" else []
+    shown = [("pos", _there(place, given) if generator.is_outer else place)] if generator.name == "posexplode" else []
     return [*shown, *((name, _call("get", _call(part, given) if part else given, place)) for name, part in parts)]
 
 
@@ -154,6 +154,11 @@ def _count(given: exp.Expression, is_outer: bool) -> exp.Expression:
         return count
     some = exp.GT(this=count.copy(), expression=_ZERO.copy())
     return exp.Case(ifs=[exp.If(this=some, true=count)], default=exp.Literal.number(1))
+
+
+def _there(place: exp.Expression, given: exp.Expression) -> exp.Expression:
+    """The place, NULL where the array has none such."""
+    return exp.Case(ifs=[exp.If(this=exp.LT(this=place.copy(), expression=_call("size", given)), true=place.copy())])
 
 
 def _call(name: str, *arguments: exp.Expression) -> exp.Expression:

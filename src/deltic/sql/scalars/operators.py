@@ -162,7 +162,7 @@ def _multiple(kind: type[exp.Expression], span: Typed, number: Typed) -> Typed:
 
 def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
     """Two values brought to one type and compared."""
-    target = type_in_common([left, right])
+    target = type_in_common([left, right]) or _structure_of(left, right)
     ordered = kind not in (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
     if target is None:
         raise Mismatch(f"cast one of them: CAST(… AS {written(as_signed(left.type.type))})")
@@ -173,6 +173,14 @@ def comparison(kind: type[exp.Expression], left: Typed, right: Typed) -> Typed:
         null = Type.decimal(1)
         return folded(applied(kind, *(coerced(v, null) if v.is_null else v for v in (left, right))))
     return folded(applied(kind, coerced(left, target), coerced(right, target)))
+
+
+def _structure_of(left: Typed, right: Typed) -> Type | None:
+    """The type of the left one of two structs whose fields agree but for their names."""
+    (a, b) = (value.type.type for value in (left, right))
+    if a.kind is not Kind.STRUCT or b.kind is not Kind.STRUCT:
+        return None
+    return a if [f.type for f in a.fields] == [f.type for f in b.fields] else None
 
 
 def logic(kind: type[exp.Expression], operands: Sequence[Typed]) -> Typed:

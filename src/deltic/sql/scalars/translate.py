@@ -316,7 +316,7 @@ class _Translation:
 
     def among(self, node: exp.Expression) -> Typed:
         if not node.expressions:
-            raise self.unsupported(node)
+            raise self.source.error(node, "IN has a list of values or a query, and here it is empty", "write FALSE")
         if isinstance(node.this, exp.Tuple) and all(isinstance(row, exp.Tuple) for row in node.expressions):
             rows = [self._same_rows(node.this, row) for row in node.expressions]
             return reduce(lambda a, b: operators.logic(exp.Or, [a, b]), rows)

@@ -40,6 +40,11 @@ def _insert(cursor: Cursor, node: exp.Insert) -> Insert:
     if isinstance(target, exp.Schema):
         target, columns = target.this, tuple(target.expressions)
     _refuse(cursor, node, partition="PARTITION", by_name="BY NAME", where="REPLACE WHERE")
+    if node.args.get("alternative"):
+        hint = "write INSERT INTO … ON CONFLICT (key) DO UPDATE SET column = excluded.column"
+        raise token_error(
+            cursor.source, cursor.tokens[1], f"INSERT OR {node.args['alternative']} is not supported", hint
+        )
     body = node.expression
     if isinstance(node.args.get("source"), exp.Table):
         body = exp.select("*").from_(node.args["source"])

@@ -65,8 +65,6 @@ def tree(tokens: Tokens, source: SourceText) -> exp.Expression:
 
 def query(tokens: Tokens, source: SourceText) -> exp.Expression:
     """The query that tokens are; raises ProgramError where they are none."""
-    if len(tokens) == 2 and tokens[0].text.upper() == "TABLE":
-        return exp.select("*").from_(exp.Table(this=identifier(tokens[1])))
     found = tree(tokens, source)
     if isinstance(found, exp.Values):
         return exp.select("*").from_(found)
@@ -174,7 +172,7 @@ class _Parser(DelticParser):
 def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> ProgramError:
     """The error for a token that the grammar does not have there, or for a statement that ends too early."""
     found = error.token
-    expected = re.fullmatch(r"(?:Expecting|Expected) (\S+)", error.message)
+    expected = re.fullmatch(r"(?:Expecting|Expected) (.+)", error.message)
     wanted = f"; expected `{expected[1]}`" if expected else ""
     if found is None:
         last = tokens[-1]

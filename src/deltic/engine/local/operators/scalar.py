@@ -22,6 +22,7 @@ from deltic.circuit.expressions import (
     HigherOrder,
     column,
     columns_of,
+    element_type,
     is_checked,
     is_function,
     is_literal,
@@ -278,8 +279,8 @@ def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) ->
     lengths = elements.lengths_of(arrays[0])
     given = {}
     for key, array, node in zip(expression.keys, arrays, expression.given, strict=True):
-        type_ = type_of(node, columns.types).element.type
-        given[key] = encode(array.flatten(), type_, columns.interner), type_
+        type_ = element_type(type_of(node, columns.types))
+        given[key] = encode(array.flatten().cast(type_.arrow), type_, columns.interner), type_
     inside = columns.within(elements.parents_of(lengths), expression.body, given)
     result = type_of(expression, columns.types)
     made = elements.arrays_of(_arrow(expression.body, inside), lengths, result)
@@ -288,13 +289,13 @@ def _mapped(expression: HigherOrder, arrays: Sequence[Any], columns: Columns) ->
 
 def _folded(expression: HigherOrder, arrays: Any, columns: Columns) -> Result:
     start, array = expression.given
-    type_, of_elements = type_of(start, columns.types), type_of(array, columns.types).element.type
+    type_, of_elements = type_of(start, columns.types), element_type(type_of(array, columns.types))
     (held_values, held_nulls), lengths = held(start, columns), elements.lengths_of(arrays)
     values, nulls = held_values.copy(), np.zeros(columns.count, bool) if held_nulls is None else held_nulls.copy()
     last, element = expression.keys
     for place in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > place)
-        own = encode(elements.at(arrays, rows, place), of_elements, columns.interner)
+        own = encode(elements.at(arrays, rows, place).cast(of_elements.arrow), of_elements, columns.interner)
         given = {last: ((values[rows], nulls[rows]), type_), element: (own, of_elements)}
         found, undefined = held(expression.body, columns.within(rows, expression.body, given))
         values[rows], nulls[rows] = found, False if undefined is None else undefined

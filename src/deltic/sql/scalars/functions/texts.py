@@ -7,14 +7,15 @@ from functools import partial
 
 from sqlglot import exp
 
+from deltic.circuit.spark.formats import HOLE
 from deltic.circuit.spark.json import steps_of
 from deltic.circuit.types import Kind, Type
 from deltic.sql.scalars import conditions, operators
 from deltic.sql.scalars.coercion import coerced
 from deltic.sql.scalars.folding import folded
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, plain, rule, to
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, must, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch, case
-from deltic.sql.scalars.typed import Typed, constant
+from deltic.sql.scalars.typed import NULL, Typed, constant
 
 TEXT, INT, LONG, BYTES = Type.STRING, Type.INT32, Type.INT64, Type.BINARY
 _TEXTS = Type.array(TEXT.or_null)
@@ -136,6 +137,21 @@ def regexp_substr(text: Typed, pattern: Typed) -> Typed:
     return conditions.chosen([apply("rlike", to(text, TEXT), known)], [found], None)
 
 
+@rule("regexp_instr")
+def regexp_instr(text: Typed, pattern: Typed) -> Typed:
+    """Where the pattern first matches, from 1; 0 where it does not."""
+    known = pattern_of(pattern, "regexp_instr").expression.name
+    before = constant(f"(?s:^(.*?))(?:{known})", TEXT)
+    start = plain("length", [apply("regexp_extract", to(text, TEXT), before, constant(1, INT))])
+    place = operators.arithmetic(exp.Add, start, constant(1, INT))
+    return conditions.chosen([apply("rlike", to(text, TEXT), constant(known, TEXT))], [place], _none_of(text))
+
+
+def _none_of(text: Typed) -> Typed:
+    """0, and NULL for NULL."""
+    return conditions.chosen([conditions.is_null(text)], [coerced(NULL, INT)], constant(0, INT))
+
+
 @rule("regexp_replace")
 def regexp_replace(text: Typed, pattern: Typed, replacement: Typed) -> Typed:
     """Every match replaced; $1 in the replacement is what the first group holds."""
@@ -183,7 +199,7 @@ def _split_up_to(text: Typed, pattern: Typed, limit: Typed) -> Typed:
 def levenshtein(first: Typed, second: Typed, most: Typed | None = None) -> Typed:
     """How many letters are changed from one text to another; -1 where it is more than the most."""
     if most is None:
-        return apply("levenshtein", to(first, TEXT), to(second, TEXT))
+        return plain("levenshtein", [first, second])
     return attempt("levenshtein_up_to", to(first, TEXT), to(second, TEXT), to(most, INT))
 
 
@@ -231,6 +247,30 @@ def within_bound(text: Typed, limit: int, fixed: bool) -> Typed:
     return apply("bounded_text", text, constant(limit, INT), constant(fixed, Type.BOOLEAN))
 
 
+@rule("mask")
+def mask(text: Typed, *letters: Typed) -> Typed:
+    """The text with X, x and n in the place of its letters and digits, or with others; see Spark."""
+    if len(letters) > 4:
+        raise Mismatch("mask takes a text and up to four letters")
+    standing = [*letters, *[constant("X", TEXT), constant("x", TEXT), constant("n", TEXT), NULL][len(letters) :]]
+    return attempt("masked", to(text, TEXT), *(coerced(letter, TEXT) for letter in standing))
+
+
+def _to_binary(safe: bool, text: Typed, kind: Typed | None = None) -> Typed:
+    """The bytes that a text writes: in hex, the letters themselves, or in base64."""
+    name = "hex" if kind is None else literal_of(kind, "the format of to_binary").lower()
+    if name in ("utf-8", "utf8"):
+        return coerced(to(text, TEXT), BYTES)
+    if name not in ("hex", "base64"):
+        raise Mismatch("the formats of to_binary are 'hex', 'utf-8' and 'base64'")
+    call = attempt if safe else must
+    return call({"hex": "unhex", "base64": "unbase64"}[name], to(text, TEXT))
+
+
+rule("to_binary")(partial(_to_binary, False))
+rule("try_to_binary")(partial(_to_binary, True))
+
+
 @rule("hex")
 def hex_(value: Typed) -> Typed:
     """The hexadecimal digits of a number, or of the bytes of a text."""
@@ -246,21 +286,26 @@ def elt(number: Typed, *texts: Typed) -> Typed:
 
 @rule("format_string", "printf")
 def format_string(pattern: Typed, *values: Typed) -> Typed:
-    """A text in which %s and %d stand for values, as texts."""
-    written = literal_of(pattern, "the pattern of format_string")
-    pieces = re.split(r"(%%|%s|%d)", written)
-    holes = [piece for piece in pieces if piece in ("%s", "%d")]
+    """A text in which %s, %d, %x, %.2f and their like stand for values, one for each."""
+    pieces = HOLE.split(literal_of(pattern, "the pattern of format_string"))
+    holes = [piece for piece in pieces[1::2] if piece != "%%"]
     if any("%" in piece for piece in pieces[::2]) or len(holes) != len(values):
-        raise Mismatch("format_string knows %s, %d and %% here, one for each value; use round, lpad and || for others")
+        known = "%s, %d, %x, %X, %o, %f, %e and %%, with the flags - + 0 and a comma, a width and places"
+        raise Mismatch(f"format_string knows {known}, and one for each value")
     left = iter(values)
-    shown = [piece.replace("%%", "%") for piece in pieces if piece]
-    return operators.joined([_shown(next(left), p) if p in holes else constant(p, TEXT) for p in shown])
+    shown = [_filled(p, next(left)) if p in holes else constant(p.replace("%%", "%"), TEXT) for p in pieces]
+    return operators.joined(shown)
 
 
-def _shown(value: Typed, hole: str) -> Typed:
-    if hole == "%d" and not (value.is_null or value.type.type.is_integer):
-        raise Mismatch("%d stands for an integer")
-    return conditions.coalesced([coerced(value, TEXT), constant("null", TEXT)])
+def _filled(hole: str, value: Typed) -> Typed:
+    """What a hole shows of a value; `null` for NULL."""
+    kind, type_ = hole[-1].lower(), value.type.type
+    if not value.is_null and kind != "s" and not (type_.is_numeric if kind in "fe" else type_.is_integer):
+        raise Mismatch(f"{hole} stands for {'a number' if kind in 'fe' else 'an integer'}")
+    is_whole = kind not in "sfe"
+    bits = 8 * type_.arrow.byte_width if is_whole and not value.is_null else 64
+    taken = TEXT if kind == "s" else LONG if is_whole else type_ if type_.kind is Kind.DECIMAL else Type.FLOAT64
+    return attempt("formatted", constant(hole, TEXT), constant(bits, INT), coerced(value, taken))
 
 
 @rule("encode")

@@ -10,12 +10,12 @@ from deltic.circuit.spark.times import READABLE, UNITS, WRITABLE, parts_of
 from deltic.circuit.types import Type
 from deltic.sql.scalars import operators
 from deltic.sql.scalars.coercion import coerced, converted
-from deltic.sql.scalars.functions.rules import RULES, apply, attempt, literal_of, plain, rule, to
+from deltic.sql.scalars.functions.rules import RULES, apply, attempt, brought, literal_of, plain, rule, to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed, attempted, constant
 
 TEXT, INT, LONG = Type.STRING, Type.INT32, Type.INT64
-DATE, TIMESTAMP = Type.DATE, Type.TIMESTAMP
+DATE, TIMESTAMP, NTZ = Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
 _ISO = "yyyy-MM-dd HH:mm:ss"
 _TRUNCATED = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
@@ -151,6 +151,29 @@ rule("to_date")(partial(_to_time, DATE, False))
 rule("try_to_date")(partial(_to_time, DATE, True))
 rule("to_timestamp")(partial(_to_time, TIMESTAMP, False))
 rule("try_to_timestamp")(partial(_to_time, TIMESTAMP, True))
+rule("to_timestamp_ltz")(partial(_to_time, TIMESTAMP, False))
+rule("to_timestamp_ntz")(partial(_to_time, NTZ, False))
+
+
+def _make_timestamp(target: Type, safe: bool, *parts: Typed) -> Typed:
+    """The time of a year, month, day, hour, minute and second, which may have a fraction."""
+    found = (attempt if safe else apply)("make_timestamp", *brought("make_timestamp", parts))
+    return coerced(found, target)
+
+
+for _name, _target in {"": TIMESTAMP, "_ltz": TIMESTAMP, "_ntz": NTZ}.items():
+    rule(f"make_timestamp{_name}")(partial(_make_timestamp, _target, False))
+    rule(f"try_make_timestamp{_name}")(partial(_make_timestamp, _target, True))
+
+
+@rule("convert_timezone")
+def convert_timezone(*arguments: Typed) -> Typed:
+    """What the clock of one zone, UTC if it is not named, shows as the clock of another shows it."""
+    if len(arguments) not in (2, 3):
+        raise Mismatch("convert_timezone takes one or two zones and a time")
+    *zones, time = arguments
+    source = zones[0] if len(zones) == 2 else constant("UTC", TEXT)
+    return apply("converted_time", to(time, NTZ), to(source, TEXT), to(zones[-1], TEXT))
 
 
 @rule("date_format")
@@ -162,7 +185,7 @@ def date_format(time: Typed, pattern: Typed) -> Typed:
 @rule("to_char")
 def to_char(time: Typed, pattern: Typed) -> Typed:
     """A time as text."""
-    if time.type.type not in (DATE, TIMESTAMP, Type.TIMESTAMP_NTZ):
+    if time.type.type not in (DATE, TIMESTAMP, NTZ):
         raise Mismatch("to_char takes a date or time; of numbers use format_number, lpad and round")
     return date_format(time, pattern)
 

@@ -72,7 +72,8 @@ rule("least")(partial(_extreme, exp.Least))
 @rule("typeof")
 def type_name(value: Typed) -> Typed:
     """The name of the type, as Spark writes it."""
-    return constant("void" if value.is_null else written(value.type.type).lower().replace(", ", ","), Type.STRING)
+    name = "void" if value.is_null else written(value.type.type).lower().replace(", ", ",").replace(": ", ":")
+    return constant(name, Type.STRING)
 
 
 @rule("isnan")

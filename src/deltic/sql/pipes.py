@@ -1,0 +1,145 @@
+"""Pipes: `FROM t |> WHERE … |> AGGREGATE … GROUP BY … |> SELECT …`, each operator over all rows of those before it.
+
+sqlglot writes its own operators into one SELECT where it can, which passes DISTINCT, LIMIT and aliases over. Here a
+query that an operator cannot go on with stands in FROM of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+from sqlglot import exp
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+Operator = Callable[[SparkParser, exp.Query], exp.Query]
+
+
+def around(query: exp.Query, alias: exp.TableAlias | None = None) -> exp.Select:
+    """A SELECT of all that a query gives."""
+    return exp.select("*").from_(query.subquery(alias, copy=False), copy=False)
+
+
+def _refuse(parser: SparkParser, word: Token, expected: str) -> NoReturn:
+    parser.raise_error(f"Expected {expected}", word)
+    raise AssertionError("a parser that passes over errors")
+
+
+def _open(query: exp.Query, *taken: str) -> exp.Select:
+    """A SELECT of all columns with none of these clauses, nor what comes after them: the query, or one around it.
+
+    The names of its relations hold while it is the query itself, and so does that of its only one.
+    """
+    clauses = ("group", "having", "qualify", "windows", "distinct", "order", "limit", "offset", *taken)
+    stars = isinstance(query, exp.Select) and [type(e) for e in query.expressions] == [exp.Star]
+    plain = stars and not any(query.expressions[0].args.values())
+    if isinstance(query, exp.Select) and plain and not any(query.args.get(clause) for clause in clauses):
+        return query
+    source = query.args.get("from_") if plain and not query.args.get("joins") else None
+    name = source.this.alias_or_name if source else ""
+    return around(query, exp.TableAlias(this=exp.to_identifier(name)) if name else None)
+
+
+def _select(parser: SparkParser, query: exp.Query) -> exp.Select:
+    word = parser._curr
+    selected = parser._parse_select(consume_pipe=False)
+    if not isinstance(selected, exp.Select) or selected.args.get("from_"):
+        _refuse(parser, word, "SELECT without FROM")
+    found = _open(query)
+    for part in ("expressions", "distinct", "windows", "qualify"):
+        found.set(part, selected.args.get(part))
+    return around(found)
+
+
+def _extend(parser: SparkParser, query: exp.Query) -> exp.Select:
+    parser._advance()
+    return around(_open(query).select(*parser._parse_expressions(), copy=False))
+
+
+def _set(parser: SparkParser, query: exp.Query) -> exp.Query:
+    """Each value in the place of a column, as those before it have left them."""
+    word = parser._curr
+    parser._advance()
+    for assignment in parser._parse_csv(parser._parse_conjunction):
+        if not isinstance(assignment, exp.EQ):
+            _refuse(parser, word, "SET column = value")
+        value = exp.alias_(assignment.expression, assignment.this.this)
+        query = around(_open(query).select(exp.Star(replace=[value]), append=False, copy=False))
+    return query
+
+
+def _drop(parser: SparkParser, query: exp.Query) -> exp.Select:
+    parser._advance()
+    names = parser._parse_csv(parser._parse_id_var)
+    return around(_open(query).select(exp.Star(except_=names), append=False, copy=False))
+
+
+def _as(parser: SparkParser, query: exp.Query) -> exp.Select:
+    return around(query, parser._parse_table_alias())
+
+
+def _where(parser: SparkParser, query: exp.Query) -> exp.Select:
+    return _open(query).where(parser._parse_where(), copy=False)
+
+
+def _aggregate(parser: SparkParser, query: exp.Query) -> exp.Select:
+    """The keys of the groups, and the aggregates."""
+    parser._advance()
+    shown = [] if parser._match(TokenType.GROUP_BY, advance=False) else parser._parse_expressions()
+    keys = parser._parse_expressions() if parser._match(TokenType.GROUP_BY) else []
+    found = _open(query).select(*keys, *shown, append=False, copy=False)
+    return around(found.group_by(*(key.unalias() for key in keys), copy=False))
+
+
+def _order(parser: SparkParser, query: exp.Query) -> exp.Select:
+    return _open(query).order_by(parser._parse_order(), copy=False)
+
+
+def _limit(parser: SparkParser, query: exp.Query) -> exp.Query:
+    """LIMIT and OFFSET of the rows in the order that the operator before has left."""
+    word = parser._curr
+    limit, offset = parser._parse_limit(), parser._parse_offset()
+    if query.args.get("limit") or query.args.get("offset"):
+        _refuse(parser, word, "one LIMIT with its OFFSET")
+    query.set("limit", limit)
+    query.set("offset", offset)
+    return query
+
+
+def _pivot(parser: SparkParser, query: exp.Query) -> exp.Select:
+    found = around(query)
+    found.args["from_"].this.set("pivots", parser._parse_pivots())
+    return around(found)
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "AGGREGATE": _aggregate,
+    "AS": _as,
+    "DROP": _drop,
+    "EXTEND": _extend,
+    "LIMIT": _limit,
+    "OFFSET": _limit,
+    "ORDER BY": _order,
+    "PIVOT": _pivot,
+    "SELECT": _select,
+    "SET": _set,
+    "UNPIVOT": _pivot,
+    "WHERE": _where,
+}
+"""The operators by their first word; joins and set operations have several."""
+
+
+def joined(parser: SparkParser, query: exp.Query) -> exp.Select | None:
+    """A join with what comes before, if there is one."""
+    join = parser._parse_join()
+    return None if join is None else _open(query, "where").join(join, copy=False)
+
+
+def combined(parser: SparkParser, query: exp.Query) -> exp.Select | None:
+    """UNION, INTERSECT or EXCEPT with what comes before, if there is one."""
+    found = parser.parse_set_operation(query)
+    if found is None:
+        return None
+    found.set("this", around(query))
+    return around(found)
