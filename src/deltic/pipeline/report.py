@@ -51,7 +51,8 @@ class EpochReport:
     """Bytes of files that a Spark job has read, where the epoch was one: of those that are mapped the pages that came,
     64 KiB to 2 MiB at a time, as far as the system tells."""
     bytes_written: int = 0
-    """Bytes that a Spark job has put into files: what is new of the state, and large batches of rows on their way."""
+    """Bytes that Spark's jobs have put into files: what is new of the state, and large batches of rows on their way,
+    those that tasks have read of DataFrames and sources among them."""
 
     @property
     def rows_late(self) -> int:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 import deltic
+from deltic.engine.shards.posted import Posted
+from deltic.pipeline.outside import tasks
 
 FOLLOWS = """
     .decl follows(who: symbol, whom: symbol) .input follows
@@ -33,9 +37,37 @@ def check(spark: SparkSession, folder: Path) -> None:
         assert sorted(pipeline["reaches"]) == ALL
         assert sorted(map(tuple, pipeline["reaches"].to_spark().collect())) == ALL
         check_streams(spark, pipeline, folder)
+    check_posting(spark, folder)
     check_many(spark)
     with pytest.raises(deltic.DelticError, match="name one that they all see"):
         deltic.Pipeline(spark, engine="spark")
+
+
+def check_posting(spark: SparkSession, folder: Path) -> None:
+    """Rows of a DataFrame and of a folder of files are written by tasks, and kept by the log."""
+    (folder / "files").mkdir()
+    for part in range(2):
+        pq.write_table(pa.table({"id": range(part * MANY, part * MANY + MANY)}), folder / f"files/{part}.parquet")
+    tasks.FEW = -1
+    shards = deltic.Shards(2, folder / "shards", "job")
+    pipeline = deltic.Pipeline(spark, engine="spark", shards=shards, state=folder / "posted")
+    pipeline.table("files", source=folder / "files")
+    pipeline.table("frame", {"id": "int64"})
+    pipeline.sql("CREATE VIEW both AS SELECT count(*) AS n FROM files JOIN frame USING (id)")
+    with pipeline.transaction() as change:
+        change.insert("frame", spark.range(1000, 3 * MANY))
+        given = change._operations[-1].rows
+    assert isinstance(given, Posted)
+    assert all(letter.file for letter in given.letters)
+    assert change.report.bytes_written > given.told.written > 8 * MANY
+    assert pipeline.refresh().sources["files"].how == "2 files read by tasks, 0 taken back"
+    (folder / "files/0.parquet").unlink()
+    told = pipeline.refresh().sources["files"]
+    assert (told.how, told.deleted) == ("0 files read by tasks, 1 taken back", MANY)
+    assert len(pipeline._keeping.files.names("rows")) >= 3
+    follower = deltic.Pipeline(state=folder / "posted", readonly=True)
+    assert list(pipeline["both"]) == list(follower["both"]) == [(MANY,)]
+    pipeline.close()
 
 
 def check_streams(spark: SparkSession, pipeline: deltic.Pipeline, folder: Path) -> None:

@@ -49,7 +49,8 @@ def test_random_folders(tmp_path, folder, ending, seed):
         pipeline.refresh(full=rng.random() < 0.1)
         assert shown(pipeline) == expected(folder, ending)
     kept = {p.name for p in (tmp_path / "state" / "sources").iterdir()} if any(folder.iterdir()) else set()
-    used = {f["copy"]["file"] for f in pipeline.positions["source orders"]["at"]["files"].values()}
+    files = pipeline.positions["source orders"]["at"]["files"].values()
+    used = {copy["file"] for file in files for copy in file["copy"]}
     assert {f"sources/{name}" for name in kept} == used
     pipeline.close()
 

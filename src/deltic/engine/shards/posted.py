@@ -73,12 +73,14 @@ class Told:
     """What was told of the rows, part by part."""
     errors: list[DelticError] = field(default_factory=list)
 
-    def count(self, rows: pa.Table) -> None:
-        """Count rows with weights."""
+    def noted(self, rows: pa.Table, about: Any) -> pa.Table:
+        """The rows, with weights: they are counted, with what is told of them."""
         weights = np.asarray(rows.column(WEIGHT))
         self.rows += len(weights)
         self.inserted += int(weights.clip(min=0).sum())
         self.deleted -= int(weights.clip(max=0).sum())
+        self.about.append(about)
+        return rows
 
     def include(self, other: Told) -> None:
         """Add what another task says."""
@@ -95,35 +97,32 @@ class Posting:
 
     def over(self, batches: Iterable[pa.RecordBatch], read: Read) -> Iterator[Letter]:
         """The letters for the driver, with where the rows are that `read` makes of others."""
-        return self.of(lambda files: map(read, _parts(batches)))
+        return self.of(lambda files: map(read, _together(map(pa.Table.from_batches, ([each] for each in batches)))))
 
     def of(self, parts: Callable[[Files], Iterable[tuple[pa.Table, Any]]]) -> Iterator[Letter]:
         """As `over`, of rows that come in parts, each with what is told of it; who makes them may write files, too."""
-        told, split = Told(), self.split
+        told, split, few = Told(), self.split, _FEW // self.split.shards
         try:
             files = files_at(self.directory)
-            for rows, about in parts(files):
-                told.count(rows)
-                told.about.append(about)
-                yield from sent(
-                    files, list(parcels(split.target, rows, split.key, split.shards)), 0, _FEW // split.shards
-                )
+            for rows in _together(told.noted(rows, about) for rows, about in parts(files)):
+                yield from sent(files, list(parcels(split.target, rows, split.key, split.shards)), 0, few)
             told.read, told.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             told.errors.append(error)
         yield Letter(0, DRIVER, "", pickle.dumps(told))
 
 
-def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The batches, so many of them together as go well into one file."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(each.nbytes for each in waiting) >= _MANY:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
+def _together(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Parts, so many of them together as go well into one file; those without rows are left out."""
+    waiting, size = list[pa.Table](), 0
+    for part in filter(len, parts):
+        waiting.append(part)
+        size += part.nbytes
+        if size >= _MANY:
+            yield pa.concat_tables(waiting)
+            waiting, size = [], 0
     if waiting:
-        yield pa.Table.from_batches(waiting)
+        yield pa.concat_tables(waiting)
 
 
 class Lettered:

@@ -10,14 +10,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import Changed
+from deltic.engine.batches import Changed, apart
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
-from deltic.engine.shards.posted import Site
+from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.moving import Movable, move
 from deltic.engine.spark.placement import Executor, Held, Home, Placement, home_of, kind_of
@@ -94,7 +94,10 @@ class PlacedEngine(Engine):
         result = inner.result
         self.placement.costs.learn(placed.place, kind, changed, result.rows_visited, result.seconds)
         self._last = placed
-        result = replace(result, placement=placed)
+        told = [part.told for batch in changes.values() for part in apart(batch) if isinstance(part, Posted)]
+        read, written = (sum(getattr(each, what) for each in told) for what in ("read", "written"))
+        read, written = read + result.bytes_read, written + result.bytes_written
+        result = replace(result, placement=placed, bytes_read=read, bytes_written=written)
         if placed.moved is not None:
             result = replace(result, phases={"moving": placed.moved, **result.phases})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
 import numpy as np
@@ -19,43 +19,79 @@ FOLDER = "sources"
 _LARGE = 1 << 20
 
 
+class Copying:
+    """Writes copies as pieces with checksums, small ones together, into files whose names begin with `prefix`."""
+
+    def __init__(self, files: Files, prefix: str) -> None:
+        self._files, self._prefix = files, prefix
+        self._begin()
+
+    def _begin(self) -> None:
+        self._name, self._end, self._small = self._new(), len(MAGIC), list[Buffer]([MAGIC])
+
+    def add(self, rows: pa.Table) -> Json:
+        """Write rows, a few of them with those that come next: where they stand once `finish` was called."""
+        parts, size, checksum = encode({}, {"rows": np.frombuffer(to_stream(rows, compression="zstd"), np.uint8)})
+        if size >= _LARGE:
+            name = self._new()
+            self._files.write(name, [MAGIC, *parts])
+            return asdict(Place(name, len(MAGIC), size, checksum))
+        place = Place(self._name, self._end, size, checksum)
+        self._small += parts
+        self._end += size
+        if self._end >= _LARGE:
+            self.finish()
+        return asdict(place)
+
+    def finish(self) -> None:
+        """Write what is left."""
+        if self._end > len(MAGIC):
+            self._files.write(self._name, self._small)
+            self._begin()
+
+    def _new(self) -> str:
+        return self._prefix + uuid.uuid4().hex
+
+
+def copied(files: Files, place: Json) -> pa.Table | None:
+    """The rows that stand at a place; None where they are not there any more, or damaged."""
+    try:
+        found = read_piece(Mapped(files, place["file"]), Place(**place))[1]["rows"]
+    except (OSError, StateError):
+        return None
+    return of_stream(found)
+
+
 class Copies:
-    """The copies of one table's files: pieces with checksums, small ones together, in a folder beside the state."""
+    """The copies of one table's files, in a folder beside the state; of a file there are several, one for each part."""
 
     def __init__(self, files: Files, table: str) -> None:
-        self._files, self._prefix = files, f"{FOLDER}/{table}-"
+        self._files, self.prefix = files, f"{FOLDER}/{table}-"
 
-    def keep(self, tables: Mapping[str, pa.Table]) -> dict[str, Json]:
-        """Write rows by the names of their files, durably; where they stand."""
-        places, end = dict[str, Json](), len(MAGIC)
-        together, small = self._new(), list[Buffer]([MAGIC])
-        for name, rows in tables.items():
-            parts, size, checksum = encode({}, {"rows": np.frombuffer(to_stream(rows, compression="zstd"), np.uint8)})
-            if size < _LARGE:
-                small += parts
-                places[name] = asdict(Place(together, end, size, checksum))
-                end += size
-            else:
-                own = self._new()
-                self._files.write(own, [MAGIC, *parts])
-                places[name] = asdict(Place(own, len(MAGIC), size, checksum))
-        if end > len(MAGIC):
-            self._files.write(together, small)
-        return places
+    def writer(self) -> Copying:
+        """Writes copies, durably."""
+        return Copying(self._files, self.prefix)
 
     def rows(self, place: Json) -> pa.Table | None:
         """The rows that were kept; None where they are not there any more, or damaged."""
+        return copied(self._files, place)
+
+    def lend(self, other: Files, places: Iterable[Json]) -> bool:
+        """Let files of another place have copies, under the same names: whether all were there."""
         try:
-            found = read_piece(Mapped(self._files, place["file"]), Place(**place))[1]["rows"]
-        except (OSError, StateError):
-            return None
-        return of_stream(found)
+            for name in sorted({place["file"] for place in places}):
+                other.adopt(self._files, name, name)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def take(self, other: Files, places: Iterable[Json]) -> None:
+        """Have copies that were written elsewhere, durably."""
+        for name in sorted({place["file"] for place in places}):
+            self._files.adopt(other, name, name)
 
     def collect_garbage(self, kept: Collection[str]) -> None:
         """Remove the files of copies but for these."""
         for name in self._files.names(FOLDER):
-            if name.startswith(self._prefix) and len(name) == len(self._prefix) + 32 and name not in kept:
+            if name.startswith(self.prefix) and len(name) == len(self.prefix) + 32 and name not in kept:
                 self._files.remove(name)
-
-    def _new(self) -> str:
-        return self._prefix + uuid.uuid4().hex

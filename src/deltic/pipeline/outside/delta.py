@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -16,7 +17,13 @@ from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.coerce import to_table
+from deltic.pipeline.operations import with_weights
 from deltic.pipeline.outside.source import Found, Held, difference, nothing
+from deltic.pipeline.outside.tasks import Share, Tasks
+
+if TYPE_CHECKING:
+    from deltic.engine.files.files import Files
+    from deltic.engine.shards.posted import Posted, Site
 
 _FEED = "delta.enableChangeDataFeed"
 
@@ -38,8 +45,8 @@ class DeltaSource:
     vectors, the whole table is compared.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, tasks: Tasks | None = None) -> None:
+        self.path, self._tasks = path, tasks
 
     def columns(self) -> Schema:
         return Schema.of_arrow(pa.schema(self._at().schema()))
@@ -68,61 +75,146 @@ class DeltaSource:
             for told in (self._of_feed, self._of_files):
                 if (found := told(table, position["version"], now, at)) is not None:
                     return found
+        if held.is_empty and (loaded := self._loaded(table, now, at)) is not None:
+            return loaded
         with errors(self.path):
             rows = pa.table(now.scan(columns=list(table.schema.names)))
-        rows = _rows(table, rows)
+        rows = to_table(table.name, table.schema, rows)
         return Found(difference(rows, held({})), at, "compared", len(rows))
 
     def _of_feed(self, table: Table, before: int, now: Any, at: Json) -> Found | None:
         """What the change data feed tells; None where it does not tell all of it."""
         if now.metadata().configuration.get(_FEED, "").lower() != "true":
             return None
+        how, parts, size = f"change feed of versions {before + 1} to {now.version()}", [nothing(table.schema)], 0
+        reader = _Reader(self.path, table)
         try:
-            rows = pa.table(now.load_cdf(before + 1, now.version()))
+            for part in reader.feed(now, before + 1, now.version()):
+                parts.append(part)
+                size += part.nbytes
+                if (site := self._site(table, size)) is not None:
+                    shares = [Share(_Version(version), 1) for version in range(before + 1, now.version() + 1)]
+                    posted = self._posted(site, shares, reader)
+                    return Found(posted, at, f"{how}, by tasks", posted.count())
         except _failures():
             return None
-        changes = to_table(table.name, table.schema, rows.select([*table.schema.names, "_change_type"]), signed=True)
-        return Found(changes, at, f"change feed of versions {before + 1} to {now.version()}", len(rows))
+        changes = pa.concat_tables(parts)
+        return Found(changes, at, how, len(changes))
 
     def _of_files(self, table: Table, before: int, now: Any, at: Json) -> Found | None:
         """The rows of the files that were added and removed; None where files do not tell them."""
         try:
             then = self._at(before)
-            old, new = then.to_pyarrow_dataset(), now.to_pyarrow_dataset()
-            were, are = _fragments(old), _fragments(new)
-            came = _read(table, new, {name: f for name, f in are.items() if name not in were})
-            went = _read(table, old, {name: f for name, f in were.items() if name not in are})
+            were, are = set(_fragments(then)), set(_fragments(now))
+            shares = [*_shares(now, are - were, 1), *_shares(then, were - are, -1)]
+            size, how = sum(share.size for share in shares), f"files of versions {before + 1} to {now.version()}"
+            if (site := self._site(table, size)) is not None:
+                posted = self._posted(site, shares, _Reader(self.path, table))
+                return Found(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
+            came = _read(table, now, are - were)
+            went = _read(table, then, were - are)
         except _failures():
             return None
-        read = [name for name in {**were, **are} if (name in were) != (name in are)]
-        sizes = {**_sizes(then), **_sizes(now)}
-        size = sum(sizes.get(name.rpartition("/")[2], 0) for name in read)
-        how = f"files of versions {before + 1} to {now.version()}"
-        return Found(difference(came, went), at, how, len(came) + len(went), len(read), size)
+        return Found(difference(came, went), at, how, len(came) + len(went), len(shares), size)
+
+    def _loaded(self, table: Table, now: Any, at: Json) -> Found | None:
+        """All rows, by tasks; None where this process is to read them, or files do not tell them."""
+        try:
+            shares = _shares(now, _fragments(now), 1)
+        except _failures():
+            return None
+        size = sum(share.size for share in shares)
+        if (site := self._site(table, size)) is None:
+            return None
+        posted = self._posted(site, shares, _Reader(self.path, table))
+        return Found(posted, at, "loaded by tasks", posted.count(), len(shares), size)
+
+    def _site(self, table: Table, size: int) -> Site | None:
+        return None if self._tasks is None else self._tasks.site(table, size)
+
+    def _posted(self, site: Site, shares: Sequence[Share], reader: _Reader) -> Posted:
+        assert self._tasks is not None
+        return self._tasks.posted(site, shares, reader, reader.table)
 
     def _at(self, version: int | None = None) -> Any:
+        return _at(self.path, version)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A share: a file of a version, whose rows come or go."""
+
+    version: int
+    name: str
+    weight: int
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A share: what the change data feed tells of a version."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads shares of a Delta table in a task."""
+
+    path: str
+    table: Table
+
+    def __call__(self, files: Files, shares: Sequence[_File | _Version]) -> Iterator[tuple[pa.Table, Any]]:
+        opened: dict[int, Any] = {}
         with errors(self.path):
-            return deltalake().DeltaTable(self.path, version=version, storage_options=options_of(self.path))
+            for share in shares:
+                number = share.version if isinstance(share, _File) else share.number
+                if number not in opened:
+                    opened[number] = _at(self.path, number)
+                found = opened[number]
+                if isinstance(share, _Version):
+                    yield from ((rows, None) for rows in self.feed(found, number, number))
+                else:
+                    for rows in _rows_of(self.table, found, [share.name]):
+                        yield with_weights(rows, share.weight), None
+
+    def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
+        """What the change data feed tells of some versions, part by part."""
+        for batch in pa.RecordBatchReader.from_stream(now.load_cdf(first, last)):
+            rows = pa.Table.from_batches([batch]).select([*self.table.schema.names, "_change_type"])
+            yield to_table(self.table.name, self.table.schema, rows, signed=True)
 
 
-def _before(position: Json, now: Any) -> int | None:
-    """The version that was read, where it was one of this table that is not after the present one."""
-    is_one = position is not None and position["id"] == str(now.metadata().id) and position["version"] <= now.version()
-    return int(position["version"]) if is_one else None
+def _at(path: str, version: int | None = None) -> Any:
+    with errors(path):
+        return deltalake().DeltaTable(path, version=version, storage_options=options_of(path))
 
 
-def _fragments(dataset: Any) -> dict[str, Any]:
-    return {fragment.path: fragment for fragment in dataset.get_fragments()}
+def _fragments(outside: Any) -> dict[str, Any]:
+    """The files of a version, by their names; raises what the package does where these do not tell its rows."""
+    return {fragment.path: fragment for fragment in outside.to_pyarrow_dataset().get_fragments()}
 
 
-def _read(table: Table, dataset: Any, fragments: Mapping[str, Any]) -> pa.Table:
-    found = ds.FileSystemDataset(list(fragments.values()), dataset.schema, dataset.format, dataset.filesystem)
-    return _rows(table, found.to_table(columns=list(table.schema.names)))
+def _shares(outside: Any, names: Iterable[str], weight: int) -> list[Share]:
+    """Files of a version, whose rows come or go."""
+    sizes = _sizes(outside)
+    return [
+        Share(_File(outside.version(), name, weight), sizes.get(name.rpartition("/")[2], 0)) for name in sorted(names)
+    ]
 
 
-def _rows(table: Table, rows: pa.Table) -> pa.Table:
-    found: pa.Table = to_table(table.name, table.schema, rows)
-    return found
+def _rows_of(table: Table, outside: Any, names: Iterable[str]) -> Iterator[pa.Table]:
+    """The rows of some files of a version, part by part."""
+    dataset = outside.to_pyarrow_dataset()
+    fragments = {fragment.path: fragment for fragment in dataset.get_fragments()}
+    chosen = [fragments[name] for name in sorted(names)]
+    found = ds.FileSystemDataset(chosen, dataset.schema, dataset.format, dataset.filesystem)
+    for batch in found.to_batches(columns=list(table.schema.names)):
+        yield to_table(table.name, table.schema, pa.Table.from_batches([batch]))
+
+
+def _read(table: Table, outside: Any, names: Iterable[str]) -> pa.Table:
+    """The rows of some files of a version."""
+    return pa.concat_tables([table.schema.to_arrow().empty_table(), *_rows_of(table, outside, names)])
 
 
 def _sizes(table: Any) -> dict[str, int]:

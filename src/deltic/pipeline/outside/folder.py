@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,66 +13,60 @@ from deltic.catalog import External, Table
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.image import Json
 from deltic.errors import CatalogError, DataError, Diagnostic
-from deltic.pipeline.io.arrow_reader import ArrowReader
-from deltic.pipeline.io.layout import Kind, Layout
-from deltic.pipeline.io.locate import Files, natural
-from deltic.pipeline.io.malformed import Malformed
-from deltic.pipeline.io.text import parse_line
-from deltic.pipeline.loader import Loader
-from deltic.pipeline.outside.copies import Copies
+from deltic.pipeline.io.layout import Kind
+from deltic.pipeline.io.locate import natural
+from deltic.pipeline.operations import with_weights
+from deltic.pipeline.outside.copies import Copies, Copying, copied
+from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, reading, unreadable
 from deltic.pipeline.outside.places import Stamps, place_at
 from deltic.pipeline.outside.source import Found, Held, difference, filled, nothing
+from deltic.pipeline.outside.tasks import Share, Tasks
 
-_KINDS = {"parquet": Kind.PARQUET, "csv": Kind.TEXT, "json": Kind.JSON, "arrow": Kind.ARROW}
-_NULL = "__HIVE_DEFAULT_PARTITION__"
+if TYPE_CHECKING:
+    from deltic.engine.files.files import Files
+    from deltic.engine.shards.posted import Posted
 
 
 class FolderSource:
     """A folder of files with its sub-folders, or one file. Sub-folders such as `day=2026-11-22` give a column.
 
-    A position has each file with its stamp, and where a copy of its rows is kept.
+    A position has each file with its stamp, and where copies of its rows are kept.
     """
 
-    def __init__(self, place: External, copies: Callable[[], Copies]) -> None:
-        self._place, self._copies = place, copies
+    def __init__(self, place: External, copies: Callable[[], Copies], tasks: Tasks | None) -> None:
+        self._place, self._copies, self._tasks = place, copies, tasks
         self._folder = place_at(filled(place["path"]))
 
     def columns(self) -> Schema:
         """Those of the first file, and those that sub-folders give, which are texts."""
-        kind = _KINDS[self._place.kind]
+        kind = KINDS[self._place.kind]
         if kind not in (Kind.PARQUET, Kind.ARROW):
             raise CatalogError(f"{self._place}: {self._place.kind} files do not tell their columns; declare them")
         first = next(iter(self._stamps()), None)
         if first is None:
             raise CatalogError(f"{self._place}: there is no file that would tell the columns; declare them")
-        with self._reading(first) as path:
+        with reading(self._folder, first) as path:
             own = Schema.of_arrow(_arrow_schema(path, kind))
-        given = [Column(name, Type.STRING, True) for name in _given(first) if name not in own.names]
+        given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]
         return Schema((*own, *given))
 
     def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
         now, changed, gone = self._compared(position)
         if not changed and not gone and position is not None and not wants_all:
             return Found(nothing(table.schema), position, "no file changed")
-        copies, before = self._copies(), position["files"] if position else {}
-        is_known = position is not None and not wants_all
-        went = [copies.rows(before[name]["copy"]) for name in gone] if is_known else [None]
-        whole = [rows for rows in went if rows is not None]
-        compares = len(whole) < len(went)
-        read = {name: self._rows(table, name, now[name]) for name in (now if compares else changed)}
-        came = pa.concat_tables([_empty(table), *read.values()])
-        changes = (
-            difference(came, held({})) if compares else difference(came, pa.concat_tables([_empty(table), *whole]))
-        )
-        places = copies.keep(read)
-        files = {
-            name: {"stamp": [*stamp], "copy": places[name] if name in places else before[name]["copy"]}
-            for name, stamp in now.items()
-        }
-        used = {file["copy"]["file"] for file in files.values()}
-        how = "all files compared" if compares else f"{len(changed):,} files read, {len(gone):,} taken back"
-        size = sum(now[name][0] for name in read)
-        return Found(changes, {"files": files}, how, len(came), len(read), size, lambda: copies.collect_garbage(used))
+        before = {name: _copies_of(file) for name, file in position["files"].items()} if position else {}
+        is_first = position is None or wants_all
+        news = _News(table, now, list(now), []) if is_first else _News(table, now, changed, [before[n] for n in gone])
+        read = None
+        if not is_first or held.is_empty:
+            read = self._by_tasks(news) or self._here(news)
+        if read is None:
+            read = self._compared_here(table, now, held)
+        kept = {**before, **read.copies}
+        files = {name: {"stamp": [*stamp], "copy": kept[name]} for name, stamp in now.items()}
+        used, copies = {place["file"] for file in files.values() for place in file["copy"]}, self._copies()
+        size, done = sum(now[name][0] for name in read.copies), lambda: copies.collect_garbage(used)
+        return Found(read.changes, {"files": files}, read.how, read.rows, len(read.copies), size, done)
 
     def pending(self, position: Json) -> str:
         if position is None:
@@ -96,54 +90,119 @@ class FolderSource:
                 raise DataError([Diagnostic("this is a Delta table: the kind is delta", address)])
             found = self._folder.stamps()
         except OSError as error:
-            raise _unreadable(address, error) from error
+            raise unreadable(address, error) from error
         return {name: found[name] for name in sorted(found, key=natural)}
 
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[Path]:
-        """The path of a file on this machine."""
-        try:
-            with self._folder.fetched(name) as path:
-                yield path
-        except OSError as error:
-            raise _unreadable(self._named(name), error) from error
+    # In this process
 
-    def _named(self, name: str) -> str:
-        return f"{self._folder.address}/{name}" if name else self._folder.address
+    def _here(self, news: _News) -> _Read | None:
+        """What is new, read in this process; None where copies of what goes are lost."""
+        went = [self._copies().rows(place) for places in news.went for place in places]
+        whole = [rows for rows in went if rows is not None]
+        if len(whole) < len(went):
+            return None
+        empty = _empty(news.table)
+        came, copies = self._came(news.table, news.now, news.changed)
+        changes = difference(came, pa.concat_tables([empty, *whole]))
+        return _Read(changes, len(came), copies, f"{len(news.changed):,} files read, {len(news.went):,} taken back")
 
-    def _rows(self, table: Table, name: str, stamp: Sequence[int]) -> pa.Table:
-        """The rows of a file; raises DataError where they are not the table's, or it is written meanwhile."""
-        given = _given(name)
-        own = Schema(tuple(column for column in table.schema if column.name not in given))
-        text = self._place.get("delimiter", ","), self._place.is_on("headers"), self._place.is_on("rfc4180")
-        layout = Layout(own, _KINDS[self._place.kind], False, *text)
-        with self._reading(name) as path:
-            rows = Loader(ArrowReader(), None).load([Files(table.name, (path,), layout)])[table.name]
-            is_same = self._folder.stamp(name) == stamp
-        if not is_same:
-            raise DataError([Diagnostic("the file was written while it was read; refresh again", self._named(name))])
-        for column in table.schema:
-            if column.name in given:
-                value = _value(given[column.name], column, self._named(name))
-                rows = rows.append_column(column.name, pa.repeat(pa.scalar(value, column.type.arrow), len(rows)))
-        return rows.select(table.schema.names).cast(table.schema.to_arrow())
+    def _compared_here(self, table: Table, now: Stamps, held: Held) -> _Read:
+        """All files, compared with the table."""
+        came, copies = self._came(table, now, now)
+        return _Read(difference(came, held({})), len(came), copies, "all files compared")
+
+    def _came(self, table: Table, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
+        """The rows of files, and where their copies are."""
+        reader, writer = FileReader.of(self._place, table), self._copies().writer()
+        rows = {name: list(reader.parts(name, now[name])) for name in names}
+        copies = {name: [writer.add(part) for part in parts] for name, parts in rows.items()}
+        writer.finish()
+        return pa.concat_tables([_empty(table), *(part for parts in rows.values() for part in parts)]), copies
+
+    # By tasks
+
+    def _by_tasks(self, news: _News) -> _Read | None:
+        """What is new, written by tasks; None where this process is to read it, or copies of what goes are lost."""
+        table, went = news.table, [place for places in news.went for place in places]
+        shares = [Share(_File(name, news.now[name]), news.now[name][0]) for name in news.changed]
+        shares += [Share(_Copy(place), place["length"]) for place in went]
+        site = self._tasks.site(table, sum(share.size for share in shares)) if self._tasks is not None else None
+        if site is None or self._tasks is None:
+            return None
+        kept = self._copies()
+        if not kept.lend(site.files.passing(), went):
+            return None
+        read = _ReadFiles(FileReader.of(self._place, table), kept.prefix)
+        posted = self._tasks.posted(site, shares, read, table)
+        copies: dict[str, list[Json]] = {name: [] for name in news.changed}
+        for told in posted.told.about:
+            if told is None:
+                return None
+            for name, place in told:
+                copies[name].append(place)
+        kept.take(site.files, [place for places in copies.values() for place in places])
+        rows = posted.told.inserted
+        return _Read(posted, rows, copies, f"{len(news.changed):,} files read by tasks, {len(news.went):,} taken back")
 
 
-def _given(name: str) -> dict[str, str]:
-    """The columns that the folders on the way to a file give, with their values as texts."""
-    parts = (part.partition("=") for part in Path(name).parts[:-1] if "=" in part)
-    return {unquote(column): unquote(value) for column, _, value in parts}
+@dataclass(frozen=True)
+class _News:
+    """What is new: of the files that there are now those that changed, and the copies of each whose rows go."""
+
+    table: Table
+    now: Stamps
+    changed: Sequence[str]
+    went: Sequence[Sequence[Json]]
 
 
-def _value(text: str, column: Column, path: str) -> object:
-    """The value that the name of a folder gives; raises DataError for one that is none of the column."""
-    if text == _NULL and column.nullable:
-        return None
-    try:
-        return parse_line(text, Layout(Schema((column,)), delimiter="\0"))[0][0]
-    except Malformed as error:
-        found = f"the folder {column.name}={text}: {error.reason}"
-        raise DataError([Diagnostic(found, path)]) from error
+@dataclass(frozen=True)
+class _Read:
+    """What was read: the changes, how many rows of files, and where the copies are of each file that was read."""
+
+    changes: pa.Table | Posted
+    rows: int
+    copies: Mapping[str, list[Json]]
+    how: str
+
+
+@dataclass(frozen=True)
+class _File:
+    """A share: a file, all of whose rows come."""
+
+    name: str
+    stamp: Sequence[int]
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A share: a copy, all of whose rows go."""
+
+    place: Json
+
+
+@dataclass(frozen=True)
+class _ReadFiles:
+    """Reads shares in a task, which tells for each part where its copies are by their files; None for a lost copy."""
+
+    reader: FileReader
+    prefix: str
+
+    def __call__(self, files: Files, shares: Sequence[_File | _Copy]) -> Iterator[tuple[pa.Table, Any]]:
+        writer = Copying(files.passing(), self.prefix)
+        for share in shares:
+            if isinstance(share, _Copy):
+                rows, nothing = copied(files, share.place), self.reader.schema.to_arrow().empty_table()
+                yield with_weights(nothing if rows is None else rows, -1), None if rows is None else []
+            else:
+                for part in self.reader.parts(share.name, share.stamp):
+                    yield with_weights(part, 1), [(share.name, writer.add(part))]
+        writer.finish()
+
+
+def _copies_of(file: Json) -> list[Json]:
+    """Where copies of a file's rows are; an older state has one for each file, and not several."""
+    found: list[Json] = file["copy"] if isinstance(file["copy"], list) else [file["copy"]]
+    return found
 
 
 def _arrow_schema(path: Path, kind: Kind) -> pa.Schema:
@@ -160,7 +219,3 @@ def _arrow_schema(path: Path, kind: Kind) -> pa.Schema:
 
 def _empty(table: Table) -> pa.Table:
     return table.schema.to_arrow().empty_table()
-
-
-def _unreadable(address: str, error: OSError) -> DataError:
-    return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])

@@ -45,7 +45,7 @@ class FrameSource:
             frame = frame.where((col(quoted(column)) >= lit(value)) | col(quoted(column)).isNull())
         chosen = frame.select(*map(quoted, table.schema.names))
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
-            if value is None and not len(held({})) and (loaded := self._loaded(chosen, table)) is not None:
+            if value is None and held.is_empty and (loaded := self._loaded(chosen, table)) is not None:
                 return loaded
             rows = to_table(table.name, table.schema, chosen)
         return found(table, self._place, rows, position, value, _largest(rows, column), held)

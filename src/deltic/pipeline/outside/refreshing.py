@@ -22,8 +22,9 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.copies import FOLDER, Copies
 from deltic.pipeline.outside.declared import Publication
-from deltic.pipeline.outside.source import Found, Source, keyed, netted, of_path, source_of
+from deltic.pipeline.outside.source import Found, Held, Source, keyed, netted, of_path, source_of
 from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
+from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.posting import Sites
 from deltic.pipeline.report import EpochReport
 from deltic.pipeline.spark import is_dataframe
@@ -56,7 +57,7 @@ class SourceReport:
     files_read: int
     bytes_read: int
     inserted: int
-    """How many rows came, of those that came and went."""
+    """How many rows came, of those that came and went; of what tasks have read, those that did both are among them."""
     deleted: int
     seconds: float
 
@@ -184,9 +185,8 @@ class Refreshing:
 
     def _source(self, name: str) -> Source:
         place = find(name, "table with a source", self._sources)
-        return source_of(
-            place, self._given.get(name), self._pipeline.spark, lambda: Copies(self._files, name), self._sites
-        )
+        spark, tasks = self._pipeline.spark, Tasks(self._pipeline.spark, self._sites)
+        return source_of(place, self._given.get(name), spark, lambda: Copies(self._files, name), tasks)
 
     def _position(self, name: str) -> Any:
         """How far a source was read; None where that was another source, or an earlier table of that name."""
@@ -200,11 +200,7 @@ class Refreshing:
     def _read(self, name: str, full: bool) -> tuple[Found, SourceReport]:
         pipeline, began = self._pipeline, time.perf_counter()
         table = pipeline.catalog.tables[name]
-        version = pipeline.snapshot().version
-
-        def held(key: Mapping[str, object]) -> pa.Table:
-            return version.lookup(name, key) if key else version.read(name, table=True)
-
+        held = Held(pipeline.snapshot().version, name)
         found = self._source(name).new(table, self._position(name), held, full)
         counts = found.read, found.files, found.bytes, found.inserted, found.deleted
         return found, SourceReport(found.how, *counts, time.perf_counter() - began)

@@ -8,14 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
-from deltic.engine.batches import Changed
 from deltic.engine.image import Json
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
@@ -25,25 +24,39 @@ from deltic.pipeline.io.signs import MOST
 from deltic.pipeline.numbering import Numbers, row_numbers
 from deltic.pipeline.operations import with_weights
 from deltic.pipeline.outside.places import place_at
-from deltic.pipeline.posting import Sites
+
+if TYPE_CHECKING:
+    from deltic.engine.shards.posted import Posted
+    from deltic.engine.version import Version
+    from deltic.pipeline.outside.tasks import Tasks
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-Held = Callable[[Mapping[str, object]], pa.Table]
-"""Gives the rows of a table with these values, or ranges of them, in some of its columns."""
+@dataclass(frozen=True)
+class Held:
+    """The rows that a table has in a version."""
+
+    version: Version
+    table: str
+
+    def __call__(self, key: Mapping[str, object]) -> pa.Table:
+        """Those with these values, or ranges of them, in some of the columns."""
+        return self.version.lookup(self.table, key) if key else self.version.read(self.table, table=True)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is none."""
+        return self.version.is_empty(self.table)
 
 
 @dataclass(frozen=True)
 class Found:
     """What is new in a source."""
 
-    changes: Changed
-    """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`).
-
-    Those that tasks have written all come.
-    """
+    changes: pa.Table | Posted
+    """Rows of the table with weights, or with what stands in their place (`deltic.pipeline.io.signs`)."""
     position: Json
     """How far the source is read with these."""
     how: str
@@ -63,13 +76,17 @@ class Found:
 
     @property
     def inserted(self) -> int:
-        """How many rows come."""
-        return int(self._weights.clip(min=0).sum()) if isinstance(self.changes, pa.Table) else self.count
+        """How many rows come; of what tasks have written also those that go in the same changes."""
+        if not isinstance(self.changes, pa.Table):
+            return self.changes.told.inserted
+        return int(self._weights.clip(min=0).sum())
 
     @property
     def deleted(self) -> int:
         """How many rows go."""
-        return -int(self._weights.clip(max=0).sum()) if isinstance(self.changes, pa.Table) else 0
+        if not isinstance(self.changes, pa.Table):
+            return self.changes.told.deleted
+        return -int(self._weights.clip(max=0).sum())
 
     @cached_property
     def _weights(self) -> Numbers:
@@ -155,16 +172,16 @@ def of_path(address: str) -> External:
     return External(kind, path=address)
 
 
-def source_of(place: External, given: Any, spark: Any, pieces: Any, sites: Sites | None) -> Source:
+def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks | None) -> Source:
     """The source that a table was given: `given` is its DataFrame, `pieces` are where files are kept.
 
-    What Spark reads its tasks may write to `sites`.
+    Much of it `tasks` may read.
     """
     match place.kind:
         case "delta":
             from deltic.pipeline.outside.delta import DeltaSource
 
-            return DeltaSource(filled(place["path"]))
+            return DeltaSource(filled(place["path"]), tasks)
         case "iceberg":
             from deltic.pipeline.outside.iceberg import IcebergSource
 
@@ -172,12 +189,12 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, sites: Sites
         case "database":
             from deltic.pipeline.outside.database import database_source
 
-            return database_source(place, spark, sites)
+            return database_source(place, spark, None if tasks is None else tasks.sites)
         case "spark" | "dataframe":
             from deltic.pipeline.outside.frames import frame_source
 
-            return frame_source(place, given, spark, sites)
+            return frame_source(place, given, spark, None if tasks is None else tasks.sites)
         case _:
             from deltic.pipeline.outside.folder import FolderSource
 
-            return FolderSource(place, pieces)
+            return FolderSource(place, pieces, tasks)

@@ -1,0 +1,113 @@
+"""The rows of one file of a folder, as those of a table: in this process, or where a task reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from deltic.catalog import External, Table
+from deltic.circuit.types import Column, Schema
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.arrow_reader import ArrowReader
+from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.locate import Files
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.splits import read, splits
+from deltic.pipeline.io.text import parse_line
+from deltic.pipeline.loader import Loader
+from deltic.pipeline.outside.places import Place, place_at
+from deltic.pipeline.outside.source import filled
+
+KINDS = {"parquet": Kind.PARQUET, "csv": Kind.TEXT, "json": Kind.JSON, "arrow": Kind.ARROW}
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class FileReader:
+    """Reads the files of a folder at an address as rows of a table. It travels to tasks."""
+
+    address: str
+    place: External
+    table: str
+    schema: Schema
+
+    @classmethod
+    def of(cls, place: External, table: Table) -> FileReader:
+        """What reads a source for a table."""
+        return cls(filled(place["path"]), place, table.name, table.schema)
+
+    @cached_property
+    def folder(self) -> Place:
+        """The folder."""
+        return place_at(self.address)
+
+    def parts(self, name: str, stamp: Sequence[int]) -> Iterator[pa.Table]:
+        """The rows of a file, part by part.
+
+        Raises DataError where they are not the table's, or, behind the last part, where the file is written meanwhile.
+        """
+        given = columns_of(name)
+        own = Schema(tuple(column for column in self.schema if column.name not in given))
+        text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
+        with reading(self.folder, name) as path:
+            files = Files(self.table, (path,), Layout(own, KINDS[self.place.kind], False, *text))
+            for split in splits(files):
+                for batch in read(split, files.layout):
+                    if batch.rejects:
+                        Loader(ArrowReader(), None).load([files])  # raises, with all that is wrong in the file
+                    yield self._with(given, batch.table, name)
+            is_same = self.folder.stamp(name) == stamp
+        if not is_same:
+            told = "the file was written while it was read; refresh again"
+            raise DataError([Diagnostic(told, named(self.folder, name))])
+
+    def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
+        """Rows of a file with the columns that its folders give."""
+        for column in self.schema:
+            if column.name in given:
+                value = _value(given[column.name], column, named(self.folder, name))
+                rows = rows.append_column(column.name, pa.repeat(pa.scalar(value, column.type.arrow), len(rows)))
+        return rows.select(self.schema.names).cast(self.schema.to_arrow())
+
+
+@contextmanager
+def reading(folder: Place, name: str) -> Iterator[Path]:
+    """The path of a file on this machine; raises DataError where it cannot be read."""
+    try:
+        with folder.fetched(name) as path:
+            yield path
+    except OSError as error:
+        raise unreadable(named(folder, name), error) from error
+
+
+def named(folder: Place, name: str) -> str:
+    """What messages call a file."""
+    return f"{folder.address}/{name}" if name else folder.address
+
+
+def columns_of(name: str) -> dict[str, str]:
+    """The columns that the folders on the way to a file give, with their values as texts."""
+    parts = (part.partition("=") for part in Path(name).parts[:-1] if "=" in part)
+    return {unquote(column): unquote(value) for column, _, value in parts}
+
+
+def _value(text: str, column: Column, path: str) -> object:
+    """The value that the name of a folder gives; raises DataError for one that is none of the column."""
+    if text == _NULL and column.nullable:
+        return None
+    try:
+        return parse_line(text, Layout(Schema((column,)), delimiter="\0"))[0][0]
+    except Malformed as error:
+        found = f"the folder {column.name}={text}: {error.reason}"
+        raise DataError([Diagnostic(found, path)]) from error
+
+
+def unreadable(address: str, error: OSError) -> DataError:
+    """The error for what cannot be read."""
+    return DataError([Diagnostic(f"it cannot be read: {error.strerror or error}", error.filename or address)])

@@ -1,0 +1,88 @@
+"""Sources that tasks of Spark read: the driver finds what is new, and has names of files and versions alone.
+
+What is to be read are shares, each a file, a copy of one, or a version. Tasks that have some of them make rows of the
+table of these, by the very code by which this process would, and write them for the shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from deltic.catalog import Table
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.posting import Sites
+from deltic.pipeline.shards import slots
+from deltic.pipeline.spark import spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from deltic.engine.files.files import Files
+    from deltic.engine.shards.letters import Letter
+    from deltic.engine.shards.posted import Posted, Posting, Site
+
+FEW = 1 << 22
+"""The bytes of files up to which this process reads them: a job takes longer to start."""
+# What a task is to read at least, where there are more of them than run at once.
+_MUCH = 1 << 25
+
+ReadShares: TypeAlias = "Callable[[Files, Sequence[Any]], Iterator[tuple[pa.Table, Any]]]"
+"""The rows of shares with weights, in parts, each with what is told of it; may write files beside them. Travels."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Something to be read, of about so many bytes; it travels to its task."""
+
+    what: Any
+    size: int
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """The tasks of a session, which read sources of tables where `sites` has a place for the rows."""
+
+    spark: SparkSession | None
+    sites: Sites
+
+    def site(self, table: Table, size: int) -> Site | None:
+        """Where tasks write the rows of so many bytes of files; None where this process is to read them."""
+        is_here = self.spark is None or size <= FEW or table.lateness is not None or not table.schema.names
+        return None if is_here else self.sites(table)
+
+    def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: Table) -> Posted:
+        """The rows of all shares; raises DataError where they are not those of the table, or the job fails."""
+        from deltic.engine.shards.posted import Posted
+        from deltic.engine.spark.job import run_over
+
+        assert self.spark is not None
+        groups = _groups(shares, slots(self.spark))
+        numbers, task = self.spark.range(0, len(groups), 1, len(groups)), partial(_read, site.posting, groups, read)
+        with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: its source: {reason}")])):
+            return Posted(site, run_over(numbers, task, f"Deltic: the source of {table.name}"))
+
+
+def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:
+    """The shares by task, each as large as the others, about: the largest first, to the task that has the least."""
+    count = max(1, min(len(shares), max(at_once, sum(share.size for share in shares) // _MUCH)))
+    groups: list[list[Any]] = [[] for _ in range(count)]
+    least = [(0, number) for number in range(count)]
+    for share in sorted(shares, key=lambda share: -share.size):
+        size, number = heappop(least)
+        groups[number].append(share.what)
+        heappush(least, (size + share.size + 1, number))
+    return groups
+
+
+def _read(
+    posting: Posting, groups: Sequence[Sequence[Any]], read: ReadShares, batches: Iterable[pa.RecordBatch]
+) -> Iterator[Letter]:
+    """The letters of a task, to which the numbers of its groups are given."""
+    mine = [share for batch in batches for number in batch.column(0).to_pylist() for share in groups[number]]
+    return posting.of(lambda files: read(files, mine))

@@ -1,0 +1,184 @@
+"""Sources that tasks read: what they write is what this process would have read, file by file and version by version.
+
+Catches a file that two tasks read, or none; rows of a removed file that stay; a task that runs twice and leaves a copy
+that somebody takes; a copy that is lost; an error that tells another place than this process does; a crash on the way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import random
+import re
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deltic
+from deltic import DataError
+from deltic.engine.shards import posted
+from deltic.engine.shards.posted import Posted
+from deltic.pipeline.outside import tasks
+from deltic.pipeline.outside.source import Held
+from deltic.pipeline.session import Pipeline
+from deltic.pipeline.shards import Shards
+from tests.engine.shards.jobs import run_here
+from tests.pipeline.durable.crashing import Faulty, Killed, disk
+from tests.pipeline.durable.test_crashes import end
+from tests.pipeline.outside.folders import VIEW, change, expected, rows, shown
+from tests.pipeline.test_shards import Session
+
+TABLE = "CREATE TABLE orders (id BIGINT, shop STRING, price BIGINT, day DATE) USING {} LOCATION '{}';"
+
+
+class Numbers(Session):
+    """A session that has numbers in as many partitions."""
+
+    def range(self, start, end, step, parts):
+        return [pa.record_batch({"id": [number]}) for number in range(start, end, step)]
+
+
+def run_over(frame, task, what):
+    """Tasks as they travel; some of them run twice, and are heard once."""
+    rng, letters = random.Random(len(frame)), []
+    for batch in frame:
+        for _ in range(rng.choice([1, 2])):
+            made = list(pickle.loads(pickle.dumps(task))(iter([batch])))
+        letters += made
+    return letters
+
+
+@pytest.fixture(autouse=True)
+def by_tasks(monkeypatch):
+    """All that can be is read by tasks, which run here; all rows that they write stand in files."""
+    monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
+    monkeypatch.setattr("deltic.engine.spark.job.run_over", run_over)
+    monkeypatch.setattr(posted, "_FEW", 0)
+    monkeypatch.setattr(tasks, "FEW", -1)
+
+
+def open_(tmp_path, **options):
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    return Pipeline(Numbers(), engine="spark", state=tmp_path / "state", shards=shards, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "orders"
+    made.mkdir()
+    return made
+
+
+def defined(pipeline, folder, kind="parquet"):
+    if "orders" not in pipeline:
+        pipeline.sql(TABLE.format(kind, folder) + VIEW)
+    return pipeline
+
+
+@pytest.mark.parametrize(("ending", "steps"), [(".parquet", 5), pytest.param(".csv", 40, marks=pytest.mark.slow)])
+def test_random_folders(tmp_path, folder, ending, steps):
+    rng, hows = random.Random(ending), Counter()
+    pipeline, here = defined(open_(tmp_path), folder, ending[1:]), defined(deltic.Pipeline(), folder, ending[1:])
+    for step in range(steps):
+        for _ in range(2):
+            change(folder, rng, ending)
+        if step % 3 == 2:
+            pipeline.close()
+            pipeline = open_(tmp_path)
+        told, same = (each.refresh().sources["orders"] for each in (pipeline, here))
+        assert shown(pipeline) == shown(here) == expected(folder, ending)
+        assert (told.rows_read, told.files_read, told.bytes_read) == (same.rows_read, same.files_read, same.bytes_read)
+        assert told.inserted - told.deleted == same.inserted - same.deleted
+        hows["tasks" if " by tasks" in told.how else told.how] += 1
+    assert hows["tasks"] > steps // 2
+    files = pipeline.positions["source orders"]["at"]["files"].values()
+    used = {copy["file"] for file in files for copy in file["copy"]}
+    assert {f"sources/{path.name}" for path in (tmp_path / "state" / "sources").iterdir()} == used
+    pipeline.close()
+
+
+def test_a_copy_that_is_lost_and_a_file_that_is_none(tmp_path, folder):
+    for number in range(3):
+        pq.write_table(rows(random.Random(number + 1)), folder / f"{number}.parquet")
+    with open_(tmp_path) as pipeline:
+        pipeline.table("orders", source=folder)
+        epoch = pipeline.refresh().epoch
+        (folder / "0.parquet").write_bytes(b"none")
+        with pytest.raises(DataError, match=r"0\.parquet: not a Parquet file"):
+            pipeline.refresh()
+        assert pipeline.epoch == epoch
+        for copy in (tmp_path / "state" / "sources").iterdir():
+            copy.write_bytes(copy.read_bytes()[:-1] + b"x")
+        (folder / "0.parquet").unlink()
+        assert pipeline.refresh().sources["orders"].how == "all files compared"
+        assert pipeline["orders"].rows().count() == sum(pq.read_metadata(f).num_rows for f in folder.iterdir())
+
+
+def test_rows_stand_in_files_alone_and_their_bytes_are_told(tmp_path, folder):
+    pq.write_table(pa.table({"id": range(50), "said": ["x" * 2000] * 50}), folder / "a.parquet")
+    with open_(tmp_path) as pipeline:
+        pipeline.table("orders", source=folder)
+        held = Held(pipeline._version(), "orders")
+        found = pipeline._refreshing._source("orders").new(pipeline.catalog.tables["orders"], None, held, False)
+        assert isinstance(found.changes, Posted)
+        assert (found.inserted, found.deleted, found.read) == (50, 0, 50)
+        assert all(letter.file for letter in found.changes.letters)
+        assert found.changes.told.written > 100_000
+        assert pipeline.refresh().report.bytes_written > found.changes.told.written
+
+
+def killed_at(folder, tmp_path, at, how, rng):
+    """Refresh on a disk on which the process ends; whether it did."""
+    system, pipeline = Faulty(at, how), None
+    with disk(system):
+        with contextlib.suppress(Killed):
+            pipeline = open_(tmp_path)
+            defined(pipeline, folder).refresh()
+            change(folder, rng, ".parquet")
+            pipeline.refresh()
+            pipeline.close()
+        end(pipeline)
+    return system.dead
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("how", ["killed", "power"])
+def test_crashes_between_all_steps(tmp_path, folder, how):
+    rng, at = random.Random(how), 1
+    change(folder, rng, ".parquet")
+    while killed_at(folder, tmp_path / f"{at}", at, how, rng):
+        change(folder, rng, ".parquet")
+        with defined(open_(tmp_path / f"{at}"), folder) as pipeline:
+            pipeline.refresh()
+            assert shown(pipeline) == expected(folder, ".parquet"), at
+            assert pipeline.refresh().report is None
+        at += 11
+    assert at > 40
+
+
+@pytest.mark.parametrize(
+    ("feed", "partitions"),
+    [(True, ["shop"]), *(pytest.param(feed, None, marks=pytest.mark.slow) for feed in (True, False))],
+)
+def test_random_commits_of_delta(tmp_path, feed, partitions):
+    deltalake = pytest.importorskip("deltalake")
+    from tests.pipeline.outside import test_delta as delta
+
+    rng, path, hows = random.Random(f"{feed} {partitions}"), str(tmp_path / "orders"), set()
+    settings = {"delta.enableChangeDataFeed": str(feed).lower()}
+    deltalake.write_deltalake(path, delta.rows(rng, 60), partition_by=partitions, configuration=settings)
+    with open_(tmp_path) as pipeline:
+        pipeline.sql(f"CREATE TABLE orders USING delta LOCATION '{path}'")
+        here = deltic.Pipeline()
+        here.table("orders", source=path)
+        for _ in range(6):
+            told, same = (each.refresh().sources["orders"] for each in (pipeline, here))
+            assert Counter(pipeline["orders"]) == Counter(here["orders"]) == delta.contents(path)
+            assert told.inserted - told.deleted == same.inserted - same.deleted
+            hows.add(re.sub(" of versions [0-9]+ to [0-9]+", "", told.how))
+            for _ in range(3):
+                delta.change(path, rng)
+    assert hows == {"loaded by tasks", "change feed, by tasks" if feed else "files, by tasks"}
