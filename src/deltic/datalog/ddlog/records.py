@@ -17,6 +17,7 @@ from typing import Any
 
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import TypeDefinition
+from deltic.datalog.ddlog.closures import Closures
 from deltic.datalog.ddlog.json_values import Json, JsonError
 from deltic.datalog.ddlog.order import Order
 from deltic.datalog.ddlog.runtime import single
@@ -211,6 +212,7 @@ class Codecs:
     def __init__(self, types: Mapping[str, TypeDefinition]) -> None:
         self._types, self._order = types, Order(types)
         self._made: dict[t.Type, Codec] = {}
+        self._closures = Closures()
 
     def key(self, type_: t.Type) -> Callable[[Any], Any]:
         """By what dumps order the values of a type."""
@@ -267,6 +269,8 @@ class Codecs:
         match type_:
             case t.Tuple(items):
                 return self._tuple(type_, items)
+            case t.Function():
+                return self._closure(type_)
             case t.Named(name, arguments) if name in LISTS:
                 return self._list(type_, arguments[0], LISTS[name])
             case t.Named("ddlog_std::Map", arguments):
@@ -291,6 +295,17 @@ class Codecs:
             return f"({', '.join(part.show(each) for part, each in zip(parts, value, strict=True))})"
 
         return Codec(type_, read, show)
+
+    def _closure(self, type_: t.Type) -> Codec:
+        """Closures are told by names, which commands do not know."""
+
+        def read(record: Record) -> Any:
+            found = self._closures.of_text(record.name) if isinstance(record, Made) else None
+            if found is None:
+                raise RecordError(f"closures cannot be written: a value of the type {type_} is made in a rule")
+            return found
+
+        return Codec(type_, read, self._closures.text)
 
     def _list(self, type_: t.Type, element: t.Type, make: Callable[[Any], Any]) -> Codec:
         part = self.of(element)

@@ -100,7 +100,7 @@ class Session:
                 self.write(command.argument)
             case "timestamp":
                 self.write(f"Timestamp: {time.monotonic_ns() - self._began}")
-            case "profile":
+            case "profile" if not command.argument:
                 self.write(repr(self._pipeline))
             case "log_level":
                 self._log_level = int(command.argument)
