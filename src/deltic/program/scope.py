@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.types import Schema
-from deltic.program.definitions import Definition, Derived
+from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Stratum
 from deltic.program.queries import Atom, Body, Rule, When
 from deltic.program.unsupported import refusal
@@ -60,12 +60,21 @@ class Drafts:
     sinks: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     variables: Iterator[int] = field(default_factory=itertools.count)
+    first: str = ""
+    """The relation of one row of no columns that comes in the first epoch, where somebody waits for it."""
 
     def declare(self, draft: Draft) -> str:
         """Add a relation; the result stands for its name."""
         name = f"#{len(self.relations)}"
         self.relations[name] = draft
         return name
+
+    def beginning(self) -> str:
+        """The relation `first`, made where it is not there."""
+        if not self.first:
+            self.first = self.declare(Draft("", Schema(()), Constant(((),))))
+            self.strata.append(Stratum((self.first,), recursive=False))
+        return self.first
 
 
 class Scope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.changes import changes
@@ -13,6 +13,9 @@ from deltic.circuit.words import word
 
 if TYPE_CHECKING:
     from deltic.circuit.custom import CustomOperator
+
+
+Input = TypeVar("Input")
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,26 @@ class Maintain(Apply):
 
 @dataclass(frozen=True)
 class MaintainDelta(Apply):
-    """The change of `Maintain` from a₁, Δa₁, …, aₙ, Δaₙ."""
+    """The change of `Maintain` from a₁, Δa₁, …, aₙ, Δaₙ, and maybe the change of one row of no columns.
+
+    When that row comes, the function's value for no rows does, too.
+    """
 
     keyword: ClassVar[str] = "maintain_delta"
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
-        return self._checked(changes(self, inputs), inputs)
+        zsets, pairs = self.zsets(inputs), self.pairs(inputs)
+        if any(len(first.schema) for first in zsets[len(pairs) :]):
+            self.refuse("takes the change of a row of no columns last", inputs)
+        return self._checked(changes(self, pairs), inputs)
+
+    def pairs(self, inputs: Sequence[Input]) -> Sequence[Input]:
+        """The inputs a₁, Δa₁, …, aₙ, Δaₙ alone."""
+        return inputs[: len(inputs) // 2 * 2]
+
+    def begins(self, inputs: Sequence[Any]) -> bool:
+        """Whether there is another one, of the beginning."""
+        return len(inputs) % 2 == 1
 
 
 def applied(custom: CustomOperator) -> Apply:

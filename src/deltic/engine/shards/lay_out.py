@@ -253,7 +253,7 @@ class _LayOut:
     def _beside(self, relation: Relation, definition: Recomputed) -> Relation:
         """An operator that reads all rows of what it follows: of placed relations with the keys that it needs."""
         _, keys = _needs(relation)
-        read = {name: self._at(name, key) for name, key in zip(definition.inputs, keys, strict=True)}
+        read = {name: self._at(name, key) for name, key in zip(definition.sources, keys, strict=True)}
         self.probed.update(read.values())
         return replace(relation, definition=definition.renamed(read))
 
@@ -429,8 +429,8 @@ def _needs(relation: Relation) -> tuple[Key, tuple[Key, ...]]:
             return whole, (whole,)
         case Windowed():
             return whole, (whole, EVERYWHERE)
-        case Recomputed(inputs=inputs, keys=keys):
-            return tuple(range(keys)), tuple(tuple(range(keys)) for _ in inputs)
+        case Recomputed(sources=sources, keys=keys):
+            return tuple(range(keys)), tuple(tuple(range(keys)) for _ in sources)
     raise UnsupportedError(f'engine spark: {relation.definition} has no place on shards yet; engine="local" runs it')
 
 

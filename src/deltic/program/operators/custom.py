@@ -17,21 +17,30 @@ from deltic.program.unsupported import in_recursion, needs_fallback
 
 @dataclass(frozen=True)
 class Recomputed(Definition):
-    """What an operator without a derivative makes of relations: computed anew when one of them changes."""
+    """What an operator without a derivative makes of relations: computed anew when one of them changes.
+
+    It may make something of nothing: where it looks at all rows it `begins` with a relation of the first epoch.
+    """
 
     inputs: tuple[str, ...]
     operator: ops.Operator
+    begins: str = ""
 
     @property
     def sources(self) -> tuple[str, ...]:
-        return self.inputs
+        return (*self.inputs, self.begins) if self.begins else self.inputs
 
     @property
     def contents(self) -> tuple[str, ...]:
         return self.inputs
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        return replace(self, inputs=tuple(names[name] for name in self.inputs))
+        begins = names[self.begins] if self.begins else ""
+        return replace(self, inputs=tuple(names[name] for name in self.inputs), begins=begins)
+
+    @property
+    def kept(self) -> str:
+        return "begins" if self.begins else ""
 
     @property
     def keys(self) -> int:
@@ -83,7 +92,7 @@ def recomputed(scope: Scope, node: Node, number: int, wanted: str) -> str:
     if not all(isinstance(k.operator, ops.Integrate) for k in kept):
         raise needs_fallback(below, fallen.operator)
     inputs = tuple(scope.relation(k.inputs[0]) for k in kept)
-    return scope.defined(wanted, number, Recomputed(inputs, fallen.operator))
+    return scope.defined(wanted, number, Recomputed(inputs, fallen.operator, scope.drafts.beginning()))
 
 
 @relation_of(MaintainDelta)
@@ -91,4 +100,7 @@ def maintain_delta(scope: Scope, op: MaintainDelta, node: Node, number: int, wan
     """What the derivative or the state makes of the changes."""
     if scope.component is not None and scope.is_recursive(number):
         raise in_recursion(number, op)
-    return scope.defined(wanted, number, Maintained(tuple(map(scope.relation, node.inputs[1::2])), op))
+    begins = scope.drafts.beginning() if op.begins(node.inputs) else ""
+    return scope.defined(
+        wanted, number, Maintained(tuple(map(scope.relation, op.pairs(node.inputs)[1::2])), op, begins)
+    )

@@ -120,13 +120,21 @@ class Maintaining(_Crossing):
         super().__init__(maintained, states, target, environment)
         self.custom: CustomOperator = maintained.operator.custom
         self.mark = target.keep("mark", (), ())
+        self._first = states[maintained.begins] if maintained.begins else None
         self._state: Any = None
         self._left: tuple[Run, ...] | None = None
 
     def _change(self) -> Run | None:
-        """What the derivative gives, or the state for the changes of the sources."""
+        """What the derivative gives, or the state for the changes of the sources, with what there is of nothing."""
         found = self._derived() if self.custom.state is None else self._updated()
+        if self._first is not None and self._first.delta is not None:
+            found = pa.concat_tables([found, self._of_nothing()])
         return self._encoded(found).run()
+
+    def _of_nothing(self) -> pa.Table:
+        """What the function makes of inputs without rows."""
+        given = [self.custom.given(self._decoded(source, None), i) for i, source in enumerate(self.sources)]
+        return self.custom.table(self.custom.body, given)
 
     def _derived(self) -> pa.Table:
         return self.custom.derived(
