@@ -140,3 +140,5 @@ select t.a, u.x from t full join u on t.a = u.k and u.x > (select min(y) from v)
 select t.a, u.x from t join u on t.a = u.k and exists (select 1 from v where v.k = t.a and v.y <> u.x);
 select * replace (a + 1 as a, coalesce(b, 0) as b) from t;
 select t.* replace (t.b as a), x from t join u on t.a = u.k;
+select a as p, b as q, sum(b) as s from t group by grouping sets ((p, q), (p));
+select a + 1 as p, c, count(*) as n from t group by rollup (1, c) having grouping(p) = 0;

@@ -266,9 +266,8 @@ class _Block:
             return self._named(key, items)
 
         copy = group.copy()
-        for key in list(copy.expressions):
-            if not isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
-                key.replace(selected(key))
+        for key in _keys(copy):
+            key.replace(selected(key))
         return copy
 
     # Windows
@@ -327,6 +326,17 @@ class _Block:
                 )
             found.append(over)
         return found
+
+
+def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:
+    """The keys of GROUP BY, and those in its ROLLUP, CUBE and GROUPING SETS, in which parentheses have several."""
+    for key in list(group.iter_expressions()):
+        if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
+            yield from _keys(key, True)
+        elif within and isinstance(key, exp.Tuple | exp.Paren):
+            yield from _keys(key, True)
+        else:
+            yield key
 
 
 def _alias(node: exp.Expression) -> str:

@@ -195,7 +195,7 @@ class Groups:
         return nodes.extend(node, [flag for flag, _ in flags], [value for _, value in flags])
 
     def _flag_value(self, call: exp.Expression, chosen: Sequence[str], flag: Column) -> exp.Expression:
-        wanted = [self.text(prepared(n, self.values)) for n in call.expressions] or list(self.keys)
+        wanted = [self.text(prepared(n.unnest(), self.values)) for n in call.expressions] or list(self.keys)
         for text, node in zip(wanted, call.expressions, strict=False):
             if text not in self.keys:
                 source = self.values.scope.source
