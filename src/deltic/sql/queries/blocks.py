@@ -331,9 +331,8 @@ class _Block:
 def _keys(group: exp.Expression, within: bool = False) -> Iterator[exp.Expression]:
     """The keys of GROUP BY, and those in its ROLLUP, CUBE and GROUPING SETS, in which parentheses have several."""
     for key in list(group.iter_expressions()):
-        if isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets):
-            yield from _keys(key, True)
-        elif within and isinstance(key, exp.Tuple | exp.Paren):
+        is_set = isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets)
+        if is_set or (within and isinstance(key, exp.Tuple | exp.Paren)):
             yield from _keys(key, True)
         else:
             yield key
