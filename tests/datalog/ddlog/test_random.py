@@ -13,7 +13,6 @@ from random import Random
 import pytest
 
 import deltic
-from deltic.datalog.ddlog.check import check
 from deltic.datalog.ddlog.lowering.program import Lowered
 from deltic.datalog.ddlog.records import Codecs, Reader
 from tests.datalog.ddlog.naive import derived
@@ -167,9 +166,8 @@ MCopy(x) :- M(x).
 def _check(seed: int, relations: int = 6) -> None:
     random = Random(seed)
     text = _program(random, relations) + COPIES
-    checked = check(text)
     session = deltic.Pipeline().ddlog(text)
-    lowered = Lowered(checked)
+    lowered, checked = session.lowered, session.lowered.checked
     lines: list[str] = []
     session.write = lines.append
 
@@ -194,11 +192,11 @@ def _check(seed: int, relations: int = 6) -> None:
                 assert dumped(relation.name) == wanted, "\n".join([text, *history, relation.name])
 
 
-@pytest.mark.parametrize("first", range(1000, 1060, 20))
+@pytest.mark.parametrize("first", range(1000, 1150, 30))
 def test_random_programs_mean_what_they_say(first: int, record_property: Callable[[str, object], None]) -> None:
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 30):
         _check(seed, relations=2)
-    record_property("random DDlog programs", 20)
+    record_property("random DDlog programs", 30)
 
 
 @pytest.mark.slow

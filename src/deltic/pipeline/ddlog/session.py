@@ -31,7 +31,7 @@ class Session:
     """
 
     def __init__(self, pipeline: Pipeline, lowered: Lowered, write: Callable[[str], Any] = print) -> None:
-        self._pipeline, self._lowered, self.write = pipeline, lowered, write
+        self._pipeline, self.lowered, self.write = pipeline, lowered, write
         relations = lowered.checked.relations.values()
         self._inputs = {r.name: Input(r, lowered) for r in relations if r.role == "input"}
         self._outputs = sorted((r for r in relations if r.role == "output"), key=lambda r: r.name)
@@ -181,12 +181,12 @@ class Session:
     def _inspect(self, weights: Callable[[str], Counter[Row]]) -> None:
         """Compute what `Inspect` says, for each change of what it looks at."""
         with heard(self._hear):
-            for inspected in self._lowered.inspected:
+            for inspected in self.lowered.inspected:
                 self._look(inspected, sorted(weights(inspected.name).items()))
 
     def _look(self, inspected: Inspected, weights: Iterable[tuple[Row, int]]) -> None:
         names = list(inspected.known)
-        function = self._lowered.checked.compile_expression(
+        function = self.lowered.checked.compile_expression(
             inspected.clause.expression, [*names, "ddlog_weight", "ddlog_timestamp"]
         )
         schema = self._pipeline.views[inspected.name].names
@@ -204,7 +204,7 @@ class Session:
         for name, rows in changes.items():
             if rows:
                 self.write(f"{name}:")
-                for record, weight in self._sorted(self._lowered.form(name), rows.items()):
+                for record, weight in self._sorted(self.lowered.form(name), rows.items()):
                     self.write(f"{record}: {weight:+}")
 
     def _dump(self, command: Plain) -> None:
@@ -227,12 +227,12 @@ class Session:
         if relation.semantics == "stream":
             return
         rows = Counter(self._rows(catalog_name(relation.name)))
-        for record, weight in self._sorted(self._lowered.form(relation.name), rows.items()):
+        for record, weight in self._sorted(self.lowered.form(relation.name), rows.items()):
             self.write(record if weight == 1 else f"{record} {weight:+}")
 
     def _sorted(self, form: Form, rows: Iterable[tuple[Row, int]]) -> Iterator[tuple[str, int]]:
         """The records as text in the order of their values."""
-        codecs = self._lowered.columns.codecs
+        codecs = self.lowered.columns.codecs
         show, order = codecs.of(form.record).show, codecs.key(form.record)
         records = sorted(((form.of_row(row), weight) for row, weight in rows), key=lambda pair: order(pair[0]))
         return ((show(record), weight) for record, weight in records)
@@ -243,7 +243,7 @@ class Session:
     # Indexes
 
     def _query(self, command: QueryIndex) -> None:
-        index = self._lowered.checked.indexes.get(command.index.replace(".", "::"))
+        index = self.lowered.checked.indexes.get(command.index.replace(".", "::"))
         if index is None:
             raise DataError([command.span.error(f"there is no index {command.index}", self._index_names())])
         types = [type_ for _, type_ in index.parameters]
@@ -251,7 +251,7 @@ class Session:
             if len(command.arguments.arguments) != len(types):
                 raise RecordError(f"{index.name} takes {len(types)} values")
             values = [value for _, value in command.arguments.arguments]
-            columns = self._lowered.columns
+            columns = self.lowered.columns
             key = [
                 columns.writing(type_)(columns.codecs.of(type_).read(value))
                 for type_, value in zip(types, values, strict=True)
@@ -261,17 +261,17 @@ class Session:
         self._print_records(self._indexed(command.index, command.span, key))
 
     def _indexed(self, name: str, span: Span, key: list[Any] | None) -> Iterator[str]:
-        index = self._lowered.checked.indexes.get(name.replace(".", "::"))
+        index = self.lowered.checked.indexes.get(name.replace(".", "::"))
         if index is None:
             raise DataError([span.error(f"there is no index {name}", self._index_names())])
         view, width = self._pipeline[index_name(index.name)], len(index.parameters)
         wanted = {} if key is None else {f"key?{i}": value for i, value in enumerate(key)}
         rows = view.lookup(**wanted) if wanted else view
         found = dict.fromkeys(tuple(row[width:]) for row in rows)
-        return (record for record, _ in self._sorted(self._lowered.form(index.relation), [(r, 1) for r in found]))
+        return (record for record, _ in self._sorted(self.lowered.form(index.relation), [(r, 1) for r in found]))
 
     def _index_names(self) -> str:
-        return _listed(self._lowered.checked.indexes)
+        return _listed(self.lowered.checked.indexes)
 
     def _print_records(self, records: Iterable[str]) -> None:
         for record in records:
