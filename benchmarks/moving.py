@@ -1,16 +1,19 @@
-"""What a DataFrame into a pipeline on shards takes of the driver, by tasks and through the driver.
+"""What rows take of the driver, by tasks and through the driver: of a DataFrame, and of a folder of Parquet files.
 
-`python benchmarks/moving.py --rows 1000000 10000000`: inserts so many rows of a DataFrame in one transaction, as one
-job; beside it the same rows as an Arrow table, which is how they come to the driver.
+`python benchmarks/moving.py --rows 1000000 10000000`: so many rows come in one epoch, as one job, into a pipeline that
+is kept (`state=`) or not; beside it the same rows as an Arrow table, or read by the driver.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,20 @@ from isolated import isolated
 from pages import session
 
 import deltic
+from deltic.pipeline.outside import tasks
 
-SQL = """
-CREATE TABLE sale (id BIGINT, customer BIGINT, price BIGINT{key});
-CREATE VIEW total AS SELECT customer, count(*) AS n, sum(price) AS s FROM sale GROUP BY customer
-"""
-MIB = 1 << 20
+SQL = "CREATE VIEW total AS SELECT customer, count(*) AS n, sum(price) AS s FROM sale GROUP BY customer"
+COLUMNS = "(id BIGINT, customer BIGINT, price BIGINT{key})"
+MIB, EVERYTHING = 1 << 20, 1 << 62
+WAYS = [
+    ("DataFrame", "tasks", False, False),
+    ("DataFrame", "tasks", True, False),
+    ("DataFrame", "tasks", True, True),
+    ("DataFrame", "driver", False, True),
+    ("folder", "tasks", False, True),
+    ("folder", "driver", False, True),
+]
+"""What the rows are of, who moves them, whether the table has a key, and whether the pipeline is kept."""
 
 
 def own_memory() -> int:
@@ -33,57 +44,109 @@ def own_memory() -> int:
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))
 
 
-def part(rows: int, way: str, key: bool, shards: int) -> Iterator[tuple[str, Any]]:
-    """Inserts so many rows, after some others."""
-    with session(2, "1g") as spark, tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        pipeline = deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(shards, folder, "job"))
-        pipeline.sql(SQL.format(key=", PRIMARY KEY (id)" if key else ""))
+def processor_seconds() -> float:
+    """The processor time of this process and of all that it has begun, Spark and its tasks among them."""
+    spent, children = dict[int, int](), defaultdict[int, list[int]](list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        spent[int(path.parent.name)] = sum(map(int, told[11:15]))
+        children[int(told[1])].append(int(path.parent.name))
+    ticks, waiting = 0, [os.getpid()]
+    while waiting:
+        number = waiting.pop()
+        ticks += spent.get(number, 0)
+        waiting += children[number]
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def watched(most: list[int]) -> Iterator[None]:
+    """Notes by how much the memory of this process grows in a block, at most."""
+    before, is_over = own_memory(), threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.02):
+            most[0] = max(most[0], own_memory() - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
+
+
+def part(rows: int, of: str, way: str, key: bool, kept: bool, shards: int) -> Iterator[tuple[str, Any]]:
+    """Lets so many rows come, after some others."""
+    with session(2, "1g") as spark, tempfile.TemporaryDirectory(dir=Path.cwd()) as scratch:
+        folder, files = Path(scratch), Path(scratch) / "files"
+        if way == "driver":
+            tasks.FEW = EVERYTHING
+        state: dict[str, Any] = {"state": folder / "state"} if kept else {}
+        pipeline = deltic.Pipeline(
+            spark, engine="spark", shards=deltic.Shards(shards, folder / "shards", "job"), **state
+        )
         frame = spark.range(0, rows + 1000, numPartitions=8).selectExpr(
             "id", "id % 1000 AS customer", "id % 97 AS price"
         )
-        with pipeline.transaction() as change:
-            change.insert("sale", frame.where(f"id >= {rows}"))
-        before, most, is_over = own_memory(), [0], threading.Event()
-
-        def watch() -> None:
-            while not is_over.wait(0.02):
-                most[0] = max(most[0], own_memory())
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        started, chosen = time.perf_counter(), frame.where(f"id < {rows}")
-        with pipeline.transaction() as change:
-            change.insert("sale", chosen if way == "tasks" else chosen.toArrow())
-            yield "to shards s", round(time.perf_counter() - started, 1)
-        yield "all s", round(time.perf_counter() - started, 1)
-        is_over.set()
-        watcher.join()
-        yield "driver's growth MiB", max(0, most[0] - before) // MIB
-        yield "read MiB", change.report.bytes_read // MIB
-        yield "written MiB", change.report.bytes_written // MIB
+        columns = COLUMNS.format(key=", PRIMARY KEY (id)" if key else "")
+        frame.where(f"id >= {rows}").write.parquet(str(files))
+        pipeline.sql(f"CREATE TABLE sale {columns}" + (f" USING parquet LOCATION '{files}'" if of == "folder" else ""))
+        pipeline.sql(SQL)
+        if of == "folder":
+            pipeline.refresh()
+            frame.where(f"id < {rows}").write.mode("append").parquet(str(files))
+        else:
+            with pipeline.transaction() as change:
+                change.insert("sale", frame.where(f"id >= {rows}"))
+        before, most, started, spent = own_memory(), [0], time.perf_counter(), processor_seconds()
+        with watched(most):
+            if of == "folder":
+                told: Any = pipeline.refresh()
+            else:
+                chosen = frame.where(f"id < {rows}")
+                with pipeline.transaction() as told:
+                    told.insert("sale", chosen if way == "tasks" else chosen.toArrow())
+        yield "s", round(time.perf_counter() - started, 1)
+        yield "processor s", round(processor_seconds() - spent, 1)
+        yield "driver before MiB", before // MIB
+        yield "growth MiB", most[0] // MIB
+        yield "read MiB", told.report.bytes_read // MIB
+        yield "written MiB", told.report.bytes_written // MIB
         (total,) = pipeline.sql("SELECT sum(n) AS n, sum(s) AS s FROM total").to_arrow().to_pylist()
         assert total == {"n": rows + 1000, "s": sum(i % 97 for i in range(rows + 1000))}, total
+        most = [0]
+        with watched(most):
+            pipeline.close()
+        yield "growth of close MiB", most[0] // MIB
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--shards", type=int, default=8)
+    parser.add_argument("--ways", type=int, nargs="+", default=list(range(len(WAYS))), help="numbers of WAYS")
     given = parser.parse_args()
     found = []
     for rows in given.rows:
-        for way, key in (("tasks", False), ("tasks", True), ("driver", False)):
-            outcome = isolated(part, rows, way, key, given.shards)
-            found.append([f"{rows:,}", way, "yes" if key else "no", dict(outcome.values), outcome.failure])
+        for of, way, key, kept in (WAYS[number] for number in given.ways):
+            outcome = isolated(part, rows, of, way, key, kept, given.shards)
+            told = [f"{rows:,}", of, way, "yes" if key else "no", "yes" if kept else "no"]
+            found.append([*told, dict(outcome.values), outcome.failure])
     columns = list(max((values for *_, values, _ in found), key=len))
     report(
         "moving",
-        f"A DataFrame into {given.shards} shards, local[2], an aggregate over it, one job",
-        ["rows", "by", "primary key", *columns, ""],
+        f"Rows into {given.shards} shards, local[2], an aggregate over them, one job",
+        ["rows", "of", "by", "primary key", "state=", *columns, ""],
         [[*told, *(values.get(column, "") for column in columns), failure] for *told, values, failure in found],
-        "tasks: the DataFrame is given, and Spark's tasks write its rows for the shards; driver: its rows as a table\n"
-        "in memory. growth: memory of the driver's Python process, without pages of mapped files, at the peak of the\n"
-        "transaction beyond that of before it. With a primary key the driver looks the keys up, a letter at a time.",
+        "tasks: Spark's tasks write the rows for the shards; driver: the rows are a table in its memory. growth:\n"
+        "memory of the driver's Python process, without pages of mapped files, at the peak of the epoch beyond that\n"
+        "of before it; and of the checkpoint that ends it. processor s: of all processes, Spark's among them. With a\n"
+        "primary key the driver looks the keys up, a letter at a time.",
     )
 
 

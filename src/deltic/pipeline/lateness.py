@@ -57,12 +57,13 @@ class Door:
         marks = self.marks(catalog, version)
         kept, ticks, late, after = dict(batches), dict[str, TableBatch](), [], dict(marks)
         for name, table in timed.items():
-            rows, mark = batches[name].to_arrow(), marks.get(name)
-            if mark is not None and (gone := _late(table, rows, mark)) is not None:
+            batch, mark = batches[name], marks.get(name)
+            if mark is not None and any(_before(table, rows, mark).any() for rows in batch.parts()):
+                rows = batch.to_arrow()
+                gone = _late(table, rows, mark)
                 late.append(LateRows(name, _column(table), _scalar(table, mark), rows.filter(pa.array(gone))))
-                rows = rows.filter(pa.array(~gone))
-                kept[name] = TableBatch(rows)
-            if (risen := _risen(table, rows, mark)) is not None:
+                batch = kept[name] = TableBatch(rows.filter(pa.array(~gone)))
+            if (risen := _risen(table, batch, mark)) is not None:
                 after[name] = risen
                 ticks.update(_tick(table, mark, risen))
         if late and policy == "error":
@@ -101,11 +102,9 @@ def late_error(late: list[LateRows]) -> LateError:
     return LateError(f'{told}; nothing was changed. Leave them out, or pass late="drop", which does so and tells it.')
 
 
-def _late(table: Table, rows: pa.Table, mark: int) -> Mask | None:
-    """Which changes are before the watermark, or of a key that has one which is; None for none."""
+def _late(table: Table, rows: pa.Table, mark: int) -> Mask:
+    """Which changes are before the watermark, or of a key that has one which is."""
     gone = _before(table, rows, mark)
-    if not gone.any():
-        return None
     if table.key and _column(table) not in table.key:
         numbers = row_numbers(rows, table.key)
         gone = np.isin(numbers, numbers[gone])
@@ -118,15 +117,21 @@ def _before(table: Table, rows: pa.Table, mark: int) -> Mask:
     return found
 
 
-def _risen(table: Table, rows: pa.Table, mark: int | None) -> int | None:
+def _risen(table: Table, batch: Batch, mark: int | None) -> int | None:
     """The watermark that the rows which come lead to, where it is above what there was."""
     assert table.lateness is not None
-    come = rows.filter(pc.greater(rows.column(WEIGHT), 0))
-    latest = pc.max(_numbers(come.column(_column(table)))).as_py()
-    if latest is None:
+    latest = [time for rows in batch.parts() if (time := _latest(table, rows)) is not None]
+    if not latest:
         return None
-    found = int(latest) - table.lateness.length
+    found = max(latest) - table.lateness.length
     return found if found >= _LEAST[_type(table)] and (mark is None or found > mark) else None
+
+
+def _latest(table: Table, rows: pa.Table) -> int | None:
+    """The latest time of the rows that come."""
+    come = rows.filter(pc.greater(rows.column(WEIGHT), 0))
+    found: int | None = pc.max(_numbers(come.column(_column(table)))).as_py()
+    return found
 
 
 def _column(table: Table) -> str:

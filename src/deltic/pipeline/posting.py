@@ -1,6 +1,6 @@
 """Rows of DataFrames that do not pass this process: Spark's tasks make them rows of a table, and write them.
 
-What is said by key, and what an epoch has to look at row by row, as lateness does, comes to this process all the same.
+What is said by key comes to this process all the same. Keys and times of rows that come it reads a letter at a time.
 """
 
 from __future__ import annotations
@@ -77,6 +77,6 @@ def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites) -> Pos
     from deltic.engine.shards.posted import Posted
     from deltic.engine.spark.job import run_over
 
-    if table.lateness is not None or not frame.columns or (site := sites(table)) is None:
+    if not frame.columns or (site := sites(table)) is None:
         return None
     return Posted(site, run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))

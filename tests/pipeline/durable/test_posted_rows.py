@@ -196,3 +196,25 @@ def test_damaged_rows_are_told_and_the_log_is_cut_there(tmp_path, damage):
         step = found_step(pipeline)
         assert step < 4
         assert check(pipeline, step) == step
+
+
+def test_rows_of_a_table_with_a_lateness(tmp_path):
+    """Letters are looked at one by one; where rows are late, the others of the epoch are in memory."""
+    rng, kinds = random.Random(3), set()
+    pipeline, other = open_(tmp_path / "state"), Pipeline()
+    for each in (pipeline, other):
+        each.table("t", {"k": "int64", "x": "int64"}, lateness={"x": 10})
+        each.sql("CREATE VIEW v AS SELECT k % 3 AS k, count(*) AS n FROM t GROUP BY k % 3")
+    for step in range(6):
+        rows = [(10 * step + n, step * 8 + rng.randrange(12) - 14 * (step == 3)) for n in range(9)]
+        with pipeline.transaction() as change:
+            post(change, "t", rows)
+        with other.transaction() as same:
+            same.insert("t", rows)
+        assert (change.report.rows_late, pipeline.watermarks) == (same.report.rows_late, other.watermarks)
+        kinds.add(bool(change.report.rows_late))
+        assert sorted(pipeline["v"]) == sorted(other["v"])
+    assert kinds == {True, False}
+    end(pipeline)
+    with open_(tmp_path / "state") as again:
+        assert (again.watermarks, sorted(again["v"])) == (other.watermarks, sorted(other["v"]))

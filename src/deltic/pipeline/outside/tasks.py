@@ -53,7 +53,7 @@ class Tasks:
 
     def site(self, table: Table, size: int) -> Site | None:
         """Where tasks write the rows of so many bytes of files; None where this process is to read them."""
-        is_here = self.spark is None or size <= FEW or table.lateness is not None or not table.schema.names
+        is_here = self.spark is None or size <= FEW or not table.schema.names
         return None if is_here else self.sites(table)
 
     def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: Table) -> Posted:
