@@ -11,7 +11,7 @@ from deltic.datalog.ddlog import infer_control, infer_terms
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.compile import Compiler
 from deltic.datalog.ddlog.declarations import Declarations, RelationEntry
-from deltic.datalog.ddlog.definitions import constructor_definitions, type_definitions
+from deltic.datalog.ddlog.definitions import constructor_definitions
 from deltic.datalog.ddlog.depth import deep
 from deltic.datalog.ddlog.functions import check_expression, check_function
 from deltic.datalog.ddlog.inference import Inference
@@ -65,9 +65,8 @@ def _checked(modules: Sequence[Module], functions: Mapping[str, Callable[..., An
     findings += [finding for rule in rules for finding in _streams(relations, rule)]
     if findings:
         raise ProgramError(in_order(findings))
-    return c.Checked(
-        type_definitions(declarations), relations, rules, indexes, constructor_definitions(declarations), compiler
-    )
+    constructors = constructor_definitions(declarations, compiler.types)
+    return c.Checked(compiler.types, relations, rules, indexes, constructors, compiler)
 
 
 def _check_functions(declarations: Declarations, compiler: Compiler, findings: list[Diagnostic]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deltic.datalog.ddlog import core
@@ -14,6 +14,7 @@ from deltic.datalog.syntax.expressions import nodes_in
 from deltic.datalog.syntax.source import Span
 
 if TYPE_CHECKING:
+    from deltic.datalog.ddlog.serde import JsonForm
     from deltic.datalog.ddlog.values import Constructor
 
 
@@ -24,6 +25,7 @@ class TypeDefinition:
     name: str
     parameters: tuple[str, ...]
     constructors: tuple[tuple[Constructor, tuple[Type, ...]], ...]
+    json: JsonForm | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

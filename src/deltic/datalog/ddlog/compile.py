@@ -14,11 +14,13 @@ from typing import Any
 
 from deltic.circuit.python import digest, fingerprint
 from deltic.datalog.ddlog import core, runtime, texts
+from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import Declarations, Signature
 from deltic.datalog.ddlog.definitions import type_definitions
 from deltic.datalog.ddlog.depth import deep
 from deltic.datalog.ddlog.emit import Emitter, name_of
 from deltic.datalog.ddlog.functions import Body, check_function, types_given
+from deltic.datalog.ddlog.modules import Module
 from deltic.datalog.ddlog.natives import NATIVES, Instance, has_type
 from deltic.datalog.ddlog.types import Type
 from deltic.datalog.ddlog.values import Constructor, Map, Struct, Vec
@@ -45,7 +47,7 @@ class Compiler:
 
     def __init__(self, declarations: Declarations, given: Mapping[str, Callable[..., Any]]) -> None:
         self.declarations = declarations
-        self._types = type_definitions(declarations)
+        self.types = type_definitions(declarations, self._key_function)
         self.given = given
         self.bodies: dict[tuple[str, int], Body] = {}
         self.sources: dict[str, str] = {}
@@ -134,6 +136,20 @@ class Compiler:
         emitter.give(value)
         return self._defined(name, parameters, emitter, signature.declaration.span)
 
+    def _key_function(self, module: Module, named: s.Expression | s.TypeMention | None) -> Callable[..., Any]:
+        """The function that `deserialize_from_array=name()` names. Raises ProgramError where there is none."""
+        assert isinstance(named, s.Expression)
+        name = named.callee.name if isinstance(named, s.Call) and isinstance(named.callee, s.Name) else ""
+        found = self.declarations.functions.find(module, name)
+        if not found:
+            raise ProgramError([named.span.error(f"there is no function `{name}`", "name one of the map's values")])
+        signature = self.declarations.functions.entries[found[0]][0]
+        types = tuple(parameter.type for parameter in signature.parameters)
+        mutable = tuple(parameter.mutable for parameter in signature.parameters)
+        instance = core.FunctionInstance(signature.name, signature.number, types, mutable, signature.result)
+        function: Callable[..., Any] = self._namespace[self.function(instance, named.span)]
+        return function
+
     def _body(self, signature: Signature) -> Body:
         key = signature.name, signature.number
         if key not in self.bodies:
@@ -150,7 +166,7 @@ class Compiler:
         if native := NATIVES.get(instance.name):
             if not native.typed:
                 return native.function
-            found: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self._types))
+            found: Callable[..., Any] = native.function(Instance(instance.parameters, instance.result, self.types))
             return found
         if given:
             return _promised(given, signature, instance.result)

@@ -1,18 +1,21 @@
-"""Values as JSON, as Rust's serde has them by default: what `json` reads and writes, and `@json"…"` in commands.
+"""Values as JSON, as Rust's serde has them: what `json` reads and writes, and `@json"…"` in commands.
 
 A struct is an object of its fields, one of several constructors an object of its name and its fields, or its name
 where it has none; an option is its value or null; vectors, sets and tuples are arrays; maps of strings are objects.
+Attributes of types, constructors and fields change that, as `serde.py` tells.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import TypeDefinition
+from deltic.datalog.ddlog.defaults import default_of
+from deltic.datalog.ddlog.serde import FieldForm, JsonForm
 from deltic.datalog.ddlog.values import LISTS, NONE, Constructor, Map, Struct, Vec, some
 
 VALUE, NUMBER, WRAPPER = "json::JsonValue", "json::JsonNum", "json::JsonWrapper"
@@ -80,23 +83,72 @@ class Json:
         if type_.name == "ddlog_std::Map":
             key, value = type_.arguments
             return Map.of((self.read(key, k), self.read(value, v)) for k, v in _of(dict, given, type_).items())
-        made = self._types[type_.name].constructors
-        if len(made) == 1:
-            return self._read_fields(type_, made[0][0], given)
-        by_name = {constructor.name.rpartition("::")[2]: constructor for constructor, _ in made}
-        (name, inside), *others = given.items() if isinstance(given, dict) and given else [(given, {})]
-        if others or not isinstance(name, str) or name not in by_name:
-            raise JsonError(f"{json.dumps(given)} is no value of the type {type_}; there are {', '.join(by_name)}")
-        return self._read_fields(type_, by_name[name], inside)
+        form = self._form(type_)
+        if len(form.constructors) == 1 and not form.tag:
+            return self._read_fields(type_, 0, given)
+        if form.is_untagged:
+            return self._read_untagged(type_, given)
+        return self._read_fields(type_, *self._told(type_, form, given))
 
-    def _read_fields(self, type_: t.Named, constructor: Constructor, given: Any) -> Struct:
+    def _told(self, type_: t.Named, form: JsonForm, given: Any) -> tuple[int, Any]:
+        """The place of the constructor that JSON tells, and its fields."""
+        by_name = {name: i for i, made in enumerate(form.constructors) for name in (*made.others, made.name)}
+        if form.tag:
+            rest = dict(_of(dict, given, type_))
+            name = rest.pop(form.tag, None)
+            inside = rest.get(form.content, {}) if form.content else rest
+        else:
+            pairs = list(given.items()) if isinstance(given, dict) else [(given, {})]
+            name, inside = pairs[0] if len(pairs) == 1 else (None, {})
+        if not isinstance(name, str) or name not in by_name:
+            names = ", ".join(made.name for made in form.constructors)
+            raise JsonError(f"{json.dumps(given)} is no value of the type {type_}; there are {names}")
+        return by_name[name], inside
+
+    def _read_untagged(self, type_: t.Named, given: Any) -> Struct:
+        """A value of the first constructor whose fields these are."""
+        for place, made in enumerate(self._form(type_).constructors):
+            try:
+                return self._read_fields(type_, place, {} if given is None and not made.fields else given)
+            except JsonError:
+                continue
+        raise _unfit(given, type_)
+
+    def _read_fields(self, type_: t.Named, place: int, given: Any) -> Struct:
+        constructor = self._types[type_.name].constructors[place][0]
         fields, found = _of(dict, given, type_), []
-        for name, part in zip(constructor.fields, self._fields(type_, constructor), strict=True):
+        forms = self._form(type_).constructors[place].fields
+        known = {name for form in forms for name in (form.name, *form.others)}
+        rest = {name: value for name, value in fields.items() if name not in known}
+        for form, part in zip(forms, self._fields(type_, constructor), strict=True):
+            name = next((each for each in (form.name, *form.others) if each in fields), form.name)
             is_option = isinstance(part, t.Named) and part.name == "ddlog_std::Option"
-            if name not in fields and not is_option:
+            if form.is_flat:
+                found.append(self.read(part, rest))
+            elif form.is_skipped or (name not in fields and form.has_default):
+                found.append(default_of(part, self._types))
+            elif name not in fields and not is_option:
                 raise JsonError(f"the field {name} is missing")
-            found.append(self.read(part, fields.get(name)))
+            elif form.key is not None:
+                found.append(self._read_keyed(part, form.key(), fields.get(name)))
+            else:
+                found.append(self.read(part, fields.get(name)))
         return Struct(constructor, found)
+
+    def _read_keyed(self, type_: t.Type, key: Callable[[Any], Any], given: Any) -> Map:
+        """A map of an array of its values."""
+        assert isinstance(type_, t.Named)
+        values = [self.read(type_.arguments[1], each) for each in _of(list, given, type_)]
+        return Map.of((key(value), value) for value in values)
+
+    def _form(self, type_: t.Named) -> JsonForm:
+        """How a type with constructors stands in JSON. Raises JsonError for an extern one, and for what is in Rust."""
+        form = self._types[type_.name].json
+        if form is None:
+            raise JsonError(f"values of the type {type_} are not in JSON")
+        if form.refused:
+            raise JsonError(f"values of the type {type_} are not in JSON: what `{form.refused}` says is serde's alone")
+        return form
 
     def _any(self, given: Any) -> Struct:
         """Any JSON, as a value of `JsonValue`."""
@@ -144,14 +196,32 @@ class Json:
             if not isinstance(t.content(key), t.String):
                 raise JsonError("key must be a string")
             return {k: self.write(of, v) for k, v in value}
-        made = self._types[type_.name].constructors
-        if not made:
-            raise JsonError(f"values of the type {type_} are not in JSON")
-        constructor = value.constructor
-        parts = zip(constructor.fields, self._fields(type_, constructor), value.fields, strict=True)
-        fields = {name: self.write(part, each) for name, part, each in parts}
-        name = constructor.name.rpartition("::")[2]
-        return fields if len(made) == 1 else {name: fields} if fields else name
+        form = self._form(type_)
+        made = form.constructors[value.constructor.place]
+        fields = self._write_fields(type_, value, made.fields)
+        if form.is_untagged or (len(form.constructors) == 1 and not form.tag):
+            return fields or (None if form.is_untagged and not made.fields else {})
+        if form.content:
+            return {form.tag: made.name, **({form.content: fields} if made.fields else {})}
+        if form.tag:
+            return {form.tag: made.name, **fields}
+        return {made.name: fields} if made.fields else made.name
+
+    def _write_fields(self, type_: t.Named, value: Struct, forms: Sequence[FieldForm]) -> dict[str, Any]:
+        written: dict[str, Any] = {}
+        parts = self._fields(type_, value.constructor)
+        for form, part, each in zip(forms, parts, value.fields, strict=True):
+            is_left_out = (form.left_out == "is_none" and each == NONE) or (form.left_out == "is_empty" and not each)
+            if form.is_skipped or is_left_out:
+                continue
+            if form.is_flat:
+                written |= self.write(part, each)
+            elif form.key is not None:
+                assert isinstance(part, t.Named)
+                written[form.name] = [self.write(part.arguments[1], inside) for _, inside in each]
+            else:
+                written[form.name] = self.write(part, each)
+        return written
 
     def _fields(self, type_: t.Named, constructor: Constructor) -> tuple[t.Type, ...]:
         definition = self._types[type_.name]

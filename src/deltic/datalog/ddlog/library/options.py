@@ -6,19 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from deltic.datalog.ddlog import types as t
+from deltic.datalog.ddlog.defaults import default_of
 from deltic.datalog.ddlog.library.collections import shared
 from deltic.datalog.ddlog.natives import Instance, native
 from deltic.datalog.ddlog.records import Codecs
-from deltic.datalog.ddlog.values import NONE, OPTION, RESULT, Map, Set, Struct, Vec, err, ok, some
+from deltic.datalog.ddlog.values import NONE, OPTION, RESULT, Struct, err, ok, some
 
 _SOME, _OK = OPTION[1], RESULT[0]
-_EMPTY = {
-    "ddlog_std::Vec": Vec(),
-    "ddlog_std::Set": Set(),
-    "ddlog_std::Map": Map(),
-    "hashset::HashSet": Set(),
-    "tinyset::Set64": Set(),
-}
 
 
 def holds(value: Struct) -> bool:
@@ -74,40 +68,14 @@ def ok_or_else(value: Struct, error: Callable[[], Any]) -> Struct:
     return ok(value[1]) if holds(value) else err(error())
 
 
-def default_of(type_: t.Type, instance: Instance) -> Any:
-    """The value of a type that stands for none: zero, nothing, or the first constructor of such values."""
-    type_ = t.content(type_)
-    match type_:
-        case t.Bool():
-            return False
-        case t.String():
-            return ""
-        case t.Float() | t.Double():
-            return 0.0
-        case t.Tuple(items):
-            return tuple(default_of(item, instance) for item in items)
-        case t.Named(name, arguments):
-            if name in _EMPTY:
-                return _EMPTY[name]
-            definition = instance.types[name]
-            if not definition.constructors:
-                raise TypeError(f"there is no default value of the type {type_}")
-            constructor, fields = definition.constructors[0]
-            given = dict(zip(definition.parameters, arguments, strict=True))
-            return Struct(constructor, (default_of(t.substitute(field, given), instance) for field in fields))
-        case t.Function() | t.TypeVariable():
-            raise TypeError(f"there is no default value of the type {type_}")
-    return 0
-
-
 @native("ddlog_std::default", typed=True)
 def default(instance: Instance) -> Callable[[], Any]:
     """The default value of the type that is asked for."""
-    return lambda: default_of(instance.result, instance)
+    return lambda: default_of(instance.result, instance.types)
 
 
 def _unwrap_or_default(instance: Instance) -> Callable[[Struct], Any]:
-    return lambda value: value[1] if holds(value) else default_of(instance.result, instance)
+    return lambda value: value[1] if holds(value) else default_of(instance.result, instance.types)
 
 
 for _name in ("unwrap_or_default", "option_unwrap_or_default", "result_unwrap_or_default"):
