@@ -123,13 +123,13 @@ WRONG = {
 }
 
 
-def test_how_recursions_are_kept_on_shards_is_an_option(shop, monkeypatch):
+def test_how_shards_are_is_an_option(shop, monkeypatch):
     made = []
     monkeypatch.setattr("deltic.cli.refresh.Pipeline", lambda *_, **given: made.append(given))
-    text = "program: shop.sql\noptions: {engine: spark, shards: 4, rounds: always, task_memory: 2GiB}"
+    text = "program: shop.sql\noptions: {engine: spark, shards: 4, rounds: always, task_memory: 2GiB, copies: never}"
     (shop / "split.yml").write_text(text)
     refresh(shop / "split.yml")
-    assert made[0]["shards"] == Shards(4, rounds="always", task_memory="2GiB")
+    assert made[0]["shards"] == Shards(4, rounds="always", task_memory="2GiB", copies="never")
     assert made[0]["engine"] == "spark"
 
 

@@ -263,6 +263,7 @@ def test_what_a_task_is_to_hold(settings, shards, memory, monkeypatch):
         ({"engine": "spark", "shards": {"task_memory": "much"}}, "task_memory is 'much'; it is a number of bytes"),
         ({"engine": "spark", "shards": {"task_memory": 0}}, "1 byte or more"),
         ({"engine": "spark", "shards": {"rounds": "often"}}, "there is no choice of rounds 'often'"),
+        ({"engine": "spark", "shards": {"copies": "all"}}, "there is no choice of copies 'all'"),
     ],
 )
 def test_shards_that_cannot_be(options, message):

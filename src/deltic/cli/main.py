@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from deltic.cli.options import (
     ConflictPolicy,
+    CopiesOption,
     DdlogOptions,
     DemoEngine,
     EngineChoice,
@@ -160,6 +161,13 @@ def run(
             help="On shards: what one task is to hold of a recursion, as in 4GiB.", show_default="half of what it has"
         ),
     ] = None,
+    copies: Annotated[
+        CopiesOption | None,
+        typer.Option(
+            help="On shards: whether each has a copy of what is small beside what it is joined with.",
+            show_default="auto",
+        ),
+    ] = None,
     master: Annotated[
         str | None,
         typer.Option(
@@ -302,6 +310,7 @@ def run(
         shards,
         rounds,
         task_memory,
+        copies,
         DdlogOptions(ddlog_commands, tuple(ddlog_library or ()), initial) if ddlog_commands else None,
     )
     raise typer.Exit(run_command(options))

@@ -39,6 +39,13 @@ class RoundsOption(StrEnum):
     never = "never"
 
 
+class CopiesOption(StrEnum):
+    """Whether every shard has a copy of what is small beside what it is joined with."""
+
+    auto = "auto"
+    never = "never"
+
+
 class RefreshChoice(StrEnum):
     """When recursive views are computed anew."""
 
@@ -154,4 +161,5 @@ class RunOptions:
     shards: int | None
     rounds: RoundsOption | None
     task_memory: str | None
+    copies: CopiesOption | None
     ddlog: DdlogOptions | None = None

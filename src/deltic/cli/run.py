@@ -73,7 +73,10 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
         session if on_shards else None,
         engine=options.engine.value,
         shards=Shards.named(
-            options.shards, None if options.rounds is None else options.rounds.value, options.task_memory
+            options.shards,
+            None if options.rounds is None else options.rounds.value,
+            options.task_memory,
+            None if options.copies is None else options.copies.value,
         ),
         late=options.late.value,
         strategy=_strategy(options.strategy),

@@ -89,6 +89,13 @@ def apart(batch: Changed) -> Sequence[Changed]:
     return batch.batches if isinstance(batch, Several) else (batch,)
 
 
+def rows_of(batch: Changed) -> int:
+    """The number of rows of a batch, weights apart."""
+    import pyarrow as pa
+
+    return int(batch.num_rows) if isinstance(batch, pa.Table) else batch.count()
+
+
 def arrow_of(table: str, batch: Changed, schema: Schema) -> pa.Table:
     """The rows of a batch of a table in the form that `conforming` gives; raises ChangeError where they have not."""
     import pyarrow as pa

@@ -12,6 +12,9 @@ Place = Literal["local", "process", "job"]
 RoundsChoice = Literal["auto", "always", "never"]
 """When a recursion without a preserved key takes rounds on shards: where one task has no room for it, always, never."""
 
+CopiesChoice = Literal["auto", "never"]
+"""Whether every shard has a copy of relations that are small beside what they are joined with."""
+
 TOLD: dict[Place, str] = {
     "local": "by the local engine",
     "process": "on shards in the driver's process",

@@ -137,8 +137,11 @@ class Engines:
 
     def _split(self, shards: Shards) -> dict[str, Any]:
         """The options of engines on shards."""
+        from deltic.engine.shards.copies import Copies
+
         memory = task_memory(shards, self.spark)
-        return {"shards": shards.count, "rounds": shards.rounds, "task_memory": memory}
+        copies = Copies.within(memory) if shards.copies == "auto" else None
+        return {"shards": shards.count, "rounds": shards.rounds, "task_memory": memory, "copies": copies}
 
     def _local(self, options: Mapping[str, Any], circuit: Circuit) -> LocalEngine:
         from deltic.engine.local.engine import LocalEngine

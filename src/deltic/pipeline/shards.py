@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from deltic.engine.placed import RoundsChoice
+from deltic.engine.placed import CopiesChoice, RoundsChoice
 from deltic.engine.resources import available, bytes_of
 from deltic.engine.spark.described import is_connect
 from deltic.errors import DelticError
@@ -38,6 +38,10 @@ class Shards:
     for each iteration: `rounds` is "always", "never", or "auto", which takes one shard as long as the recursion has no
     more bytes there than `task_memory`, a number or a text such as "2 GiB", and rounds from then on. If not told, that
     is half of what each task has of the executor's memory; without Spark there are no tasks, and no limit.
+
+    With `copies="auto"` every shard has a copy of tables and views that are so small beside others with which they are
+    joined that all copies together have no more rows than these, and an eighth of `task_memory` at the most; their
+    changes go to all shards, and nothing else has to move for the join. With "never" rows move by the join's key.
     """
 
     count: int = 8
@@ -45,21 +49,27 @@ class Shards:
     executor: ExecutorName = "auto"
     rounds: RoundsChoice = "auto"
     task_memory: int | str | None = None
+    copies: CopiesChoice = "auto"
 
     def __post_init__(self) -> None:
         if self.count < 1:
             raise DelticError(f"shards is {self.count}; it is a number of shards: 1 or more")
         check_choice(self.executor, "executor", get_args(ExecutorName))
         check_choice(self.rounds, "choice of rounds", get_args(RoundsChoice))
+        check_choice(self.copies, "choice of copies", get_args(CopiesChoice))
         if self.task_memory is not None and not bytes_of(self.task_memory, "task_memory"):
             raise DelticError("task_memory is 0; it is what one task is to hold of a recursion: 1 byte or more")
 
     @classmethod
     def named(
-        cls, shards: int | None = None, rounds: RoundsChoice | None = None, task_memory: int | str | None = None
+        cls,
+        shards: int | None = None,
+        rounds: RoundsChoice | None = None,
+        task_memory: int | str | None = None,
+        copies: CopiesChoice | None = None,
     ) -> Shards | None:
         """Those that options of a command or a file name; None where none is given."""
-        given = {"count": shards, "rounds": rounds, "task_memory": task_memory}
+        given = {"count": shards, "rounds": rounds, "task_memory": task_memory, "copies": copies}
         found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return cls(**found) if found else None
 

@@ -2,7 +2,8 @@
 
 A piece follows rows that are spread over the shards by the values of some variables, and probes atoms that have these
 variables, so that what belongs together is on one shard. All that one piece can probe is probed by it; where nothing is
-shared, rows go to every shard, and each shard looks into its own part. Of small relations every shard has a copy.
+shared, rows go to every shard, and each shard looks into its own part. Of small relations every shard has a copy; what
+changes of such a one is known on every shard, which follows it into its own part, wherever that part is spread by.
 """
 
 from __future__ import annotations
@@ -58,18 +59,20 @@ class _Cut:
         self.atoms = [a for a in body.atoms if a.when is not When.DELTA]
         self.absent = list(body.absent)
         self.conditions, self.equations = list(body.conditions), list(body.equations)
-        self.small = small
+        self.small, self.is_copied = small, query.delta.relation in small
         self.bound = set(query.delta.variables())
         self.pieces: list[Piece] = []
 
     def run(self) -> list[Piece]:
+        if self.is_copied and (met := [a for a in self.atoms if a.relation not in self.small and self._meets(a)]):
+            self._probe_everywhere(met[0])
         while self.atoms or self.absent:
             if (key := self._key()) is not None:
                 self._probe(Piece(key))
             elif any(a.relation in self.small for a in self.atoms) or not self.atoms:
                 self._take_copied(self._current())
             else:
-                self._probe_everywhere()
+                self._probe_everywhere(self.atoms[0])
         last = self._current()
         last.conditions += self.conditions
         last.equations += self.equations
@@ -133,11 +136,15 @@ class _Cut:
         self._take(piece, found)
         self._finish(piece)
 
-    def _probe_everywhere(self) -> None:
-        """Probe an atom that shares nothing with what is known: its part on every shard."""
+    def _probe_everywhere(self, atom: Atom) -> None:
+        """Probe an atom by what is known on every shard: its part there."""
         self.pieces.append(Piece())
-        self._take(self.pieces[-1], self.atoms[:1])
+        self._take(self.pieces[-1], [atom])
         self._finish(self.pieces[-1])
+
+    def _meets(self, atom: Atom) -> bool:
+        """Whether an atom shares a variable with what is known."""
+        return not self.bound.isdisjoint(atom.variables())
 
     def _take_copied(self, piece: Piece) -> None:
         """Probe the copies of small relations, and compute what absent atoms want."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow as pa
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.iterations import ITERATION_LIMIT, limit_error
-from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.batches import Changed, TableBatch, arrow_of, rows_of
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import ConflictError, joined
 from deltic.engine.critical_section import CriticalSection, exclusive
@@ -30,6 +31,7 @@ from deltic.engine.local.version import LocalVersion
 from deltic.engine.placed import RoundsChoice
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import WEIGHT, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
+from deltic.engine.shards.copies import Copies
 from deltic.engine.shards.evolution import Evolution, Former, Rows, completion, evolution
 from deltic.engine.shards.exchange import Parcel, parcels
 from deltic.engine.shards.extension import consolidated, weights_of
@@ -46,11 +48,17 @@ from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
 from deltic.program.definitions import Constant
 from deltic.program.extract import program_of
+from deltic.program.memory import remembered
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program, Relation
 
 SHARDS = 8
 """How many shards there are where nothing else is said."""
+
+SHARE = 8
+"""The part of all rows of tables, as a divisor, that comes until it is measured again what there is."""
+NO_COPIES: Mapping[str, str] = MappingProxyType({})
+NO_CHANGES: Mapping[str, Changed] = MappingProxyType({})
 
 # What is sent to each shard: batches by the placed relation that they are for.
 Mail = dict[int, dict[str, list[pa.Table]]]
@@ -74,6 +82,7 @@ class ShardedEngine(Engine):
 
     Recursions that preserve no key take rounds of exchanges over all shards, or are on one of them, as `rounds` says:
     with "auto" those are in rounds that are `outgrown`, which become those that have more than `task_memory` bytes.
+    Every shard has a copy of the relations that are `copied`, which become those that `copies` finds to be small.
 
     Raises UnsupportedError when the circuit has no derivative or no place on shards.
     """
@@ -89,6 +98,8 @@ class ShardedEngine(Engine):
         rounds: RoundsChoice = "always",
         task_memory: int | None = None,
         outgrown: Collection[str] = (),
+        copies: Copies | None = None,
+        copied: Mapping[str, str] = NO_COPIES,
     ) -> None:
         self.circuit = circuit
         self._given: dict[str, Any] = {
@@ -100,6 +111,8 @@ class ShardedEngine(Engine):
             "rounds": rounds,
             "task_memory": task_memory,
             "outgrown": outgrown,
+            "copies": copies,
+            "copied": copied,
         }
         self._define(circuit, program_of(circuit, strict=refresh.strict))
         self.plan = lay_out(self.program, self._maintained)
@@ -107,7 +120,7 @@ class ShardedEngine(Engine):
         """What lets one thread at a time work on the state, and interrupts wait."""
         self.epoch, self.token = 0, ""
         self._prepared: Prepared | None = None
-        self._has_begun = False
+        self._has_begun, self._since, self._many = False, 0, 0
         self.extension: Extension | None = None
         self._iterated: list[ComponentReport] = []
         self._shrunk: frozenset[str] = frozenset()
@@ -127,9 +140,10 @@ class ShardedEngine(Engine):
 
     @property
     def _maintained(self) -> Maintained:
-        """How recursions are kept."""
+        """How the program is kept."""
         given = self._given
-        return Maintained(self.options.strategies, self.options.refresh, given["rounds"], frozenset(given["outgrown"]))
+        outgrown, copied = frozenset(given["outgrown"]), frozenset(given["copied"])
+        return Maintained(self.options.strategies, self.options.refresh, given["rounds"], outgrown, copied)
 
     # Epochs
 
@@ -170,26 +184,80 @@ class ShardedEngine(Engine):
 
         After any exception the rows are as before.
         """
-        if self._shrunk:
-            self._lay_out_again(outgrown=self.in_rounds - self._shrunk)
+        visited = self._lay_out_again(outgrown=self.in_rounds - self._shrunk) if self._shrunk else 0
         while True:
             try:
-                return self._execute(changes, conflicts)
+                visited += self._copy_what_pays(changes)
+                executed = self._execute(changes, conflicts)
+                result = replace(executed.result, rows_visited=executed.result.rows_visited + visited)
+                return replace(executed, result=result)
             except Outgrown as found:
-                self._lay_out_again(outgrown=self.in_rounds.union(found.relations))
+                visited += self._lay_out_again(changes, outgrown=self.in_rounds.union(found.relations))
 
     @property
     def in_rounds(self) -> frozenset[str]:
         """The relations of recursions that take rounds."""
         return frozenset(name for step in self.plan.iterated for name in step.stratum.relations)
 
-    def _lay_out_again(self, **options: Any) -> None:
-        """Have other options, which lay the program out in another way: all but the tables is computed anew."""
-        other = self._like(self.circuit, **options)
-        if self._has_begun:
-            tables = {table: weights_of(self._stores(), name) for table, name in self.program.tables.items()}
-            other.prepare(tables, "trust").commit()
+    def _lay_out_again(self, changes: Mapping[str, Changed] = NO_CHANGES, **options: Any) -> int:
+        """Have other options, which lay the program out in another way: how many rows were visited for it.
+
+        What they do not concern stays. Before anything is there, batches of `changes` that are elsewhere stay spread as
+        they are.
+        """
+        other = copy(self)
+        other._given, other._shrunk = self._given | options, frozenset()
+        if not self._has_begun:
+            elsewhere = [self.program.tables[t] for t, b in changes.items() if not isinstance(b, pa.Table | TableBatch)]
+            other.plan = lay_out(self.program, other._maintained, {n: (self.plan.placed[n].key,) for n in elsewhere})
+            other.shards = [Shard(number, other.plan, self.options, Store()) for number in range(self.options.shards)]
+            other.version, visited = other._whole_version(0), 0
+        else:
+            found = evolution(self._given_to(other), self.program, other._maintained, other._maintains_as(self))
+            other.plan = found.plan
+            try:
+                visited = other._build(self, found).rows_visited
+            except Outgrown as more:
+                outgrown = {*other._given["outgrown"], *more.relations}
+                return self._lay_out_again(**options | {"outgrown": outgrown})
         other._take_over(self, self.epoch, self.token)
+        return visited
+
+    # Copies
+
+    @property
+    def copied(self) -> Mapping[str, str]:
+        """The relations of which every shard has a copy, for they are small beside others, each with the reason."""
+        copied: Mapping[str, str] = self._given["copied"]
+        return copied
+
+    def _copy_what_pays(self, changes: Mapping[str, Changed]) -> int:
+        """Have copies of those relations for which that pays with these changes: how many rows were visited for it.
+
+        They are measured again when much has come since the last time.
+        """
+        copies: Copies | None = self._given["copies"]
+        if copies is None:
+            return 0
+        coming = {self.program.tables[table]: rows_of(batch) for table, batch in changes.items()}
+        self._since += sum(coming.values())
+        if self._since <= self._many:
+            return 0
+        self._since, self._many = 0, copies.least // SHARE
+        if remembered(self.program):
+            return 0
+        there = self._given_to(self).rows
+        tables = {name: there(name) + coming.get(name, 0) for name in self.program.tables.values()}
+        total = sum(tables.values())
+        rows = {name: there(name) for name in self._measured} if sum(coming.values()) <= total // SHARE else {}
+        copied = copies.chosen(self.program, rows | tables, self.options.shards, self.copied)
+        self._many = max(copies.least, total) // SHARE
+        return self._lay_out_again(changes, copied=copied) if copied.keys() != self.copied.keys() else 0
+
+    @property
+    def _measured(self) -> list[str]:
+        """The relations of the program whose rows are kept as they are."""
+        return [name for name in self.program.relations if self.plan.placed[name].kept]
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         """Run an epoch; after any exception the state is as before."""
@@ -403,6 +471,7 @@ class ShardedEngine(Engine):
         about = {
             "epoch": self.epoch,
             "in rounds": sorted(self.in_rounds),
+            "copied": dict(self.copied),
             "token": self.token,
             "relations": self.plan.program.fingerprints(),
             "places": self.plan.keys,
@@ -415,22 +484,27 @@ class ShardedEngine(Engine):
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
         about, rounds = saved.about, self._given["rounds"]
         refuse_other(about, self.options.shards)
-        other = self._like(self.circuit, outgrown=about["in rounds"])
+        copied = {n: why for n, why in about.get("copied", {}).items() if n in self.program.relations}
+        written = {"outgrown": about["in rounds"], "copied": copied}
+        other = self._like(self.circuit, **written)
         if rounds != "auto" and other.in_rounds != set(about["in rounds"]):
-            other = self._like(self.circuit, rounds="auto", outgrown=about["in rounds"])
+            other = self._like(self.circuit, rounds="auto", **written)
             other.restore(saved, tables_alone)
             other._lay_out_again(rounds=rounds, outgrown=())
         else:
-            other = self._restored(saved, tables_alone, about["in rounds"])
+            other = self._restored(saved, tables_alone, written)
+        if self._given["copies"] is None and other.copied and not remembered(other.program):
+            other._lay_out_again(copied=NO_COPIES)
         other._take_over(self, about["epoch"], about["token"])
 
-    def _restored(self, saved: Saved, tables_alone: bool, outgrown: Collection[str]) -> ShardedEngine:
-        """An engine like this one that has a state, whose recursions of these relations do not fit into a task."""
-        other = self._like(self.circuit, outgrown=outgrown)
+    def _restored(self, saved: Saved, tables_alone: bool, written: Mapping[str, Any]) -> ShardedEngine:
+        """An engine like this one that has a state, and those options with which it was `written`."""
+        other = self._like(self.circuit, **written)
         try:
             other._take_image(saved, tables_alone)
         except Outgrown as found:
-            return self._restored(saved, tables_alone, {*outgrown, *found.relations})
+            outgrown = {*written["outgrown"], *found.relations}
+            return self._restored(saved, tables_alone, {**written, "outgrown": outgrown})
         return other
 
     def _take_image(self, saved: Saved, tables_alone: bool) -> None:
@@ -511,6 +585,8 @@ class ShardedEngine(Engine):
         below = self.program.below(self.program.sinks[name])
         told = [self.plan.explain(below, self.options.shards)]
         told += [f"{', '.join(names)} {way}" for names, way in self._ways.items() if below.intersection(names)]
+        if copied := [f"  {name}: {why}" for name, why in self.copied.items() if name in below]:
+            told.append("\n".join([f"copies, whose changes go to all {self.options.shards} shards:", *copied]))
         if self.extension is not None:
             told.append(f"the last change of definitions {self.extension.of(below)}")
         return "\n\n".join(told)

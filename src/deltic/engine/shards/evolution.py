@@ -150,8 +150,10 @@ class _Evolving:
                 kinds = kind_of(plan.program, placed.name), kind_of(old.program, was.name)
                 if kinds[0] is kinds[1]:
                     taken[placed.name] = was.name
+        others = {name for step in plan.iterated for name in step.places if self._has_rows(plan, name)}
         for stratum in self.program.strata:
-            if stratum.recursive and not taken.keys() >= {*stratum.relations}:
+            together = {*stratum.relations, *(n for n in others if plan.placed[n].home in stratum.relations)}
+            if stratum.recursive and not taken.keys() >= together:
                 gone = [name for name in taken if plan.placed[name].home in stratum.relations]
                 taken = {name: was for name, was in taken.items() if name not in gone}
         return taken

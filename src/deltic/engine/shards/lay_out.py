@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from deltic.circuit.types import Column, Schema
+from deltic.engine.shards.copies import small_relations
 from deltic.engine.shards.cut import Piece, cut, is_copied
 from deltic.engine.shards.plan import (
     EVERYWHERE,
@@ -48,20 +49,6 @@ def lay_out(
     Rows of relations that are `there` are spread by some keys already, that of the home first.
     """
     return _LayOut(program, maintained or Maintained(), there or {}, queries).run()
-
-
-def small_relations(program: Program) -> frozenset[str]:
-    """The relations that have few rows whatever happens: of no columns, constants, totals, and what comes of those."""
-    small: set[str] = set()
-    for stratum in program.strata:
-        for name in stratum.relations:
-            relation, rules = program.relations[name], program.rules_of(name)
-            definition = relation.definition
-            few = isinstance(definition, Constant) or (isinstance(definition, Grouped) and not definition.keys)
-            made = isinstance(definition, Derived) and name not in program.recursive
-            if few or not len(relation.schema) or (made and all(small.issuperset(r.relations) for r in rules)):
-                small.add(name)
-    return frozenset(small)
 
 
 @dataclass
@@ -108,7 +95,7 @@ class _LayOut:
 
     def run(self) -> ShardPlan:
         program = self.program
-        self.small = small_relations(program)
+        self.small = small_relations(program) | self.maintained.copied
         recursive = [stratum for stratum in program.strata if stratum.recursive]
         self.ways: dict[Stratum, Way] = {s: way_of(program, s, self.maintained) for s in recursive}
         self.iterated = {name: s.relations for s in recursive if self.ways[s].in_rounds for name in s.relations}
@@ -361,10 +348,10 @@ class _LayOut:
             read = [a.relation for a in (*probed, *absent) if a.when is When.NEW]
             stage = max(known[name] for name in (source.relation, *read))
             if is_last:
-                head, terms, stays = query.head, query.terms, self._stays(source, query.terms, query.head)
+                head, terms = query.head, query.terms
             else:
-                atom, stays = self._on_the_way(query, source, probed, pieces[number:])
-                head, terms = atom.relation, atom.terms
+                head, terms = self._on_the_way(query, source, probed, pieces[number:])
+            stays = self._stays((source, *probed), terms, head)
             rule = Rule(head, terms, replace(body, atoms=tuple(map(_as_read, body.atoms))))
             self.rules.append(rule)
             course.add(Search(Query(head, terms, body, rule), stays, stage, needs))
@@ -387,8 +374,10 @@ class _LayOut:
             key = _columns(atom, piece.key)
         return replace(atom, relation=self._probe(atom, key))
 
-    def _on_the_way(self, query: Query, source: Atom, probed: Iterable[Atom], pieces: list[Piece]) -> tuple[Atom, bool]:
-        """The rows that the first piece sends to the others: what is known and still needed; and whether they stay."""
+    def _on_the_way(
+        self, query: Query, source: Atom, probed: Iterable[Atom], pieces: list[Piece]
+    ) -> tuple[str, tuple[Term, ...]]:
+        """The rows that the first piece sends to the others: what is known and still needed."""
         piece, *later = pieces
         bound = {v for atom in (source, *probed) for v in atom.variables()} | {v for v, _ in piece.equations}
         needed = {v for piece in later for v in piece.reads()} | {v for t in query.terms for v in variables_of(t)}
@@ -399,14 +388,18 @@ class _LayOut:
         name = f"{query.head}#{len(self.relations)}"
         key = None if later[0].key is None else tuple(terms.index(v) for v in later[0].key)
         self._place(Relation(name, schema, Derived(distinct=False), f"{name}{schema}"), query.head, key)
-        return Atom(name, When.DELTA, terms), self._stays(source, terms, name)
+        return name, terms
 
-    def _stays(self, source: Atom, terms: tuple[Term, ...], target: str) -> bool:
-        """Whether rows are where they are sent: what they are spread by they were spread by before."""
-        key, wanted = self.placed[source.relation].key, self.placed[target].key
-        if key is None or wanted is None:
+    def _stays(self, read: Iterable[Atom], terms: tuple[Term, ...], target: str) -> bool:
+        """Whether rows are where they are sent: what they are spread by they were spread by before.
+
+        That is what spreads the first one of the atoms which they are found from of which there are no copies.
+        """
+        found = next((atom for atom in read if self.placed[atom.relation].key is not None), None)
+        key, wanted = None if found is None else self.placed[found.relation].key, self.placed[target].key
+        if found is None or key is None or wanted is None:
             return False
-        return [source.terms[c] for c in key] == [terms[c] for c in wanted] and all(
+        return [found.terms[c] for c in key] == [terms[c] for c in wanted] and all(
             isinstance(terms[c], int) for c in wanted
         )
 

@@ -27,16 +27,17 @@ _TRIED = 4096
 
 @dataclass(frozen=True)
 class Maintained:
-    """How an engine is to keep recursions: what has part in the choice of a way.
+    """How an engine is to keep a program: what has part in the choice of a way for a recursion, and of copies.
 
     `rounds` says when what preserves no key takes them; "auto" has it on one shard as long as none of its relations is
-    among those that have `outgrown` a task.
+    among those that have `outgrown` a task. Relations that are `copied` are on every shard.
     """
 
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
     refresh: Refresh = AUTO
     rounds: RoundsChoice = "always"
     outgrown: frozenset[str] = frozenset()
+    copied: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

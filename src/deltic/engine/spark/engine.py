@@ -160,11 +160,6 @@ class SparkEngine(ShardedEngine):
             return self._states
         return {shard.number: save(shard, self.files, self._states.get(shard.number)) for shard in self._open}
 
-    def _lay_out_again(self, **options: Any) -> None:
-        before = self.files
-        super()._lay_out_again(**options)
-        collect_garbage(before, ())
-
     @exclusive
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
         before = self.files

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 
-import pyarrow as pa
-
 from deltic.circuit.graph import Circuit
-from deltic.engine.batches import Changed, apart
+from deltic.engine.batches import Changed, apart, rows_of
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
 from deltic.engine.local.engine import LocalEngine
@@ -85,7 +83,7 @@ class PlacedEngine(Engine):
     ) -> None:
         """Add the epoch to `prepared`."""
         refuse_second(self._prepared)
-        changed = {table: _rows_of(batch) for table, batch in changes.items()}
+        changed = {table: rows_of(batch) for table, batch in changes.items()}
         placed = self._placed(changed)
         kind = kind_of(changed, self._measured().rows)
         inner = self._engine.prepare(changes, conflicts, token)
@@ -244,10 +242,6 @@ class PlacedEngine(Engine):
 
     def forgotten(self, view: str) -> tuple[str, ...]:
         return self._engine.forgotten(view)
-
-
-def _rows_of(batch: Changed) -> int:
-    return batch.num_rows if isinstance(batch, pa.Table) else batch.count()
 
 
 def _executor(placed: Placed) -> Executor:

@@ -29,8 +29,9 @@ _OPTIONS: Mapping[str, type] = {
     "shards": int,
     "rounds": str,
     "task_memory": str,
+    "copies": str,
 }
-_SHARDS = ("shards", "rounds", "task_memory")
+_SHARDS = ("shards", "rounds", "task_memory", "copies")
 _SPARK: Mapping[str, type] = {"master": str, "driver_memory": str}
 _KEYS = ("program", "state", "sources", "outputs", "options", "spark")
 
@@ -46,7 +47,7 @@ class Document:
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of Pipeline."""
     shards: dict[str, Any] = field(default_factory=dict)
-    """Those options that say how shards are: their number, which is `shards`, `rounds` and `task_memory`."""
+    """Those options that say how shards are: their number, which is `shards`, `rounds`, `task_memory` and `copies`."""
     spark: dict[str, str] | None = None
     """Arguments of a session of Spark, where one is wanted."""
 

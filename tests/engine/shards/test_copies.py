@@ -1,0 +1,141 @@
+"""Which relations every shard has a copy of, what that saves, and what a copy that comes or goes costs.
+
+Catches a copy of what is large, or grows so; one that comes and goes with each epoch; rows of a large table that move
+though what they meet is everywhere; a state that is computed anew, or lost, when a copy comes or goes; and reasons that
+`explain` does not tell. That the views are right, see `tests.differential.test_copies`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from deltic.circuit.reading import parse_circuit
+from deltic.datalog import check, lower, parse
+from deltic.engine.shards.copies import Copies
+from deltic.engine.shards.engine import ShardedEngine
+from deltic.engine.shards.plan import Search, Send
+from tests.conformance.engines import Driver, in_tasks
+from tests.engine.reopening import saved
+
+STAR = """
+    .decl f(a: number, b: number, c: number, m: number) .input f
+    .decl a(a: number, x: number) .input a
+    .decl b(b: number, y: number) .input b
+    .decl c(c: number, z: number) .input c
+    .decl wide(x: number, y: number, z: number, m: number)
+    wide(x, y, z, m) :- f(a, b, c, m), a(a, x), b(b, y), c(c, z).
+    .decl count_of(x: number, n: number) count_of(x, n) :- a(_, x), n = count : { wide(x, _, _, _) }.
+"""
+DELAYED = """%0 = source f : set{a: int64, m: int64}
+%1 = source a : set{a: int64, x: int64}
+%2 = join (%0, %1) : set{a: int64, m: int64, x: int64}
+%3 = sink wide (%2) : set{a: int64, m: int64, x: int64}
+%4 = delay (%0) : set{a: int64, m: int64}
+%5 = sink before (%4) : set{a: int64, m: int64}"""
+FEW = Copies(least=100)
+FACTS = [(i % 20, i % 30, i % 7, i) for i in range(2000)]
+SMALL = {"a": [(i, i % 5) for i in range(20)], "b": [(i, i % 4) for i in range(30)], "c": [(i, i) for i in range(7)]}
+
+
+def star(make=ShardedEngine, copies=FEW, program=STAR, **options) -> Driver:
+    circuit = lower(check([parse(program)]))
+    return Driver(make(circuit, **{"shards": 3, "copies": copies, **options}), circuit)
+
+
+def loaded(**options) -> Driver:
+    driver = star(**options)
+    driver.insert(f=FACTS, **SMALL)
+    return driver
+
+
+def delete(driver, **rows):
+    return driver.apply({name: [(row, -1) for row in table] for name, table in rows.items()})
+
+
+def test_rows_of_a_star_stay_where_they_are():
+    plan = loaded().engine.plan
+    moved = [step for step in plan.steps if isinstance(step, Send) and step.source == "f"]
+    assert not moved
+    of_wide = [step for step in plan.steps if isinstance(step, Search) and step.query.head.startswith("wide")]
+    assert len(of_wide) == 4, "one piece for each table whose change is followed"
+    assert plan.keys["f"] == plan.keys["f"][:1], "it is kept once"
+
+
+def test_what_it_saves():
+    with_copies, by_keys = loaded(), loaded(copies=None)
+    new = {"f": [(i % 20, i % 30, i % 7, i) for i in range(5000, 5200)]}
+    assert 2 * with_copies.insert(**new).rows_visited < 3 * by_keys.insert(**new).rows_visited
+    held = [sum(shard.store.nbytes for shard in each.engine.shards) for each in (with_copies, by_keys)]
+    assert held[0] < held[1]
+    assert with_copies.rows("wide") == by_keys.rows("wide")
+
+
+def test_explain_tells_which_and_why(golden):
+    engine = loaded().engine
+    golden("shards/copies.txt", engine.explain("wide") + "\n")
+    assert loaded(copies=None).engine.copied == {}
+
+
+@pytest.mark.parametrize("make", [ShardedEngine, lambda circuit, **options: in_tasks(circuit, "job", **options)])
+def test_a_copy_goes_when_its_table_grows_and_comes_back_when_it_shrinks(make):
+    driver = loaded(make=make)
+    more = [(100 + i, i % 5) for i in range(900)]
+    kept = driver.engine.count("count_of")
+    driver.insert(a=more)
+    assert set(driver.engine.copied) == {"b", "c"}
+    assert (driver.engine.epoch, driver.engine.count("count_of")) == (2, kept)
+    delete(driver, a=more)
+    delete(driver, f=FACTS[:600])
+    assert set(driver.engine.copied) == {"a", "b", "c"}
+    again = star(copies=None)
+    again.insert(f=FACTS[600:], **SMALL)
+    assert driver.everything() == again.everything()
+
+
+def test_what_is_not_concerned_stays_as_it_is():
+    driver = loaded()
+    runs = [shard.states["wide"].contents.runs for shard in driver.engine.shards]
+    driver.engine._lay_out_again(copied={})
+    assert [shard.states["wide"].contents.runs for shard in driver.engine.shards] == runs
+    assert "a everywhere" not in driver.engine.plan.placed
+
+
+def test_a_copy_comes_at_half_of_what_it_may_be_kept_with():
+    program = star().engine.program
+    rows = {"f": 1000, "a": 300, "b": 150, "c": 0}
+    copies = Copies(least=1000)
+    assert set(copies.chosen(program, rows, 3, {})) == {"b", "c"}
+    assert set(copies.chosen(program, rows, 3, {"a": ""})) == {"a", "b", "c"}
+    assert copies.chosen(program, rows, 4, {"a": ""}).keys() == {"c"}
+    assert copies.chosen(program, rows | {"f": 999}, 3, {}) == {}
+    limited = Copies(limit=2 * 150 * 64, least=1000)
+    assert set(limited.chosen(program, rows, 3, {"a": ""})) == {"b", "c"}
+    assert set(Copies.within(8 * limited.limit - 8).chosen(program, rows | {"f": 10_000}, 3, {})) == {"c"}
+
+
+def test_a_view_has_a_copy_once_its_size_is_known():
+    best = ".decl best(a: number, x: number) best(a, x) :- a(a, _), x = max y : { a(a, y) }."
+    driver = star(program=f"{STAR} {best} .decl top(a: number, m: number) top(a, m) :- f(a, _, _, m), best(a, m).")
+    driver.insert(f=FACTS, **SMALL)
+    assert "best" not in driver.engine.copied, "as many rows as a product has could come of it"
+    for start in (3000, 4000):
+        driver.insert(f=[(i % 20, i % 30, i % 7, i) for i in range(start, start + 150)])
+    assert "best" in driver.engine.copied
+
+
+def test_a_program_that_remembers_epochs_has_no_copies():
+    circuit = parse_circuit(DELAYED)
+    driver = Driver(ShardedEngine(circuit, shards=2, copies=Copies(least=1)), circuit)
+    driver.insert(f=[(i % 3, i) for i in range(100)], a=[(i, i) for i in range(3)])
+    assert driver.engine.copied == {}
+
+
+@pytest.mark.parametrize("copies", [None, FEW], ids=["never", "auto"])
+def test_a_state_opens_under_each_choice(copies):
+    driver, other = loaded(), star(copies=copies)
+    other.engine.restore(saved(driver.engine.capture()))
+    assert set(other.engine.copied) == ({"a", "b", "c"} if copies else set())
+    for each in (driver, other):
+        each.insert(f=[(1, 1, 1, 9999)], a=[(77, 3)])
+        delete(each, c=[(2, 2)])
+    assert other.everything() == driver.everything()
