@@ -27,11 +27,31 @@ class Historical(Definition):
 
 
 @dataclass(frozen=True)
-class History(Historical):
-    """The sum of what the relation's rules derive, at each iteration."""
+class Admission:
+    """The order in which rows are let into a recursion: those with the least values of a column first, or greatest."""
+
+    column: int
+    least: bool
 
     def __str__(self) -> str:
-        return "the next iteration's sum" if self.delay else "sum at each iteration"
+        return f"{'least' if self.least else 'greatest'} {self.column} first"
+
+
+@dataclass(frozen=True)
+class History(Historical):
+    """The sum of what the relation's rules derive, at each iteration; of that what is admitted until then, if told."""
+
+    admission: Admission | None = None
+
+    def describe(self, names: Sequence[str]) -> Iterator[str]:
+        if self.admission is not None:
+            column = names[self.admission.column] if names else f"#{self.admission.column}"
+            first = f"the {'least' if self.admission.least else 'greatest'} {column} first"
+            yield f"{first}: others are let in when what comes of it is there, so that few rows come and go"
+
+    def __str__(self) -> str:
+        found = "the next iteration's sum" if self.delay else "sum at each iteration"
+        return found if self.admission is None else f"{found}, {self.admission}"
 
 
 @dataclass(frozen=True)

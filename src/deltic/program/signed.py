@@ -15,15 +15,18 @@ from dataclasses import replace
 from typing import Any
 
 from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.graph import Circuit
+from deltic.circuit.improving import improves
 from deltic.circuit.operators.base import Operator
 from deltic.circuit.operators.custom import Apply
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.operators.semijoin import Semijoin
 from deltic.circuit.operators.top import Top
+from deltic.circuit.types import Kind, Schema
 from deltic.program.conjunctions import conjoin, is_plain
 from deltic.program.definitions import Constant, Definition, Derived
-from deltic.program.histories import BY_ITERATION, Applied, Examined, Historical, History, Nested
+from deltic.program.histories import BY_ITERATION, Admission, Applied, Examined, Historical, History, Nested
 from deltic.program.operators.aggregate import Call, Grouped
 from deltic.program.operators.antijoin import without
 from deltic.program.operators.flat_map import Expanded
@@ -56,13 +59,15 @@ def lower_signed(drafts: Drafts, operator: ops.FixpointDelta, imports: Sequence[
 class _Signed(Scope):
     """Lowering of one body; `members` are its relations, each after those that it is derived from at its iteration.
 
-    `entering` are those that functions of whole relations take, by their nodes.
+    `entering` are those that functions of whole relations take, by their nodes. Where the body `improves`, least and
+    greatest values are looked at in their own order.
     """
 
     def __init__(self, drafts: Drafts, body: Circuit, imports: Sequence[str]) -> None:
         super().__init__(drafts, body, imports)
         self.members: list[str] = []
         self.entering: dict[int, str] = {}
+        self.improves = improves(body)
 
     def lower(self) -> dict[str, str]:
         """The histories of the sinks, by name."""
@@ -124,11 +129,13 @@ class _Signed(Scope):
                 self.entering[given] = self.summed(given, role="rows")
         return tuple(self.entering[given] for given in inputs)
 
-    def summed(self, number: int, columns: Sequence[str] = (), role: str = "") -> str:
+    def summed(
+        self, number: int, columns: Sequence[str] = (), role: str = "", admission: Admission | None = None
+    ) -> str:
         """The history of a node, or of some of its columns."""
         bodies, schema = self.bodies(number), self.circuit.type_of(number).schema
         chosen = replace(schema, columns=tuple(schema.columns[schema.index(c)] for c in columns or schema.names))
-        name = self.drafts.declare(Draft("", chosen, History(0), role))
+        name = self.drafts.declare(Draft("", chosen, History(0, admission), role))
         self.members.append(name)
         self.enter(name, number, bodies, columns)
         return name
@@ -176,9 +183,20 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
     op, (source,) = _node(scope, number, ops.Aggregate)
     columns = tuple(dict.fromkeys((*op.keys, *(name for call in op.calls for name in call.columns))))
     calls = tuple(Call(c.function, tuple(map(columns.index, c.columns)), c.parameters) for c in op.calls)
-    rows = scope.summed(source, columns, "rows") if columns else scope.summed(source, role="rows")
+    is_free = scope.improves and scope.is_recursive(number)
+    admission = _admission(calls, scope.circuit.type_of(source).schema, columns) if is_free else None
+    rows = scope.summed(source, columns, "rows", admission)
     keys = tuple(range(len(op.keys)))
     return Examined(delay, rows, keys, Grouped(rows, len(op.keys), calls))
+
+
+def _admission(calls: Sequence[Call], schema: Schema, columns: Sequence[str]) -> Admission | None:
+    """The order in which an aggregate's rows are let in: that of the first whole number of which it has an extreme."""
+    for call in calls:
+        like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
+        if like in ("min", "max") and read.type.is_integer and read.type.kind is not Kind.UINT64:
+            return Admission(call.columns[0], like == "min")
+    return None
 
 
 def _top(scope: _Signed, number: int, delay: int) -> Examined:

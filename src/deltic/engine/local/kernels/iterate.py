@@ -11,13 +11,19 @@ from __future__ import annotations
 import numpy as np
 
 from deltic.engine.local.kernels import join
+from deltic.engine.local.kernels.admission import admitted
 from deltic.engine.local.kernels.apply import apply, is_full, let_be_past
 from deltic.engine.local.kernels.component import (
+    NOBODY,
     Q_HEAD,
+    R_ADMISSION,
+    R_BASE,
     R_DELAY,
     R_FIRST,
+    R_NULLABLE,
     R_QUERIES,
     R_QUERY_COUNT,
+    R_VALUE,
     R_WIDTH,
     Component,
     Log,
@@ -29,13 +35,15 @@ from deltic.engine.local.kernels.declaring import compiled, kernel
 from deltic.engine.local.kernels.follow import begin_query, finish, go_on, output, read_runs
 from deltic.engine.local.kernels.heap import Heap, first_time, push, with_room
 from deltic.engine.local.kernels.overlay import DELTA
+from deltic.engine.local.kernels.running import MASK, SHIFT, WORD
 from deltic.engine.local.kernels.search import ROWS
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Int, Ints, Table, Words2
 
 # Fields of `progress`: how much the log holds; the rows visited and the iterations done so far; the iteration reached;
-# the query that paused, NONE where no iteration is in its midst; and, where one relation is followed at a time, which.
-P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_RELATION, P_FIELDS = range(7)
+# the query that paused, NONE where no iteration is in its midst; and, where one relation is followed at a time, which,
+# the last iteration at which one that closes a cycle changed, and how deep that was.
+P_LOG, P_VISITED, P_DONE, P_NOW, P_QUERY, P_RELATION, P_LAST, P_DEPTH, P_FIELDS = range(9)
 NONE = -1
 # Why the loop ended: nothing waits; its allowance is used up, or a search was long; levels or the log are full; an
 # iteration has too many rows; rows were lost whose later derivations are too many, or take long to find; a query
@@ -76,6 +84,16 @@ def _settle(
 
 
 @compiled
+def _earliest(relation: Ints, words: Words2, j: Int) -> Int:
+    """From which iteration on row j of a relation that admits rows by a value may be there; from 0 on for NULL."""
+    place = relation[R_VALUE : R_VALUE + 3]
+    offset = (words[place[WORD], j] >> np.uint64(place[SHIFT])) & np.uint64(place[MASK])
+    if relation[R_NULLABLE] and offset == 0:
+        return np.int64(0)
+    return admitted(np.int64(offset) + relation[R_BASE], relation[R_ADMISSION])
+
+
+@compiled
 def _follow(
     component: Component, heap: Heap, scratch: Scratch, q: Int, change: Ints, progress: Ints, patience: Int
 ) -> tuple[Int, Heap]:
@@ -88,14 +106,17 @@ def _follow(
     head = component.queries[q, Q_HEAD]
     out = output(scratch, component.relations[head, R_WIDTH])
     early = 1 - component.relations[head, R_DELAY]
+    admits = component.relations[head, R_ADMISSION] != NOBODY
     times = scratch.times if timed else scratch.times[:0]
     status = join.FULL
     while status == join.FULL:
         status, written = go_on(component, q, count, scratch, out, times)
         heap = with_room(heap, written)
         for j in range(written):
-            time: Int = np.int64(times[j]) if timed else now + 1
-            push(heap, time - early, head, out, j, scratch.weights[j])
+            time: Int = (np.int64(times[j]) if timed else now + 1) - early
+            if admits:
+                time = max(time, _earliest(component.relations[head], out, j))
+            push(heap, time, head, out, j, scratch.weights[j])
     if status == join.DONE:
         progress[P_VISITED] += finish(component, q, change[ROWS])
     return status, heap

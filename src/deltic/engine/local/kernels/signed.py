@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deltic.engine.local.kernels.admission import depth_of
 from deltic.engine.local.kernels.aggregates import examine_groups
 from deltic.engine.local.kernels.apply import arranged, fill_delta, is_full, let_relation_be_past, to_far
 from deltic.engine.local.kernels.component import (
@@ -33,7 +34,9 @@ from deltic.engine.local.kernels.iterate import (
     DONE,
     LARGE,
     NONE,
+    P_DEPTH,
     P_DONE,
+    P_LAST,
     P_LOG,
     P_NOW,
     P_QUERY,
@@ -131,6 +134,7 @@ def _settle(
     progress: Ints,
     thresholds: Thresholds,
     updates: bool,
+    admits: bool,
     limit: Int,
 ) -> tuple[Int, Heap]:
     """Let what waits first be part of its relation's history, whole and DONE, or not at all; examine it."""
@@ -145,7 +149,8 @@ def _settle(
     words, change = candidates(component.relations[r, R_WIDTH], 0, n, scratch)
     moved = np.flatnonzero(change)
     delay, examined = component.relations[r, R_DELAY], component.relations[r, R_EXAMINED]
-    if (moved.size and delay and now > limit) or (np.abs(change) > MOST).any():
+    depth = depth_of(now, progress[P_LAST], progress[P_DEPTH]) if admits else now
+    if (moved.size and delay and depth > limit) or (np.abs(change) > MOST).any():
         return WIDE, _put_back(heap, key, n, scratch)
     first = component.relations[r, R_FIRST]
     drift = first + component.relations[r, R_STORES]
@@ -159,21 +164,23 @@ def _settle(
         if not done:
             component.levels[first : drift + 1, DELTA, ROWS] = 0
             return WIDE, _put_back(heap, key, n, scratch)
-    if moved.size and updates and delay:
-        progress[P_LOG] = _note(log, progress[P_LOG], r, words, change, moved)
+    if moved.size and delay:
+        progress[P_LAST], progress[P_DEPTH] = now, depth
+        if updates:
+            progress[P_LOG] = _note(log, progress[P_LOG], r, words, change, moved)
     return DONE, heap
 
 
 @compiled
 def _follow_histories(
-    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, updates: bool, limit: Int
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, updates: bool, admits: bool, limit: Int
 ) -> tuple[Int, Heap]:
     component, log, scratch = unpack(arrays)
     for _ in range(thresholds.allowance):
         if progress[P_QUERY] == NONE:
             if heap.size[0] == 0:
                 return DONE, heap
-            status, heap = _settle(component, heap, log, scratch, progress, thresholds, updates, limit)
+            status, heap = _settle(component, heap, log, scratch, progress, thresholds, updates, admits, limit)
             if status != DONE:
                 return status, heap
         status, heap = push_all(component, heap, scratch, progress, thresholds.patience)
@@ -186,12 +193,13 @@ def _follow_histories(
 
 @kernel
 def follow_histories(
-    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, updates: bool, limit: Int
+    arrays: Table, heap: Heap, progress: Ints, thresholds: Thresholds, updates: bool, admits: bool, limit: Int
 ) -> tuple[Int, Ints, Words2, Ints, Ints]:
     """Follow changes until one of the reasons of `iterate` to end; with the heap's fields, whose arrays may be new.
 
-    `updates` says that this is no computation from nothing: then drifts and changes are kept. WIDE is also a change
-    that ends the epoch: of a relation that closes a cycle past `limit`, or of weights beyond all measure.
+    `updates` says that this is no computation from nothing: then drifts and changes are kept; `admits` that rows are
+    admitted by their values. WIDE is also a change that ends the epoch: of a relation that closes a cycle deeper than
+    `limit`, or of weights beyond all measure.
     """
-    status, heap = _follow_histories(arrays, heap, progress, thresholds, updates, limit)
+    status, heap = _follow_histories(arrays, heap, progress, thresholds, updates, admits, limit)
     return status, heap.keys, heap.rows, heap.weights, heap.size

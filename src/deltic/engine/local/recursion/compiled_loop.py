@@ -37,6 +37,7 @@ from deltic.engine.local.kernels.component import (
     Q_FINGER_COUNT,
     Q_FINGERS,
     Q_VISITED,
+    R_ADMISSION,
     R_AGGREGATE,
     R_COLUMNS,
     R_DELAY,
@@ -133,6 +134,7 @@ class CompiledLoop:
             (R_EXAMINED, NOBODY),
             (R_DELAY, 1),
             (R_AGGREGATE, NOBODY),
+            (R_ADMISSION, NOBODY),
         ):
             self.relations[:, column] = values
         self._arrange(total)

@@ -19,18 +19,24 @@ from deltic.engine.local.kernels.component import (
     A_TIME_SHIFT,
     A_TIME_WORD,
     A_WIDTH,
+    R_ADMISSION,
     R_AGGREGATE,
+    R_BASE,
     R_DELAY,
     R_EXAMINED,
     R_FIRST,
     R_FOUND,
+    R_NULLABLE,
     R_STORES,
+    R_VALUE,
     R_WIDTH,
 )
 from deltic.engine.local.kernels.heap import Heap
+from deltic.engine.local.kernels.types import Ints
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop, moves
 from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.recursion.signed.admission import Depth, admission_of
 from deltic.engine.local.recursion.signed.examination import Examination, RowSets
 from deltic.engine.local.recursion.signed.grouped import GroupTables, is_compiled
 from deltic.engine.local.recursion.signed.running import RunningGroups
@@ -92,6 +98,7 @@ class HistoryLoop(CompiledLoop):
                 packed[A_MOVES], packed[A_MOVE_COUNT] = len(self.moves), len(source.canonical)
                 self.moves = np.concatenate([self.moves, moves(source.layout, source.canonical, target.layout)])
         self._arrange_groups()
+        self._admit()
 
     def _arrange_groups(self) -> None:
         """How groups are found, and their totals read."""
@@ -107,15 +114,25 @@ class HistoryLoop(CompiledLoop):
         self.moves = np.concatenate([self.moves, self._groups.moves()])
         self.grouped = self._groups.tables()
 
+    def _admit(self) -> None:
+        """By what rows are admitted."""
+        for name, state in self.states.items():
+            admission = admission_of(state)
+            if admission is not None:
+                row, place = self.relations[self.names.index(name)], state.layout.places[admission.column]
+                row[R_ADMISSION], row[R_BASE], row[R_NULLABLE] = admission.least, place.base, place.nullable
+                row[R_VALUE : R_VALUE + 3] = place.word, place.shift, place.mask
+
     def follow(
         self,
         agendas: Mapping[str, Agenda],
         changes: Mapping[str, Batch],
         updates: bool,
+        depth: Depth,
         limit: int,
         check: Callable[[int], None],
     ) -> int:
-        """Follow changes as long as they are small and no delayed relation changes past `limit`: how many were.
+        """Follow changes as long as they are small and no delayed relation is deeper than `limit`: how many were.
 
         `updates` says that this is no computation from nothing. `check` is called with the iteration reached, and may
         raise. Raises DomainOverflow when a computed value has no place.
@@ -126,9 +143,10 @@ class HistoryLoop(CompiledLoop):
         totals = {name: self._running[name].totals.runs if name in self._running else () for name in self.names}
         self._attach(totals, lambda arrangement: arrangement.runs)
         progress, status = self._begun(), statuses.PAUSED
+        progress[statuses.P_LAST], progress[statuses.P_DEPTH] = depth.last, depth.depth
         try:
             while status in _GOES_ON:
-                status = self._follow(progress, updates, limit)
+                status = self._follow(progress, updates, depth.jumps, limit)
                 now = int(progress[statuses.P_NOW])
                 if status == statuses.OVERFLOW:
                     check(now)
@@ -145,11 +163,13 @@ class HistoryLoop(CompiledLoop):
                 check(now)
         finally:
             self._count(progress)
+        depth.last, depth.depth = int(progress[statuses.P_LAST]), int(progress[statuses.P_DEPTH])
         self.waiting.hand_back(waiting, self.relations[:, R_WIDTH].tolist())
         return int(progress[statuses.P_DONE])
 
-    def _follow(self, progress: np.ndarray[tuple[int], np.dtype[np.int64]], updates: bool, limit: int) -> int:
-        found = kernel.follow_histories(self._arrays, self.waiting.heap, progress, self.thresholds, updates, limit)
+    def _follow(self, progress: Ints, updates: bool, admits: bool, limit: int) -> int:
+        heap, thresholds = self.waiting.heap, self.thresholds
+        found = kernel.follow_histories(self._arrays, heap, progress, thresholds, updates, admits, limit)
         status, keys, rows, weights, size = found
         self.waiting.heap = Heap(keys, rows, weights, size)
         return int(status)

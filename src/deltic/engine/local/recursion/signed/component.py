@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.fixpoint import Check
+from deltic.engine.local.recursion.signed.admission import admission_of
 from deltic.engine.local.recursion.signed.applied import applied_of
 from deltic.engine.local.recursion.signed.by_iteration import ByIteration
 from deltic.engine.local.recursion.signed.choosing import examination_of
@@ -21,7 +22,7 @@ from deltic.engine.local.recursion.signed.whole import Look, Whole
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.recursion.whole_rules import base_of
 from deltic.engine.local.storage.state import State
-from deltic.program.histories import Applied, Examined, Historical, Nested
+from deltic.program.histories import Admission, Applied, Examined, Historical, Nested
 from deltic.program.operators.flat_map import Expanded
 
 
@@ -66,6 +67,12 @@ class Signed:
     def places(self) -> Mapping[str, int]:
         """The place of each relation in its iteration."""
         return {name: place for place, name in enumerate(self.states)}
+
+    @cached_property
+    def admissions(self) -> Mapping[str, Admission]:
+        """The relations whose rows are admitted by a value, and in what order."""
+        found = {name: admission_of(state) for name, state in self.states.items()}
+        return {name: admission for name, admission in found.items() if admission is not None}
 
     @cached_property
     def by_iteration(self) -> Mapping[str, ByIteration]:

@@ -17,6 +17,7 @@ from deltic.circuit.iterations import circle_error, limit_error
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.recursion.pending import Agenda
+from deltic.engine.local.recursion.signed.admission import Depth, admitted
 from deltic.engine.local.recursion.signed.examination import Examination
 from deltic.engine.local.recursion.signed.oscillation import Watch
 from deltic.engine.local.recursion.signed.whole import Whole
@@ -84,6 +85,8 @@ class _Epoch:
         self.agendas = {name: Agenda(large) for name in component.states}
         self.changes = {name: Batch(large) for name, delay in component.delays.items() if delay}
         self.patience = 0
+        self.admissions = component.admissions
+        self.depth = Depth(jumps=bool(self.admissions))
         delayed = {_shown(name): component.states[name] for name, delay in component.delays.items() if delay}
         self.watch = Watch(delayed, self.environment.interner)
         for examination in component.examined.values():
@@ -110,6 +113,8 @@ class _Epoch:
             self.check(now)
             times = derived.times - np.int32(early) if derived.times.size else derived.times
             found = Derived(derived.words, times, derived.weights, derived.consolidated)
+            if head in self.admissions and len(found):
+                found = admitted(self.component.states[head], self.admissions[head], found, now + 1 - early)
             self.agendas[head].derive(found, now + 1 - early)
 
     def run(self) -> None:
@@ -142,13 +147,14 @@ class _Epoch:
     def _run_compiled(self) -> None:
         """Follow small changes; where these were few, the next ones are left to vectorised code."""
         assert self.component.compiled is not None
-        limit, thresholds = min(self.environment.iteration_limit, self.watch.horizon), self.environment.thresholds
+        thresholds = self.environment.thresholds
 
         def check(now: int) -> None:
             self.check(now)
             self.environment.check()
 
-        done = self.component.compiled.follow(self.agendas, self.changes, not self.begins, limit, check)
+        updates, follow = not self.begins, self.component.compiled.follow
+        done = follow(self.agendas, self.changes, updates, self.depth, self._watched, check)
         self.patience = 0 if done > thresholds.worthwhile else thresholds.rest
 
     def _follow(self, name: str, now: int) -> None:
@@ -205,6 +211,12 @@ class _Epoch:
         if len(found.times):
             self.agendas[name].reconsider(found.again, found.times)
 
+    @property
+    def _watched(self) -> int:
+        """The depth from which on it is asked whether there is an end; values that improve do not go round."""
+        limit = self.environment.iteration_limit
+        return limit if self.depth.jumps else min(limit, self.watch.horizon)
+
     def _check_end(self, name: str, change: Run, now: int) -> None:
         """Raise IterationLimitError where a recursive relation changes past the limit, or grows without an end.
 
@@ -212,9 +224,10 @@ class _Epoch:
         """
         limit, delays = self.environment.iteration_limit, self.component.delays
         shown = sorted(_shown(name) for name, delay in delays.items() if delay)
-        if now > min(limit, self.watch.horizon) and delays[name]:
-            self.watch.look(now)
-            if now > limit:
+        if delays[name] and self.depth.reach(now) > self._watched:
+            if not self.depth.jumps:
+                self.watch.look(now)
+            if self.depth.depth > limit:
                 raise limit_error(shown, self.component.computing, limit)
         if _greatest(change.weights) > _MOST:
             raise circle_error(shown)

@@ -1,0 +1,171 @@
+"""Recursions whose least and greatest values only improve, whatever the order in which they are found.
+
+Let a row with the least value of something stand for itself and for those with greater ones, and likewise for greatest
+values; such a value is a *bound*. In that reading `distance(x, min d)` is a set that grows when d falls. A body that
+grows with all of its relations so read has a least fixpoint, and every fair way of going there ends in it: values may
+be looked at in any order. Only the bounds themselves may not close a cycle without an aggregate in it, for of what they
+were before nothing is to be left.
+
+NULL, which an extreme passes over, is what all values are better than. Sums of numbers are taken not to wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.expressions import Checked, columns_of
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.operators.keep import Keep
+from deltic.circuit.operators.semijoin import Semijoin
+
+Bounds = Mapping[str, int]
+"""The columns of a node that are bounds: -1 where they fall as the recursion goes on, 1 where they rise."""
+
+_FALLING, _RISING = -1, 1
+_TURNS = {"min": _FALLING, "max": _RISING}
+# Comparisons that hold more often as what stands on the left falls, or rises.
+_KEEPING: Mapping[type[exp.Expression], int] = {exp.LT: _FALLING, exp.LTE: _FALLING, exp.GT: _RISING, exp.GTE: _RISING}
+
+
+class _Unknown(Exception):
+    """A node may take back something as a bound improves, as far as can be told."""
+
+
+def improves(body: Circuit) -> bool:
+    """Whether a fixpoint's body grows with its relations, where of least and greatest values better ones are more."""
+    if not all(body.type_of(number).is_set for number in body.sinks.values()):
+        return False
+    assumed: dict[str, Bounds] = {name: {} for name in body.sinks}
+    try:
+        while True:
+            found = _bounds(body, assumed)
+            closed = {name: found.get(number, {}) for name, number in body.sinks.items()}
+            if closed == assumed:
+                return not _circles(body, found)
+            assumed = closed
+    except _Unknown:
+        return False
+
+
+def _bounds(body: Circuit, assumed: Mapping[str, Bounds]) -> dict[int, Bounds]:
+    """The bounds of the nodes that depend on the recursion, whose relations have these. Raises _Unknown."""
+    found: dict[int, Bounds] = {}
+    for number, node in enumerate(body.nodes):
+        if isinstance(node.operator, ops.Feedback):
+            found[number] = assumed[node.operator.name]
+        elif any(n in found for n in node.inputs):
+            found[number] = _turned(body, node, found)
+    return found
+
+
+def _turned(body: Circuit, node: Node, found: Mapping[int, Bounds]) -> Bounds:
+    """The bounds of a node, whose inputs have these; other inputs are the same at all iterations."""
+    operator, inputs = node.operator, [found.get(n, {}) for n in node.inputs]
+    if isinstance(operator, ops.Map):
+        turns = {c.name: _turn(e, inputs[0]) for c, e in zip(operator.columns, operator.expressions, strict=True)}
+        return {name: turn for name, turn in turns.items() if turn}
+    if isinstance(operator, ops.Filter):
+        for condition in _conditions(operator.predicate):
+            _check(condition, inputs[0])
+        return inputs[0]
+    if isinstance(operator, ops.Join | Semijoin | ops.Antijoin):
+        return _joined(body, node, found, inputs)
+    if isinstance(operator, ops.Plus | ops.Distinct | Keep | ops.Sink):
+        return _together(inputs)
+    if isinstance(operator, ops.Aggregate):
+        return _picked(operator, inputs[0])
+    raise _Unknown
+
+
+def _joined(body: Circuit, node: Node, found: Mapping[int, Bounds], inputs: Sequence[Bounds]) -> Bounds:
+    """The bounds of a join, which has none for a key; what an antijoin takes away is the same at all iterations."""
+    names = [set(body.type_of(n).schema.names) for n in node.inputs]
+    for i, bounds in enumerate(inputs):
+        if any(names[i] & names[j] & set(bounds) for j in range(len(inputs)) if j != i):
+            raise _Unknown
+    if isinstance(node.operator, ops.Antijoin) and node.inputs[1] in found:
+        raise _Unknown
+    return _together(inputs)
+
+
+def _together(inputs: Sequence[Bounds]) -> Bounds:
+    """The bounds of some inputs as those of one node."""
+    both: dict[str, int] = {}
+    for bounds in inputs:
+        for name, turn in bounds.items():
+            if both.setdefault(name, turn) != turn:
+                raise _Unknown
+    return both
+
+
+def _picked(operator: ops.Aggregate, bounds: Bounds) -> Bounds:
+    """The bounds of an aggregate of least and greatest values, each of which goes on where its column goes."""
+    found = {}
+    for call in operator.calls:
+        like = ACCUMULATORS[call.function].like
+        if like not in _TURNS or bounds.get(call.column, _TURNS[like]) != _TURNS[like]:
+            raise _Unknown
+        found[call.name] = _TURNS[like]
+    if any(key in bounds for key in operator.keys):
+        raise _Unknown
+    return found
+
+
+def _turn(expression: exp.Expression, bounds: Bounds) -> int:
+    """Which way an expression goes as the bounds in it improve, 0 where it has none. Raises _Unknown."""
+    if not any(name in bounds for name in columns_of(expression)):
+        return 0
+    if isinstance(expression, exp.Column):
+        return bounds[expression.name]
+    if isinstance(expression, exp.Paren | Checked):
+        return _turn(expression.this, bounds)
+    if isinstance(expression, exp.Add | exp.SafeAdd | exp.Least | exp.Greatest):
+        operands = [expression.this, *filter(None, [expression.args.get("expression")]), *expression.expressions]
+        return _agreed([_turn(operand, bounds) for operand in operands])
+    if isinstance(expression, exp.Sub | exp.SafeSubtract):
+        return _agreed([_turn(expression.this, bounds), -_turn(expression.expression, bounds)])
+    raise _Unknown
+
+
+def _agreed(turns: Sequence[int]) -> int:
+    found = set(turns) - {0}
+    if len(found) != 1:
+        raise _Unknown
+    return found.pop()
+
+
+def _conditions(predicate: exp.Expression) -> Iterator[exp.Expression]:
+    """What all has to hold for a predicate to."""
+    if isinstance(predicate, exp.And):
+        yield from _conditions(predicate.this)
+        yield from _conditions(predicate.expression)
+    else:
+        yield predicate
+
+
+def _check(condition: exp.Expression, bounds: Bounds) -> None:
+    """Raise _Unknown where a condition may cease to hold as bounds improve."""
+    if not any(name in bounds for name in columns_of(condition)):
+        return
+    turn = _KEEPING.get(type(condition))
+    if turn is None or _agreed([_turn(condition.this, bounds), -_turn(condition.expression, bounds)]) != turn:
+        raise _Unknown
+
+
+def _circles(body: Circuit, found: Mapping[int, Bounds]) -> bool:
+    """Whether a bound comes back to itself without an aggregate on the way."""
+    reached: dict[int, set[str]] = {}
+    for number, node in enumerate(body.nodes):
+        if isinstance(node.operator, ops.Feedback):
+            reached[number] = {node.operator.name} if found[number] else set()
+        elif found.get(number) and not isinstance(node.operator, ops.Aggregate):
+            reached[number] = set().union(*(reached.get(n, set()) for n in node.inputs))
+    handed = {name: reached.get(number, set()) for name, number in body.sinks.items()}
+    while leaves := [name for name, others in handed.items() if not others & handed.keys()]:
+        for name in leaves:
+            del handed[name]
+    return bool(handed)
