@@ -27,6 +27,7 @@ from deltic.engine.local.evolution import difference, kept_relations, passed_to_
 from deltic.engine.local.explain import explain, summary
 from deltic.engine.local.forgetting import Forgetting
 from deltic.engine.local.frequencies import Values
+from deltic.engine.local.growth import Growth
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.measured import plain_values
 from deltic.engine.local.operators.query import Alarm, Environment, Evaluation, value_of
@@ -43,7 +44,7 @@ from deltic.engine.local.storage.arrow import (
     view_change,
 )
 from deltic.engine.local.storage.image import image_of, restored
-from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.spilling import Space
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
@@ -382,20 +383,19 @@ class LocalEngine(Engine):
 
         `relations` are those that it may change: without them, all.
         """
-        found, grown = None, set[Domain]()
+        found, growth = None, Growth()
         while found is None:
-            found = self._try_epoch(epoch, grown, relations)
+            found = self._try_epoch(epoch, growth, relations)
             if found is None:
                 again()
         return found
 
     def _try_epoch(
-        self, epoch: Callable[[], Changes], grown: set[Domain], relations: Collection[str] | None
+        self, epoch: Callable[[], Changes], growth: Growth, relations: Collection[str] | None
     ) -> tuple[Snapshot, Changes] | None:
         """The state before and the changes of the views; None when a domain had to grow: the epoch is to be run again.
 
-        `grown` are the domains that had to in this epoch: one that has to again is where a recursion counts, so it gets
-        room for more. After any exception the state is as before the epoch.
+        `growth` makes room in it. After any exception the state is as before the epoch.
         """
         self._fit()
         snapshot = self.store.snapshot(relations)
@@ -411,9 +411,7 @@ class LocalEngine(Engine):
                 raise error.told_of(self.program.views_over(error.relations[0])) from None
             if not isinstance(error, DomainOverflow):
                 raise
-            extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
-            extend(error.low, error.high)
-            grown.add(error.domain)
+            growth.make_room(error)
             return None
 
     def _fit(self) -> None:

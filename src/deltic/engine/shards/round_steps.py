@@ -11,18 +11,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
+from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.arrow import packed
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows
-from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, Weights, Words
 from deltic.engine.local.storage.store import Store
 from deltic.engine.shards.exchange import COUNTED, ITERATION, Inbox, Parcel, Received
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Adopt, Iterate, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.rounds import Rounds, by_time, derived_by_time, of_times
-from deltic.engine.shards.steps import Moment, Steps, extend
+from deltic.engine.shards.steps import Moment, Steps
 
 
 class Renumbered(Exception):
@@ -74,7 +75,7 @@ class RoundSteps(Steps):
             rounds.settle(now)
         if not received and not rounds.is_active:
             return []
-        moment, grown = Moment.of(self), set[Domain]()
+        moment, growth = Moment.of(self), Growth()
         changes = rounds.copy_of_changes()
         while True:
             try:
@@ -83,7 +84,7 @@ class RoundSteps(Steps):
                 self._come_home(rounds, {})
                 return sent
             except DomainOverflow as error:
-                extend(error, grown)
+                growth.make_room(error)
                 moment.restore(self)
                 self._admit({})
                 rounds.come_back(changes)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.growth import Growth
+from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, ShardPlan, Step
 from deltic.engine.shards.round_steps import Renumbered, RoundSteps
-from deltic.engine.shards.steps import Moment, extend
+from deltic.engine.shards.steps import Moment
 
 
 class Shard(RoundSteps):
@@ -60,7 +61,7 @@ class Shard(RoundSteps):
         Where a value has no place, what there is is packed anew, and the stage begins once more; where that gives texts
         other labels, which those of before the epoch could not follow, the epoch does.
         """
-        grown, is_alone = set[Domain](), is_behind
+        growth, is_alone = Growth(), is_behind
         moment = Moment.of(self)
         while True:
             try:
@@ -77,7 +78,7 @@ class Shard(RoundSteps):
                 moment, is_behind = Moment.of(self), False
                 return [parcel for step in self.plan.stages[stage] for parcel in self._taken(step)]
             except DomainOverflow as error:
-                extend(error, grown)
+                growth.make_room(error)
                 moment.restore(self)
 
     def _go_back(self) -> None:

@@ -18,7 +18,7 @@ from deltic.engine.local.storage.arrow import make_room, packed, table_change
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Domain, DomainOverflow, Layout
+from deltic.engine.local.storage.layout import Layout
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
@@ -281,10 +281,3 @@ class Moment:
 
 def _as_run(words: Words, weights: Weights) -> Run:
     return Run(words, weights=plain(weights))
-
-
-def extend(error: DomainOverflow, grown: set[Domain]) -> None:
-    """Let a domain have the value for which it had no place; amply, where it is among those that have `grown`."""
-    extend = error.domain.extend_amply if error.domain in grown else error.domain.extend
-    extend(error.low, error.high)
-    grown.add(error.domain)

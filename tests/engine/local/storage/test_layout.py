@@ -41,9 +41,9 @@ def test_ample_growth_keeps_room_for_all_and_for_more(values: list[int]) -> None
     for value in values[1:]:
         low, high = domain.range()
         if not low <= value <= high:
-            domain.extend_amply(value, value)
+            domain.extend_amply(value, value, 1)
             least, greatest = domain.range()
-            beyond = value - 3 * (high - value) if value < low else value + 3 * (value - low)
+            beyond = value - 15 * (high - value) if value < low else value + 15 * (value - low)
             assert least <= max(beyond, -(2**63)) or value > high
             assert greatest >= min(beyond, 2**63 - 1) or value < low
     assert all(domain.fits(v, v) for v in values)

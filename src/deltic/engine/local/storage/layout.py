@@ -124,12 +124,17 @@ class Domain:
         """Let NULL have the place of a value that nobody holds: hardly any one is held."""
         self.is_turned, self.base, self.bits = True, random.SystemRandom().randrange(LEAST + 1, GREATEST), _WORD
 
-    def extend_amply(self, low: int, high: int) -> None:
-        """Make room for the values and, beyond them, for three times as many as there are: more are to come."""
-        _, top = self.range()
+    def extend_amply(self, low: int, high: int, time: int) -> None:
+        """Make room for the values and, beyond them, for more that are to come.
+
+        The first `time` for 15 times as many as there are, then for 255, 65,535 and so on, so that no recursion has to
+        ask for room more than five times.
+        """
+        least, greatest = self.range()
+        more = (1 << (1 << min(time + 1, 6))) - 1
         self.extend(
-            max(low - 3 * (top - low), LEAST) if low < self.base else low,
-            min(high + 3 * (high - self.base), GREATEST) if high > top else high,
+            max(low - more * (greatest - low), LEAST) if low < least else low,
+            min(high + more * (high - least), GREATEST) if high > greatest else high,
         )
 
     def encode(self, values: Values, nulls: Nulls = None) -> Raw:

@@ -273,7 +273,7 @@ class Labels(Domain):
         self.growth += 1
         self._order.relabel()
 
-    def extend_amply(self, low: int, high: int) -> None:
+    def extend_amply(self, low: int, high: int, time: int) -> None:
         self.extend(low, high)
 
     def moved(self, raw: Raw, old: Place) -> Raw:
