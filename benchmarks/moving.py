@@ -29,7 +29,7 @@ COLUMNS = "(id BIGINT, customer BIGINT, price BIGINT{key})"
 MIB, EVERYTHING = 1 << 20, 1 << 62
 WAYS = [
     ("DataFrame", "tasks", False, False),
-    ("DataFrame", "tasks", True, False),
+    ("DataFrame", "tasks", False, True),
     ("DataFrame", "tasks", True, True),
     ("DataFrame", "driver", False, True),
     ("folder", "tasks", False, True),

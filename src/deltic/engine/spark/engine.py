@@ -26,29 +26,26 @@ from deltic.engine.shards.engine import (
     Executed,
     Mail,
     ShardedEngine,
-    check_end,
     empty_relations,
-    first_of,
     mail_of,
     summed,
-    take_round,
 )
 from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
-from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.posted import Lettered, Site, Split
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
-from deltic.engine.shards.round_steps import Renumbered
-from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning, hold
+from deltic.engine.shards.round_tasks import RoundsTaken, adopting
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.shards.version import ShardsVersion
 from deltic.engine.spark.compacting import Compacting, RunEach
 from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import Executor
+from deltic.engine.spark.rounds import RoundJobs
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
 # The last argument is what the job is called.
@@ -221,9 +218,11 @@ class SparkEngine(ShardedEngine):
         """
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
         letters = [*wake(self.options.shards), *changes]
+        state, limits = (conflicts, states, taken), (self._direct, self._few)
+        jobs = RoundJobs(plan, self.options, self.files, *state, *limits, self._outcome, f"epoch {self.epoch + 1}")
         rounds: list[RoundsTaken] = []
         for step in plan.iterated:
-            rounds.append(self._iterate_by_jobs(plan, step, letters, conflicts, states, taken))
+            rounds.append(jobs.iterate(step, letters))
             letters += rounds[-1].letters
         final = adopting(plan, plan.iterated)
         stages = range(len(final.stages))
@@ -268,82 +267,6 @@ class SparkEngine(ShardedEngine):
         if outcome.errors:
             raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
         return outcome
-
-    def _iterate_by_jobs(
-        self,
-        plan: ShardPlan,
-        step: Iterate,
-        letters: Sequence[Letter],
-        conflicts: Conflicts,
-        states: Mapping[int, str],
-        taken: Mapping[str, str] | None,
-    ) -> RoundsTaken:
-        """Take all shards through the rounds of a recursion, each a job."""
-        names, place, stages = some_of(step.stratum.relations), self.files.place, len(step.stages)
-        first, rounds = beginning(plan, step), adopting(plan, (), later=(step,))
-        begin = [
-            Begin(first, self.options, place, states, stage, conflicts, self._direct, taken)
-            for stage in range(step.stage + 1)
-        ]
-        outcome = self._outcome(letters, begin, f"epoch {self.epoch + 1}: {names}: begin")
-        done = RoundsTaken(step, outcome, self.options.shards)
-        while (now := outcome.first) is not None:
-            if outcome.waiting <= self._few:
-                outcome = self._iterate_here(rounds, done, outcome)
-                continue
-            check_end(step, now, self.options.iteration_limit)
-            tasks = [
-                Round(rounds, self.options, place, outcome.states, stage, conflicts, self._direct, now=now)
-                for stage in range(stages)
-            ]
-            told = f"epoch {self.epoch + 1}: {names}: iteration {now}"
-            outcome = self._outcome([*wake(self.options.shards), *outcome.following], tasks, told)
-            done.add(outcome)
-        return done
-
-    def _iterate_here(self, plan: ShardPlan, taken: RoundsTaken, begun: Outcome) -> Outcome:
-        """Take rounds in this process, as long as few rows wait."""
-        step, outcome, told = taken.step, Outcome(), list[Parcel]()
-        shards = [
-            opened(number, plan, self.options, self.files, state, [step]) for number, state in begun.states.items()
-        ]
-        for shard in shards:
-            shard.begin("trust")
-        mailbox, derived = Mailbox(self.files), list[Parcel]()
-        derived += [Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following]
-        while not self._iterated_here(shards, taken, mail_of(derived), told):
-            for shard in shards:
-                shard.roll_back()
-            told.clear()
-        for shard in shards:
-            taken.faults += shard.environment.faults
-            taken.visited += shard.environment.visits.rows
-        if first_of(shards, step) is not None:
-            for shard in shards:
-                one = Outcome()
-                hold(shard, step, self.files, begun.states[shard.number], one)
-                outcome.include(one)
-        taken.letters += sent(self.files, told, step.stage, self._direct)
-        return outcome
-
-    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail, told: list[Parcel]) -> bool:
-        """Take rounds while few rows wait, the first with what was derived before.
-
-        Whether that went well, or values were numbered anew on the way.
-        """
-        step, rounds = taken.step, 0
-        try:
-            for shard in shards:
-                shard.fit()
-                shard.load(step, derived.get(shard.number, {}))
-            while (now := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self._few:
-                check_end(step, now, self.options.iteration_limit)
-                take_round(shards, step, now, told)
-                rounds += 1
-        except Renumbered:
-            return False
-        taken.here += rounds
-        return True
 
     def _told(self, stages: int) -> str:
         """What the job of the next epoch is called."""
