@@ -90,3 +90,18 @@ def test_explain_tells_which_groups_are_whole() -> None:
 def test_groups_are_made_by_variables() -> None:
     with pytest.raises(ProgramError, match="groups are made by variables, and tuples of variables"):
         check(PRICES + "relation R(n: u64)\nR(n) :- Price(_, _, p), var n = p.group_by(p % 2).min().")
+
+
+def test_groups_are_flattened_with_their_weights() -> None:
+    program = """
+    input relation Price(item: string, vendor: string, price: u64)
+    output relation Each(item: string, price: u64, times: s64)
+    Each(item, price, times) :- Price(item, _, p), var g = p.group_by(item), (var price, var times) = FlatMap(g).
+    """
+    commands = (
+        'start; insert Price("a", "x", 5), insert Price("a", "y", 5), insert Price("a", "z", 7); commit; dump Each;'
+    )
+    assert printed(program, commands) == [
+        'Each{.item = "a", .price = 5, .times = 2}',
+        'Each{.item = "a", .price = 7, .times = 1}',
+    ]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltic.circuit.expressions import type_of
 from deltic.circuit.generators import GENERATORS, generate
 from deltic.circuit.types import Type
+from deltic.circuit.values import from_arrow
 from deltic.engine.local.operators import numbers, scalar
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
@@ -86,7 +87,7 @@ def _one_by_one(
     """The values of any generator, row by row."""
     chosen = np.flatnonzero(defined)
     stored = [(numbers.stored(found[chosen], type_, interner), type_) for found, type_ in arguments]
-    columns = [decode(values, None, type_, interner).to_pylist() for values, type_ in stored]
+    columns = [from_arrow(decode(values, None, type_, interner), type_) for values, type_ in stored]
     rows = zip(*columns, strict=True) if columns else ((),) * len(chosen)
     lists = [list(generate(name, row)) for row in rows]
     type_ = GENERATORS[name].type
