@@ -13,7 +13,7 @@ from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
-from deltic.cli.options import ExplainFormat, macros_of
+from deltic.cli.options import ExplainFormat, macros_of, pragmas_of
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.pipeline.job import load_facts, load_program
@@ -30,6 +30,7 @@ def explain_command(
     facts: Path | None,
     functions: Path | None = None,
     macros: Sequence[str] = (),
+    pragmas: Sequence[str] = (),
     ddlog: Sequence[Path] | None = None,
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
@@ -42,7 +43,7 @@ def explain_command(
     if ddlog is not None and (facts or macros):
         raise typer.BadParameter("a program of DDlog has its rows from commands, and no macros: without --facts, -D")
     try:
-        pipeline = Pipeline(functions=functions or ())
+        pipeline = Pipeline(functions=functions or (), pragmas=pragmas_of(pragmas))
         if ddlog is not None:
             from deltic.cli.ddlog import session_of
 

@@ -98,6 +98,15 @@ _Macros = Annotated[
         show_default="none",
     ),
 ]
+_Pragmas = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pragma",
+        metavar="NAME[=VALUE]",
+        help='As if a Datalog program had .pragma "NAME" "VALUE": word-size=32, legacy. May be repeated.',
+        show_default="none",
+    ),
+]
 _DdlogLibrary = Annotated[
     list[Path] | None,
     typer.Option(
@@ -216,6 +225,7 @@ def run(
     ] = None,
     functions: _Functions = None,
     define: _Macros = None,
+    pragma: _Pragmas = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
@@ -298,6 +308,7 @@ def run(
         now,
         functions,
         tuple(define or ()),
+        tuple(pragma or ()),
         threads,
         spill,
         memory,
@@ -337,6 +348,7 @@ def explain(
     ] = None,
     functions: _Functions = None,
     define: _Macros = None,
+    pragma: _Pragmas = None,
     ddlog: Annotated[bool, typer.Option("--ddlog", help="The program is one of DDlog.")] = False,
     ddlog_library: _DdlogLibrary = None,
 ) -> None:
@@ -344,7 +356,8 @@ def explain(
     from deltic.cli.explain import explain_command
 
     libraries = tuple(ddlog_library or ()) if ddlog else None
-    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions, define or (), libraries))
+    said = define or (), pragma or ()
+    raise typer.Exit(explain_command(program, view, output_format, full, facts, functions, *said, libraries))
 
 
 @app.command()

@@ -14,6 +14,11 @@ def macros_of(given: Sequence[str]) -> dict[str, str]:
     return {name: text if sign else "1" for name, sign, text in split}
 
 
+def pragmas_of(given: Sequence[str]) -> dict[str, str]:
+    """The pragmas that options `--pragma NAME` and `--pragma NAME=VALUE` say."""
+    return {name: value for name, _, value in (text.partition("=") for text in given)}
+
+
 class EngineChoice(StrEnum):
     """What reads and writes, and what evaluates."""
 
@@ -149,6 +154,7 @@ class RunOptions:
     now: str | None
     functions: Path | None
     macros: tuple[str, ...]
+    pragmas: tuple[str, ...]
     threads: int | None
     spill: Path | None
     memory: str | None

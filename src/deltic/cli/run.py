@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 import typer
 
 from deltic.calculus.planning import ALL
-from deltic.cli.options import EngineChoice, LogFormat, MissingFacts, OnError, RunOptions, macros_of
+from deltic.cli.options import EngineChoice, LogFormat, MissingFacts, OnError, RunOptions, macros_of, pragmas_of
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
@@ -90,6 +90,7 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
         rewrites=replace(ALL, **dict.fromkeys(options.without, False)),
         state=options.state,
         functions=options.functions or (),
+        pragmas=pragmas_of(options.pragmas),
     )
 
 

@@ -1,8 +1,8 @@
-"""Programs edited: relations that get other rules, and relations that go."""
+"""Programs edited: relations that get other rules, relations that go, and pragmas from outside."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from deltic.datalog.syntax.program import (
@@ -16,6 +16,13 @@ from deltic.datalog.syntax.program import (
     Subsumption,
     TypeDeclaration,
 )
+
+
+def with_pragmas(text: str, pragmas: Mapping[str, str]) -> str:
+    """A text that says these pragmas at its end, as it does already where it was made so."""
+    lines = (f'.pragma "{name}"' + (f' "{value}"' if value else "") for name, value in pragmas.items())
+    said = "".join(f"\n{line}" for line in lines)
+    return text if text.endswith(said) else text + said
 
 
 def defined(program: Program) -> set[str]:

@@ -19,7 +19,7 @@ from deltic.circuit.graph import Circuit, Node
 from deltic.circuit.operators import Sink
 from deltic.circuit.types import ZSetType
 from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
-from deltic.datalog.edits import components, defined, replacing, without
+from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
 from deltic.errors import CatalogError, DataError, DelticError, Diagnostic
 from deltic.pipeline.outside.declared import Outside, Publication, of_json, to_json
 from deltic.sql.names import find_name, spelt
@@ -46,6 +46,7 @@ class Definitions:
     """Programs in Datalog and DDlog, SQL's statements, and what Python gave. A change makes another value.
 
     `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
+    `pragmas` are put behind each program of Datalog.
     """
 
     programs: tuple[Program, ...] = ()
@@ -55,6 +56,7 @@ class Definitions:
     functions: Functions = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
     ddlog: tuple[Lowered, ...] = ()
+    pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def replayed(self, edits: Iterable[Edit]) -> Definitions:
         """With changes that other definitions have in their history; raises what these changes raise."""
@@ -168,7 +170,7 @@ class Definitions:
 
     def adding(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
         """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError."""
-        program = parse(text, file, components(self.programs), macros)
+        program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
         made = replace(self, programs=(*self.programs, program))
         return made._after(self, "datalog", text=program.source.text, file=program.source.file)
 
@@ -187,7 +189,7 @@ class Definitions:
 
     def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
         """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
-        program = parse(text, file, components(self.programs), macros)
+        program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
         programs = tuple(replacing(self.programs, program))
         gone = defined(program)
         made = replace(self, programs=programs, python=_part_without(self.python, gone), sql=self.sql.without(gone))
@@ -362,7 +364,7 @@ def program_definitions(
     text: str, file: str, language: str, before: Definitions, macros: Macros = MappingProxyType({})
 ) -> Definitions:
     """What a program in "sql" or "datalog" defines; raises ProgramError, also for a statement that defines nothing."""
-    made = Definitions(functions=before.functions)
+    made = Definitions(functions=before.functions, pragmas=before.pragmas)
     if language == "datalog":
         made = made.adding(text, file, macros)
         text = made.programs[0].source.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial, reduce
 from pathlib import Path
@@ -102,8 +103,8 @@ class Pipeline(Reading):
     then on; `evolution` tells what this changed. Use it as a context, or `close` it: docs/durability.md tells more.
 
     `functions` are those of Python that SQL and Datalog may call, with aggregates and operators: these, or all that a
-    file has. Views of SQL may ask for the time, which is one in each epoch: that of the machine, or `now`, which stands
-    until `advance` moves it.
+    file has. `pragmas` are said at the end of each program of Datalog, as {"word-size": "32"}. Views of SQL may ask for
+    the time, which is one in each epoch: that of the machine, or `now`, which stands until `advance` moves it.
 
     Any number of threads use a pipeline: one at a time changes it, others that want to wait, for as long as `timeout`
     in seconds if there is one; who reads waits for nobody, and reads what the last committed epoch has left. Epochs are
@@ -130,6 +131,7 @@ class Pipeline(Reading):
         readonly: bool = False,
         program: str | Path | None = None,
         functions: Iterable[OfPython] | str | Path = (),
+        pragmas: Mapping[str, str] = MappingProxyType({}),
         retain: int = 1,
         timeout: float | None = None,
         now: Time | None = None,
@@ -149,7 +151,7 @@ class Pipeline(Reading):
         at_once = 1 if split is None or spark is None else slots(spark)
         self._engines = Engines(engine, maintenance, resources, rewrites, split, spark, at_once, budget)
         self._clock, self._opened, self._keeping = Clock(now), Opened(), Keeping(self._engines.options)
-        definitions = _with_functions(functions) if functions else Definitions()
+        definitions = replace(_with_functions(functions) if functions else Definitions(), pragmas=dict(pragmas))
         made = self._engines.new(definitions.catalog.circuit)
         steps = self._keeping.before_epoch, self._keeping.log_epoch
         self._epochs = Epochs(made, definitions, retain, timeout, *steps, self._clock)

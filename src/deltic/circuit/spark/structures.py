@@ -6,8 +6,8 @@ or blanks are at its ends. So a text has one reading for each type, and joins, k
 have any text. It is written out whole, so that a list of n elements takes n times as many characters as one.
 
 A *shape* is one form of a type's values as `[is.]` or `$Name(f.)`, with a letter for each field: i, u, f and s for
-number, unsigned, float and symbol, a dot for a structure. A *family* tells the type of a value, and the types that it
-is made of: `List=[number List]|nil` is that of lists.
+number, unsigned, float and symbol, j, v and g for the first three with 32 bits, a dot for a structure. A *family* tells
+the type of a value, and the types that it is made of: `List=[number List]|nil` is that of lists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ from deltic.circuit.types import Type
 
 TEXT = Type.STRING
 NIL = "nil"
-KINDS = {"i": Type.INT64, "u": Type.UINT64, "f": Type.FLOAT64, "s": TEXT, ".": TEXT}
+KINDS = {
+    "i": Type.INT64,
+    "u": Type.UINT64,
+    "f": Type.FLOAT64,
+    "s": TEXT,
+    ".": TEXT,
+    "j": Type.INT32,
+    "v": Type.UINT32,
+    "g": Type.FLOAT32,
+}
 """The types of fields by the letters of shapes."""
 
 _PLAIN = re.compile(r'[^\s\[\](),"$\\](?:[^\[\](),"\\\n\r\t\0]*[^\s\[\](),"\\])?')
@@ -75,7 +84,7 @@ def letters_of(shape: str) -> str:
 def _written(letter: str, value: Any) -> str:
     if letter == "s":
         return value if _PLAIN.fullmatch(value) else f'"{"".join(_ESCAPES.get(c, c) for c in value)}"'
-    return str(_TO_TEXT(value + 0.0)) if letter == "f" else str(value)
+    return str(_TO_TEXT[letter](value + 0.0)) if letter in FLOATS else str(value)
 
 
 def _whole(type_: Type) -> Callable[[str], int | None]:
@@ -83,11 +92,13 @@ def _whole(type_: Type) -> Callable[[str], int | None]:
     return lambda text: int(text) if _WHOLE.fullmatch(text) and low <= int(text) <= high else None
 
 
-_TO_TEXT = converter(Type.FLOAT64, TEXT)
+FLOATS = "fg"
+"""The letters of floats, of which equal ones may differ, as 0.0 and -0.0 do."""
+
+_TO_TEXT = {letter: converter(KINDS[letter], TEXT) for letter in FLOATS}
 _OF_TEXT: dict[str, Callable[[str], Any]] = {
-    "i": _whole(Type.INT64),
-    "u": _whole(Type.UINT64),
-    "f": converter(TEXT, Type.FLOAT64),
+    **{letter: _whole(KINDS[letter]) for letter in "iujv"},
+    **{letter: converter(TEXT, KINDS[letter]) for letter in FLOATS},
 }
 
 
@@ -123,7 +134,16 @@ def _parts(text: str) -> list[str]:
 
 # Texts that come from outside.
 
-_LETTERS = {"number": "i", "unsigned": "u", "float": "f", "symbol": "s"}
+LETTERS = {
+    "number": "i",
+    "unsigned": "u",
+    "float": "f",
+    "symbol": "s",
+    "number32": "j",
+    "unsigned32": "v",
+    "float32": "g",
+}
+"""The letters of the types of fields that are no structures, as families call them."""
 _SIGNS = ("[", "]", "(", ")", ",", "")
 
 
@@ -145,11 +165,11 @@ def rewritten(family: str, text: str, written: Callable[[str, Any], str]) -> str
             if token != wanted[1]:
                 return None
             found.append(", " if token == "," else token)
-        elif wanted in _LETTERS:
-            value = None if token in _SIGNS else _read(_LETTERS[wanted], token)
+        elif wanted in LETTERS:
+            value = None if token in _SIGNS else _read(LETTERS[wanted], token)
             if value is None:
                 return None
-            found.append(written(_LETTERS[wanted], value))
+            found.append(written(LETTERS[wanted], value))
         else:
             fields = types[wanted].get(token)
             if fields is None:

@@ -192,8 +192,8 @@ class _Scopes:
         """A literal without such aggregates inside of it, behind these."""
         if not isinstance(literal, Aggregation):
             return [literal]
-        inside = [part for inner in literal.body for part in self._parted(inner, bound)]
         own = literal.local | (bound_variables(literal.body, bound) - bound)
+        inside = [part for inner in literal.body for part in self._parted(inner, bound | own)]
         out = [part for part in inside if isinstance(part, Aggregation) and self._reaches_out(part, own, bound)]
         kept = tuple(part for part in inside if part not in out)
         for part in out:

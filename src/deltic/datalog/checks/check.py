@@ -17,7 +17,7 @@ from deltic.datalog.checks.of_python import check_applications, take_python
 from deltic.datalog.checks.quantifiers import resolve_quantifiers
 from deltic.datalog.checks.roles import check_heads, check_roles
 from deltic.datalog.checks.rules import RuleChecker
-from deltic.datalog.checks.settings import settings_of
+from deltic.datalog.checks.settings import check_widths, settings_of
 from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.subsumption import check_choices, subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
@@ -57,7 +57,8 @@ def check(
     subsumed = subsume(written, findings)
     items = subsumed.items
     declarations = [item for item in items if isinstance(item, Declaration)]
-    types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], findings)
+    settings = settings_of(items, findings)
+    types = TypeTable([i for i in items if isinstance(i, TypeDeclaration)], settings.word_size, findings)
     others = {**(others or {}), **taken.types}
     declared = check_declarations(declarations, others, types, findings)
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
@@ -66,17 +67,19 @@ def check(
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
     functors = check_functors([i for i in items if isinstance(i, FunctorDeclaration)], types, functions, findings)
-    checker = RuleChecker(signatures, types, functors, settings_of(items, findings), findings)
+    checker = RuleChecker(signatures, types, functors, settings, findings)
     if hints.inlined:
         clauses = _inlined(clauses, hints, others, checker, findings)
     rules = checker.rules(clauses)
+    check_widths(rules, others, settings.word_size, findings)
     check_heads(rules, others.keys() - declared.keys(), findings)
     computed = {name: signature for name, signature in declared.items() if name not in hints.inlined}
     there = {name: signature for name, signature in signatures.items() if name not in hints.inlined}
-    applied = check_applications(taken, there, others, findings)
+    applied = check_applications(taken, there, others, settings.word_size, findings)
     strata = check_stratification(rules, taken.uses, computed, hints.hidden.keys(), subsumed.helpers, findings)
     whole = subsumed.helpers.keys() | {d.name for d in declarations if d.choices}
-    relations = _relations(declarations, computed, directives, {rule.head.relation for rule in rules}, hints, whole)
+    heads, size = {rule.head.relation for rule in rules}, settings.word_size
+    relations = _relations(declarations, computed, directives, heads, hints, whole, size)
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
@@ -84,6 +87,7 @@ def check(
     return CheckedProgram(
         *(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied),
         warnings=tuple(in_order(checker.warnings)),
+        word_size=size,
     )
 
 
@@ -91,10 +95,11 @@ def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
     """The relations that programs declare, as other front ends see them; what is wrong with them is told by `check`."""
     ignored: Findings = []
     items = [item for program in programs for item in program.items]
-    types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], ignored)
+    size = settings_of(items, ignored).word_size
+    types = TypeTable([item for item in items if isinstance(item, TypeDeclaration)], size, ignored)
     declarations = [item for item in items if isinstance(item, Declaration)]
     signatures = check_declarations(declarations, {}, types, ignored)
-    return {name: ZSetType(s.schema(), True) for name, s in signatures.items() if None not in s.types}
+    return {name: ZSetType(s.schema(size), True) for name, s in signatures.items() if None not in s.types}
 
 
 def _inlined(
@@ -115,6 +120,7 @@ def _relations(
     heads: set[str],
     hints: Hints,
     whole: Collection[str],
+    word_size: int,
 ) -> dict[str, Relation]:
     """The relations that are computed, each with what it is; those with an unknown type are left out.
 
@@ -125,7 +131,7 @@ def _relations(
     return {
         name: Relation(
             name,
-            signature.schema(),
+            signature.schema(word_size),
             is_table=name in inputs or name not in heads,
             is_derived=name in heads,
             span=first[name].span,

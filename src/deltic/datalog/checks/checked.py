@@ -90,7 +90,7 @@ class CheckedProgram:
     `applied`, each after the helpers that it depends on. `inlined` are relations whose rules stand in those of others,
     `functions` those of Python that there are to call, by their names in lower case; `applied` is what those on
     relations make, by the names of relations that rules read, which are among the `others`. `warnings` tell what is
-    likely wrong although it has a meaning.
+    likely wrong although it has a meaning. Numbers have `word_size` bits, 32 or 64.
     """
 
     relations: Mapping[str, Relation]
@@ -103,3 +103,4 @@ class CheckedProgram:
     functions: Mapping[str, OfPython] = field(default_factory=dict)
     applied: Mapping[str, Application] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
+    word_size: int = 64

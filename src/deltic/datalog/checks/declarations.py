@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deltic.circuit.tables import WEIGHT
 from deltic.circuit.types import Column, Schema, ZSetType
-from deltic.datalog.checks.kinds import Base, Structure, seen, stored
+from deltic.datalog.checks.kinds import Base, Structure, seen, sized, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.program import Attribute, Declaration
 from deltic.datalog.syntax.source import Span
@@ -34,9 +34,10 @@ class Signature:
         place = f" at {self.span.place}" if self.span else " outside of Datalog"
         return f"`{self.name}({', '.join(self.attributes)})`{place}"
 
-    def schema(self) -> Schema:
+    def schema(self, word_size: int) -> Schema:
         """The columns of the relation's rows; every type must be known."""
-        return Schema(tuple(Column(n, stored(t)) for n, t in zip(self.attributes, self.types, strict=True) if t))
+        known = ((name, type_) for name, type_ in zip(self.attributes, self.types, strict=True) if type_)
+        return Schema(tuple(Column(name, sized(stored(type_), word_size)) for name, type_ in known))
 
     def structures(self) -> dict[str, str]:
         """The families of the attributes that are structures."""

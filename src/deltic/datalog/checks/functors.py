@@ -9,7 +9,7 @@ from typing import Literal
 from deltic.circuit.accumulators import ACCUMULATORS, Accumulator
 from deltic.circuit.accumulators.own import Own
 from deltic.circuit.types import Type
-from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types
+from deltic.datalog.checks.kinds import ANY, BASE_TYPES, INTEGER, NUMERIC, Base, Types, seen
 
 SAME: Literal["same"] = "same"
 ORDERED: Literal["ordered"] = "ordered"
@@ -124,7 +124,7 @@ def aggregate_profile(entry: str) -> Profile:
     own = ACCUMULATORS[entry]
     assert isinstance(own, Own)
     (given,) = own.gives.columns
-    return Profile(tuple(frozenset({taken.type}) for taken in own.of), frozenset({given.type}))
+    return Profile(tuple(frozenset({seen(taken.type)}) for taken in own.of), frozenset({seen(given.type)}))
 
 
 # Conditions with a name; they have no result.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from deltic.circuit.spark.structures import KINDS, LETTERS
 from deltic.circuit.types import Type
 
 BASE_TYPES = {"number": Type.INT64, "unsigned": Type.UINT64, "float": Type.FLOAT64, "symbol": Type.STRING}
@@ -15,10 +16,12 @@ class Structure:
     """A record type or an algebraic data type. Its branches have fields of types that may be made of it in turn.
 
     A record has one branch, without a name. The type `None` of a field has been reported and fits everywhere.
+    Its numbers have `word_size` bits.
     """
 
     name: str
     branches: dict[str, tuple[tuple[str, Base | None], ...]] = field(default_factory=dict)
+    word_size: int = 64
 
     def __str__(self) -> str:
         return self.name
@@ -30,7 +33,7 @@ class Structure:
 
     def shape(self, branch: str) -> str:
         """The form of the values of a branch, see `deltic.circuit.spark.structures`."""
-        letters = "".join(_LETTERS.get(type_, ".") for _, type_ in self.branches[branch])
+        letters = "".join(_LETTERS.get(self._sized(type_), ".") for _, type_ in self.branches[branch])
         return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
 
     @property
@@ -44,18 +47,25 @@ class Structure:
 
     def _definition(self) -> str:
         names = {
-            branch: " ".join(NAMES.get(type_, str(type_)) for _, type_ in fields)
+            branch: " ".join(_IN_FAMILIES.get(self._sized(type_), str(type_)) for _, type_ in fields)
             for branch, fields in self.branches.items()
         }
         if self.is_record:
             return f"[{names['']}]|nil"
         return "|".join(f"${branch}({listed})" if listed else f"${branch}" for branch, listed in names.items())
 
+    def _sized(self, type_: Base | None) -> Base | None:
+        return sized(type_, self.word_size) if isinstance(type_, Type) else type_
+
 
 Base = Type | Structure
 """What a value is: one of the circuit's types, or a structure, which the circuit has as text."""
 
+NARROW = {Type.INT64: Type.INT32, Type.UINT64: Type.UINT32, Type.FLOAT64: Type.FLOAT32}
+"""The numbers of a program whose word size is 32. While it is checked, they are those of 64 bits."""
+
 NAMES: dict[Base | None, str] = {type_: name for name, type_ in BASE_TYPES.items()}
+NAMES |= {narrow: NAMES[wide] for wide, narrow in NARROW.items()}
 
 Types = frozenset[Base]
 ANY: Types = frozenset(BASE_TYPES.values())
@@ -71,15 +81,21 @@ OPAQUE = {
 }
 """Types of which Datalog has no literals and no functors: their values join and are handed on."""
 
-_LETTERS: dict[Base | None, str] = {Type.INT64: "i", Type.UINT64: "u", Type.FLOAT64: "f", Type.STRING: "s"}
+_LETTERS: dict[Base | None, str] = {type_: letter for letter, type_ in KINDS.items() if letter != "."}
+_IN_FAMILIES: dict[Base | None, str] = {KINDS[letter]: name for name, letter in LETTERS.items()}
 _ARTICLES = {Type.INT64: "a", Type.UINT64: "an", Type.FLOAT64: "a", Type.STRING: "a"}
 
 
-def seen(type_: Type) -> Type:
+def seen(type_: Type, word_size: int = 64) -> Type:
     """As which type a rule sees a column of the catalog: narrow numbers are numbers, unsigneds and floats."""
     if type_.is_integer:
-        return Type.INT64 if type_.signed else Type.UINT64
-    return Type.FLOAT64 if type_.is_float else type_
+        return sized(Type.INT64 if type_.signed else Type.UINT64, word_size)
+    return sized(Type.FLOAT64, word_size) if type_.is_float else type_
+
+
+def sized(type_: Type, word_size: int) -> Type:
+    """The numbers that are called as those of 64 bits, with as many bits as the word has."""
+    return NARROW.get(type_, type_) if word_size == 32 else type_
 
 
 def stored(type_: Base) -> Type:

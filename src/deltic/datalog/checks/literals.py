@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from deltic.circuit.types import Type
+from deltic.circuit.values.numbers import round_float
 from deltic.datalog.checks.kinds import NAMES
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
@@ -18,8 +19,6 @@ from deltic.datalog.syntax.expressions import (
 )
 from deltic.datalog.syntax.formulas import Formula, Negation, Test, expressions_of
 
-_RANGES = {Type.INT64: (-(2**63), 2**63 - 1), Type.UINT64: (0, 2**64 - 1)}
-
 
 def check_literals(
     literal: Formula, type_of: Callable[[Expression], Type], findings: Findings, warnings: Findings
@@ -29,20 +28,24 @@ def check_literals(
         for expression in subexpressions(outermost):
             if isinstance(expression, NumberLiteral | UnsignedLiteral):
                 _check_range(expression, type_of(expression), findings)
-            elif isinstance(expression, FloatLiteral) and not math.isfinite(expression.value):
+            elif isinstance(expression, FloatLiteral) and not _fits(expression.value, type_of(expression)):
                 findings.append(expression.span.error(f"`{expression.span.text}` is too large for a float"))
     inner = literal.part if isinstance(literal, Negation) else literal
     if isinstance(inner, Test) and inner.name == "match" and isinstance(inner.arguments[0], StringLiteral):
         _check_pattern(inner.arguments[0], warnings)
 
 
+def _fits(value: float, type_: Type) -> bool:
+    return math.isfinite(round_float(value, type_) if type_.is_float else value)
+
+
 def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings: Findings) -> None:
-    if type_ is Type.FLOAT64:
+    if type_.is_float:
         return
-    low, high = _RANGES[type_]
+    low, high = type_.range
     if not low <= literal.value <= high:
         name = NAMES[type_]
-        article = "an" if type_ is Type.UINT64 else "a"
+        article = "a" if type_.signed else "an"
         hint = f"{article} {name} is between {low} and {high}"
         findings.append(literal.span.error(f"`{literal.span.text}` is not {article} {name}", hint))
 

@@ -118,7 +118,7 @@ def _aggregate(node: Aggregate, functions: Mapping[str, OfPython], findings: Fin
 
 
 def check_applications(
-    taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], findings: Findings
+    taken: Taken, signatures: Signatures, others: Mapping[str, ZSetType], word_size: int, findings: Findings
 ) -> dict[str, Application]:
     """What operators make, of relations that are there and have the columns that they take."""
     for name, node in taken.mentions.items():
@@ -128,7 +128,8 @@ def check_applications(
             if signature is None:
                 findings.append(mention.span.error(*unknown_relation(mention.name, signatures)))
             elif wanted and None not in signature.types:
-                there = signature.schema() if mention.name not in others else _as_seen(others[mention.name].schema)
+                known = others.get(mention.name)
+                there = signature.schema(word_size) if known is None else _as_seen(known.schema, word_size)
                 if told := _misfit(there, wanted):
                     hint = f"`@{node.operator}` takes {_shown(wanted)} here"
                     findings.append(mention.span.error(f"`{mention.name}` {told}", hint))
@@ -150,9 +151,9 @@ def _misfit(there: Schema, wanted: Schema) -> str:
     return ""
 
 
-def _as_seen(schema: Schema) -> Schema:
+def _as_seen(schema: Schema, word_size: int) -> Schema:
     """The columns as rules see them, and operators that rules apply."""
-    return Schema(tuple(replace(column, type=seen(column.type)) for column in schema))
+    return Schema(tuple(replace(column, type=seen(column.type, word_size)) for column in schema))
 
 
 def _shown(schema: Schema) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
+from deltic.circuit.types import Type
 from deltic.datalog.checks.aggregates import name_aggregates
 from deltic.datalog.checks.anonymous_records import compare_fields
 from deltic.datalog.checks.atoms import check_atoms, check_wildcards
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.declarations import Signatures
 from deltic.datalog.checks.grounding import check_bound
+from deltic.datalog.checks.kinds import sized
 from deltic.datalog.checks.literals import check_literals
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.settings import Settings
@@ -22,6 +25,8 @@ from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation,
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
 
+KeyT = TypeVar("KeyT", str, Span)
+
 
 class RuleChecker:
     """Checks clauses against what is declared, and gives their rules in normal form."""
@@ -32,6 +37,7 @@ class RuleChecker:
         lattice = None if settings.legacy else types.lattice
         self._declared = lattice and Declared(signatures, lattice, functors.names)
         self._signatures, self._types, self._functors, self._findings = signatures, types, functors, findings
+        self._word_size = settings.word_size
         self.warnings: Findings = []
         """What is likely wrong with rules that have a meaning all the same."""
 
@@ -74,7 +80,7 @@ class RuleChecker:
         for literal in (*sorted(body, key=_says_little), head):
             typing.literal(literal)
         typing.settle()
-        rule = Rule(head, body, typing.variables(), typing.expressions(), span)
+        rule = Rule(head, body, self._sized(typing.variables()), self._sized(typing.expressions()), span)
         for literal in (head, *with_inner(body)):
             check_literals(literal, rule.type_of, self._findings, self.warnings)
         if self._declared and len(self._findings) == before:
@@ -82,6 +88,9 @@ class RuleChecker:
         plain = _plain(typing.shapes(), typing.conversions(), self._functors)
         bare = tuple(with_expressions(literal, plain) for literal in body)
         return Rule(with_expressions(head, plain), bare, rule.variables, rule.types, span)
+
+    def _sized(self, types: Mapping[KeyT, Type]) -> Mapping[KeyT, Type]:
+        return {key: sized(type_, self._word_size) for key, type_ in types.items()}
 
 
 def _says_little(literal: Formula) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from deltic.circuit.types import ZSetType
+from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.type_names import Findings
+from deltic.datalog.syntax.formulas import Atom, bare, with_inner
 from deltic.datalog.syntax.program import Item, Setting
 
 
@@ -15,6 +18,19 @@ class Settings:
 
     legacy: bool = False
     word_size: int = 64
+
+
+def check_widths(rules: Iterable[Rule], others: Mapping[str, ZSetType], word_size: int, findings: Findings) -> None:
+    """Report the atoms of relations of others whose numbers have more bits than the word."""
+    if word_size == 64:
+        return
+    for rule in rules:
+        for atom in (part for literal in with_inner(rule.body) if isinstance(part := bare(literal), Atom)):
+            for column in others[atom.relation].schema if atom.relation in others else ():
+                if (column.type.is_integer or column.type.is_float) and column.type.bits > word_size:
+                    message = f"`{atom.relation}` has numbers of {column.type.bits} bits in `{column.name}`"
+                    hint = f"here they have {word_size}: read a view that casts them, or let the word size be 64"
+                    findings.append(atom.span.error(message, hint))
 
 
 def settings_of(items: Iterable[Item], findings: Findings) -> Settings:

@@ -24,12 +24,12 @@ _ELSEWHERE = {
 class TypeTable:
     """The types that can be mentioned. `None` stands for the base of a type with an error, already reported."""
 
-    def __init__(self, declarations: Sequence[TypeDeclaration], findings: Findings) -> None:
+    def __init__(self, declarations: Sequence[TypeDeclaration], word_size: int, findings: Findings) -> None:
         self._findings = findings
         self._declared = _by_name(declarations, findings)
         self._bases: dict[str, Base | None] = dict(BASE_TYPES)
         structures = [item for item in self._declared.values() if isinstance(item, StructureType)]
-        made = {item.name: Structure(item.name) for item in structures}
+        made = {item.name: Structure(item.name, word_size=word_size) for item in structures}
         self._bases |= made
         for name in self._declared:
             self._resolve(name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from deltic.circuit.types import Type
 from deltic.datalog.checks.functors import Profile
-from deltic.datalog.checks.kinds import Base, phrase, stored
+from deltic.datalog.checks.kinds import Base, phrase, seen, stored
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.syntax.expressions import FUNCTOR, TypeName
 from deltic.datalog.syntax.program import FunctorDeclaration
@@ -83,6 +83,6 @@ def _check_types(
     mentions: list[TypeName] = [*declaration.parameters, declaration.result]
     types: list[Type] = [*function.arguments, function.returns.type]
     for mention, base, type_ in zip(mentions, bases, types, strict=True):
-        if stored(base) is not type_:
+        if stored(base) is not seen(type_):
             message = f"`{mention.name}` is {phrase([base])}, but the function of Python has {type_} here"
             findings.append(mention.span.error(message, "declare the same type in Datalog and in Python"))

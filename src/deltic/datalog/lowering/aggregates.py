@@ -8,9 +8,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, literal
+from deltic.circuit.accumulators import ACCUMULATORS
+from deltic.circuit.accumulators.own import Own
+from deltic.circuit.expressions import cast, column, literal
 from deltic.circuit.graph import CircuitBuilder
-from deltic.circuit.types import Column, Schema
+from deltic.circuit.types import Column, Schema, Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.lowering.atoms import make_set, project
 from deltic.datalog.lowering.inner import Inner, LowerRule
@@ -38,14 +40,29 @@ def lower_aggregation(aggregation: Aggregation, rule: Rule, scope: Scope, node: 
 def _groups(inner: Inner, aggregation: Aggregation, node: int) -> int:
     """The keys and the result of each group, for the bindings of `node` at least."""
     name, targets = aggregation.result.name, aggregation.targets
-    values = [Column(f"{name}{'.' * i}", inner.rule.type_of(target)) for i, target in enumerate(targets)]
+    wanted = _taken(aggregation, inner.rule)
+    values = [Column(f"{name}{'.' * i}", type_) for i, type_ in enumerate(wanted)]
     rows = inner.derive((*inner.free, *targets), (*inner.guard(node), *aggregation.body), [*inner.keys, *values])
     first, *others = (column.name for column in values) if values else ("",)
     call = ops.AggregateCall(aggregation.entry or aggregation.function, first, name, tuple(others))
     builder = inner.place.builder
     found = builder.add(ops.Aggregate(tuple(key.name for key in inner.keys), (call,)), rows)
     columns = builder.type_of(found).schema.columns
-    return _defined(builder, found, columns) if columns[-1].nullable else found
+    found = _defined(builder, found, columns) if columns[-1].nullable else found
+    type_ = inner.rule.type_of(aggregation.result)
+    if columns[-1].type is type_:
+        return found
+    values_of = (*(column(key.name) for key in columns[:-1]), cast(column(name), type_))
+    return project(builder, found, (*columns[:-1], Column(name, type_)), values_of)
+
+
+def _taken(aggregation: Aggregation, rule: Rule) -> list[Type]:
+    """The types of an aggregate's targets: one of Python takes numbers of 64 bits, however many these have."""
+    if aggregation.entry:
+        own = ACCUMULATORS[aggregation.entry]
+        assert isinstance(own, Own)
+        return [column.type for column in own.of]
+    return [rule.type_of(target) for target in aggregation.targets]
 
 
 def _defined(builder: CircuitBuilder, number: int, columns: Sequence[Column]) -> int:

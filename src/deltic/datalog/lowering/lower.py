@@ -59,7 +59,7 @@ class _Lowering:
 
     def define(self, stratum: Collection[str]) -> Definition:
         """The relations of a stratum, over those that they read; what nothing reads afterwards is no view."""
-        scope = Outside(self._types, self._structures)
+        scope = Outside(self._types, self._structures, self._checked.word_size)
         if len(stratum) > 1 or any(_mentions(rule, stratum) for name in stratum for rule in self._rules[name]):
             self._lower_recursive(stratum, scope)
         else:

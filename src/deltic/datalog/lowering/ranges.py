@@ -9,13 +9,18 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import literal
-from deltic.circuit.types import Type
+from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.graph import CircuitBuilder
+from deltic.circuit.types import Column, Type
 from deltic.datalog.checks.checked import Rule
+from deltic.datalog.checks.kinds import NARROW
+from deltic.datalog.lowering.atoms import project
+from deltic.datalog.lowering.scalars import converted
 from deltic.datalog.syntax.expressions import Apply, Expression, Variable, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Comparison, Formula, with_expressions
 
 _GENERATORS = {Type.INT64: "range", Type.UINT64: "range_unsigned", Type.FLOAT64: "range_float"}
+_WIDE = {narrow: wide for wide, narrow in NARROW.items()}
 
 
 def is_range(expression: Expression) -> bool:
@@ -45,11 +50,19 @@ def name_ranges(rule: Rule) -> Rule:
     return replace(rule, head=head, body=(*body, *equations), variables=types) if equations else rule
 
 
-def lower_range(name: str, arguments: Sequence[exp.Expression], type_: Type) -> ops.FlatMap:
-    """What gives each row once for every value of a range of this type, in a new column."""
-    if type_ is Type.INT64 and len(arguments) == 2:
-        arguments = (*arguments, _one_either_way(*arguments))
-    return ops.FlatMap(name, _GENERATORS[type_], tuple(arguments))
+def lower_range(builder: CircuitBuilder, node: int, name: str, arguments: Sequence[Expression], rule: Rule) -> int:
+    """The rows of a node once for every value of the range between these arguments, in a new column."""
+    type_ = rule.type_of(arguments[0])
+    wide = _WIDE.get(type_, type_)
+    values = [converted(argument, rule, wide) for argument in arguments]
+    if wide is Type.INT64 and len(values) == 2:
+        values.append(_one_either_way(*values))
+    found = builder.add(ops.FlatMap(name, _GENERATORS[wide], tuple(values)), node)
+    if wide is type_:
+        return found
+    before = builder.type_of(node).schema.columns
+    narrow = cast(column(name), type_)
+    return project(builder, found, (*before, Column(name, type_)), (*(column(c.name) for c in before), narrow))
 
 
 def _one_either_way(start: exp.Expression, stop: exp.Expression) -> exp.Expression:

@@ -10,14 +10,14 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
-from deltic.circuit.types import Column, Schema, Type
+from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.grounding import bound_by_all
 from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, project
 from deltic.datalog.lowering.inner import lower_existential
 from deltic.datalog.lowering.ranges import is_range, lower_range
-from deltic.datalog.lowering.scalars import conjunction, predicate, scalar
+from deltic.datalog.lowering.scalars import conjunction, converted, predicate, scalar
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.lowering.wide import in_groups
 from deltic.datalog.syntax.expressions import Apply, Expression, Variable, variables
@@ -57,7 +57,8 @@ class _RuleLowering:
         for literal in self._rule.body:
             if isinstance(literal, Negation) and isinstance(literal.part, Atom | Existential):
                 node = self._builder.add(ops.Antijoin(), node, self._excluded(literal.part, node))
-        values = [scalar(argument, self._rule) for argument in self._rule.head.arguments]
+        arguments = zip(self._rule.head.arguments, schema, strict=True)
+        values = [converted(argument, self._rule, column.type) for argument, column in arguments]
         return project(self._builder, node, schema.columns, values)
 
     def _atom(self, atom: Atom) -> int:
@@ -142,7 +143,7 @@ class _RuleLowering:
             return False
         if wanted is None:
             return True
-        return variable.name in wanted and not is_range(value) and self._rule.type_of(variable) is not Type.FLOAT64
+        return variable.name in wanted and not is_range(value) and not self._rule.type_of(variable).is_float
 
     def _filter(self, node: int, conditions: Sequence[Formula]) -> int:
         self._pending = [condition for condition in self._pending if condition not in conditions]
@@ -174,12 +175,11 @@ class _RuleLowering:
     def _range(self, node: int, name: str, value: Expression) -> int:
         """The node's rows for each value of a range; one between constants is the same in all iterations."""
         assert isinstance(value, Apply)
-        arguments = [scalar(argument, self._rule) for argument in value.arguments]
-        expanded = lower_range(name, arguments, self._rule.type_of(value))
         if any(True for _ in variables(value)):
-            return self._builder.add(expanded, node)
+            return lower_range(self._builder, node, name, value.arguments, self._rule)
         outside = self._scope.outside.builder
-        values = outside.add(expanded, outside.add(ops.Constant(Schema(()), ((),))))
+        nowhere = outside.add(ops.Constant(Schema(()), ((),)))
+        values = lower_range(outside, nowhere, name, value.arguments, self._rule)
         return self._builder.add(ops.Join(), node, self._scope.bring(values, self._scope.outside))
 
 

@@ -16,6 +16,7 @@ from deltic.circuit.spark import call
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.functors import MATHEMATICS
+from deltic.datalog.souffle.words import CONVERSIONS
 from deltic.datalog.syntax.expressions import (
     NIL,
     Apply,
@@ -41,13 +42,8 @@ _COMPARISONS: Mapping[str, type[Tree]] = {
     ">": exp.GT,
     ">=": exp.GTE,
 }
-_CONVERSIONS = {
-    **dict.fromkeys(("to_number", "ftoi", "utoi"), Type.INT64),
-    **dict.fromkeys(("to_unsigned", "ftou", "itou"), Type.UINT64),
-    **dict.fromkeys(("to_float", "itof", "utof"), Type.FLOAT64),
-    "to_string": Type.STRING,
-}
 _BINARY: Mapping[str, type[Tree]] = {
+    "+": exp.Add,
     "*": exp.Mul,
     "%": exp.Mod,
     "^": exp.Pow,
@@ -73,17 +69,31 @@ def scalar(expression: Expression, rule: Rule) -> Tree:
         shape, index = literal(expression.shape, Type.STRING), literal(expression.index, Type.INT64)
         return call("unpack", shape, index, scalar(expression.arguments[0], rule))
     if isinstance(expression, Call):
-        return expression.function.applied([scalar(argument, rule) for argument in expression.arguments])
+        function = expression.function
+        pairs = zip(expression.arguments, function.arguments, strict=True)
+        taken = [converted(argument, rule, wanted) for argument, wanted in pairs]
+        return _as(function.applied(taken), function.returns.type, type_)
     if isinstance(expression, Apply):
         arguments = [scalar(argument, rule) for argument in expression.arguments]
+        if expression.functor == "substr":
+            arguments[1:] = (converted(place, rule, Type.INT64) for place in expression.arguments[1:])
         return _apply(expression.functor, arguments, rule.type_of(expression.arguments[0]), type_)
     return literal(literal_value(expression, type_), type_)
+
+
+def converted(expression: Expression, rule: Rule, type_: Type) -> Tree:
+    """The value of an expression of the rule as a number of another width, where its own is not that."""
+    return _as(scalar(expression, rule), rule.type_of(expression), type_)
+
+
+def _as(value: Tree, type_: Type, wanted: Type) -> Tree:
+    return value if type_ is wanted else cast(value, wanted)
 
 
 def literal_value(expression: Expression, type_: Type) -> object:
     """The Python value of a literal that has this type."""
     assert isinstance(expression, NumberLiteral | UnsignedLiteral | FloatLiteral | StringLiteral)
-    return float(expression.value) if type_ is Type.FLOAT64 else expression.value
+    return float(expression.value) if type_.is_float else expression.value
 
 
 def predicate(condition: Formula, rule: Rule) -> Tree:
@@ -119,26 +129,31 @@ def _balanced(operator: type[Tree], operands: Sequence[Tree]) -> Tree:
 
 def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
     """A functor applied to arguments, the first of which has the type `operand`."""
-    if functor == "to_string" and operand is Type.FLOAT64:
-        return call("six_places", *arguments)
-    if functor in _CONVERSIONS:
-        return arguments[0] if operand is result else cast(arguments[0], result)
+    if functor == "to_string" and operand.is_float:
+        return call("six_places", _as(arguments[0], operand, Type.FLOAT64))
+    if functor in CONVERSIONS:
+        return _as(arguments[0], operand, result)
     if functor == "ord":
-        return _ordinal(arguments[0], operand)
+        return _ordinal(arguments[0], operand, result)
     if functor in MATHEMATICS:
-        return call(MATHEMATICS[functor], *arguments)
+        return _as(call(MATHEMATICS[functor], _as(arguments[0], operand, Type.FLOAT64)), Type.FLOAT64, result)
     if functor in ("+", "*") and result is Type.FLOAT64 and len(arguments) > 2:
         return call("sum_in_order" if functor == "+" else "product_in_order", *arguments)
+    if functor in ("+", "*") and result is Type.FLOAT32:
+        return reduce(lambda left, right: _BINARY[functor](this=left, expression=right), arguments)
     if functor in _SPECIAL:
         return _SPECIAL[functor](arguments, result)
     return _balanced(_BINARY[functor], arguments)
 
 
-def _ordinal(value: Tree, type_: Type) -> Tree:
-    """A number that tells values of one type apart: a number's is itself, a text's or structure's is a fingerprint."""
+def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
+    """A number that tells values of one type apart: a number's is itself, a text's or structure's is a fingerprint.
+
+    Of that the lower bits are taken where numbers have fewer.
+    """
     if type_.is_integer:
-        return cast(value, Type.INT64)
-    return call("fingerprint", cast(value, Type.STRING))
+        return cast(value, result)
+    return _as(call("fingerprint", cast(value, Type.STRING)), Type.INT64, result)
 
 
 def _plus(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -152,7 +167,7 @@ def _minus(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _divide(arguments: Sequence[Tree], result: Type) -> Tree:
-    operator: type[Tree] = exp.Div if result is Type.FLOAT64 else exp.IntDiv
+    operator: type[Tree] = exp.Div if result.is_float else exp.IntDiv
     return operator(this=arguments[0], expression=arguments[1])
 
 
@@ -171,10 +186,11 @@ def _greatest(arguments: Sequence[Tree], result: Type) -> Tree:
 def _shift_unsigned(arguments: Sequence[Tree], result: Type) -> Tree:
     """Zeros come in at the left, also for a number below zero."""
     left, right = arguments
-    if result is Type.UINT64:
+    if not result.signed:
         return exp.BitwiseRightShift(this=left, expression=right)
-    shifted = exp.BitwiseRightShift(this=cast(left, Type.UINT64), expression=cast(right, Type.UINT64))
-    return cast(shifted, Type.INT64)
+    bits = Type.UINT64 if result is Type.INT64 else Type.UINT32
+    shifted = exp.BitwiseRightShift(this=cast(left, bits), expression=cast(right, bits))
+    return cast(shifted, result)
 
 
 def _is_true(value: Tree, type_: Type) -> Tree:
@@ -226,6 +242,6 @@ _SPECIAL: Mapping[str, Callable[[Sequence[Tree], Type], Tree]] = {
     "lor": _logic(exp.BitwiseOr),
     "lxor": _logic(exp.BitwiseXor),
     "lnot": _logical_not,
-    "strlen": lambda arguments, result: exp.Length(this=arguments[0]),
+    "strlen": lambda arguments, result: _as(exp.Length(this=arguments[0]), Type.INT64, result),
     "substr": _substring,
 }

@@ -45,13 +45,15 @@ class Scope(ABC):
 class Outside(Scope):
     """The whole circuit of a definition. `relations` has the nodes of relations, of those of `types` that it reads.
 
-    `structures` are the families of those columns of tables whose texts are structures.
+    `structures` are the families of those columns of tables whose texts are structures. Numbers have `word_size` bits.
     """
 
-    def __init__(self, types: Mapping[str, ZSetType], structures: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self, types: Mapping[str, ZSetType], structures: Mapping[str, Mapping[str, str]], word_size: int = 64
+    ) -> None:
         self.builder = CircuitBuilder()
         self.relations: dict[str, int] = {}
-        self._types, self._structures = types, structures
+        self._types, self._structures, self._word_size = types, structures, word_size
 
     @property
     def outside(self) -> Outside:
@@ -84,7 +86,7 @@ class Outside(Scope):
     def _seen(self, node: int) -> int:
         """The relation as rules see it: a set, and its narrow numbers as wide ones."""
         columns = self.builder.type_of(node).schema.columns
-        wide = tuple(replace(column, type=seen(column.type)) for column in columns)
+        wide = tuple(replace(column, type=seen(column.type, self._word_size)) for column in columns)
         if wide != columns:
             values = (
                 named(a.name) if a.type is b.type else cast(named(a.name), b.type)

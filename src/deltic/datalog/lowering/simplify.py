@@ -39,9 +39,9 @@ from deltic.datalog.syntax.formulas import (
 )
 
 _LITERALS: Mapping[Type, Callable[..., Expression]] = {
-    Type.INT64: NumberLiteral,
-    Type.UINT64: UnsignedLiteral,
-    Type.FLOAT64: FloatLiteral,
+    **dict.fromkeys((Type.INT32, Type.INT64), NumberLiteral),
+    **dict.fromkeys((Type.UINT32, Type.UINT64), UnsignedLiteral),
+    **dict.fromkeys((Type.FLOAT32, Type.FLOAT64), FloatLiteral),
     Type.STRING: StringLiteral,
 }
 
@@ -111,7 +111,7 @@ def _substitutions(rule: Rule) -> Iterator[tuple[Variable, Expression, Formula]]
             continue
         for side, other in ((literal.right, literal.left), (literal.left, literal.right)):
             plain = (isinstance(other, Variable) or _is_literal(other)) and not {side, other} & {*results}
-            if isinstance(side, Variable) and plain and rule.type_of(side) is not Type.FLOAT64:
+            if isinstance(side, Variable) and plain and not rule.type_of(side).is_float:
                 yield side, other, literal
 
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from deltic.circuit.spark.structures import KINDS, letters_of
+from deltic.circuit.spark.structures import FLOATS, KINDS, letters_of
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.grounding import bound_variables, taken_apart
 from deltic.datalog.syntax.expressions import Apply, Expression, Pack, Unpack, Variable, Wildcard, fields_of, variables
@@ -48,7 +48,7 @@ def _is_plain_match(equation: Comparison) -> bool:
         return False
     structure, value = _match(equation)
     parts = [part for part in fields_of(structure) if isinstance(part, Wildcard)]
-    return isinstance(value, Variable) and not parts and "f" not in letters_of(structure.shape)
+    return isinstance(value, Variable) and not parts and not {*letters_of(structure.shape)} & {*FLOATS}
 
 
 def _is_match(literal: Formula) -> bool:

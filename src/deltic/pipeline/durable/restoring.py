@@ -109,7 +109,8 @@ def _definitions(state: State, epochs: Epochs) -> Definitions:
     """Those of the last checkpoint, with the functions of Python that the pipeline has been given."""
     assert state.manifest is not None
     try:
-        found = Definitions(functions=epochs.last.definitions.functions).replayed(state.manifest.definitions)
+        given = epochs.last.definitions
+        found = Definitions(functions=given.functions, pragmas=given.pragmas).replayed(state.manifest.definitions)
         found.check()
         return found
     except ProgramError as error:

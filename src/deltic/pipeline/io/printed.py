@@ -1,4 +1,6 @@
-"""Values as Soufflé prints them in delimited text: floats with 17 digits, symbols in structures without quotes."""
+"""Values as Soufflé prints them in delimited text: floats with 17 digits, those of 32 bits with 9, and symbols in
+structures without quotes.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,21 @@ import pyarrow as pa
 from deltic.circuit.spark.structures import rewritten
 from deltic.pipeline.io.render import map_distinct
 
+_DIGITS = {"f": 17, "g": 9}
+"""How many digits the floats of each letter have."""
+
 
 def printed(rows: pa.Table, structures: Mapping[str, str]) -> pa.Table:
     """The rows with texts in the place of floats, and of structures, which are columns of these families."""
     for place, field in enumerate(rows.schema):
         if pa.types.is_floating(field.type):
-            rows = rows.set_column(place, field.name, map_distinct(rows[field.name], _float))
+            digits = _DIGITS["g" if field.type == pa.float32() else "f"]
+            texts = map_distinct(rows[field.name], lambda value, digits=digits: f"{value:.{digits}g}")
+            rows = rows.set_column(place, field.name, texts)
         elif (family := structures.get(field.name)) and _may_differ(family):
             texts = map_distinct(rows[field.name], lambda text, family=family: _structure(family, text))
             rows = rows.set_column(place, field.name, texts)
     return rows
-
-
-def _float(value: float) -> str:
-    return f"{value:.17g}"
 
 
 def _may_differ(family: str) -> bool:
@@ -36,4 +39,4 @@ def _structure(family: str, text: str) -> str:
 
 
 def _field(letter: str, value: Any) -> str:
-    return _float(value) if letter == "f" else str(value)
+    return f"{value:.{_DIGITS[letter]}g}" if letter in _DIGITS else str(value)
