@@ -7,6 +7,10 @@ though what they meet is everywhere; a state that is computed anew, or lost, whe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
 import pytest
 
 from deltic.circuit.reading import parse_circuit
@@ -121,6 +125,37 @@ def test_a_view_has_a_copy_once_its_size_is_known():
     for start in (3000, 4000):
         driver.insert(f=[(i % 20, i % 30, i % 7, i) for i in range(start, start + 150)])
     assert "best" in driver.engine.copied
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Rows that the driver has not."""
+
+    rows: pa.Table
+
+    def count(self) -> int:
+        return self.rows.num_rows
+
+    def to_arrow(self) -> pa.Table:
+        return self.rows
+
+    def parts(self) -> Iterator[pa.Table]:
+        yield self.rows
+
+
+MET = ".decl back(m: number, k: number) .input back .decl met(k: number, x: number) met(k, x) :- f(a, _, _, m), a(a, x)"
+
+
+@pytest.mark.parametrize(("program", "first"), [(STAR, {"a", "b", "c"}), (f"{STAR}{MET}, back(m, k).", set())])
+def test_rows_that_are_split_by_shard_already_stay_so(program, first):
+    driver = star(program=program)
+    key = driver.engine.plan.placed["f"].key
+    rows = {"f": FACTS, **SMALL, **({} if first else {"back": [(i, i) for i in range(2000)]})}
+    batches = {name: Elsewhere(driver.batch(name, [(row, 1) for row in those])) for name, those in rows.items()}
+    driver.engine.prepare(batches).commit()
+    assert (driver.engine.plan.placed["f"].key, set(driver.engine.copied)) == (key, first)
+    driver.insert(f=[(i % 20, i % 30, i % 7, i) for i in range(5000, 5700)])
+    assert (driver.engine.plan.placed["f"].key, set(driver.engine.copied)) == (key, {"a", "b", "c"})
 
 
 def test_a_program_that_remembers_epochs_has_no_copies():

@@ -203,13 +203,16 @@ class ShardedEngine(Engine):
         """Have other options, which lay the program out in another way: how many rows were visited for it.
 
         What they do not concern stays. Before anything is there, batches of `changes` that are elsewhere stay spread as
-        they are.
+        they are; for copies alone nothing is done where they could not, since their rows would pass this process.
         """
         other = copy(self)
         other._given, other._shrunk = self._given | options, frozenset()
         if not self._has_begun:
             elsewhere = [self.program.tables[t] for t, b in changes.items() if not isinstance(b, pa.Table | TableBatch)]
             other.plan = lay_out(self.program, other._maintained, {n: (self.plan.placed[n].key,) for n in elsewhere})
+            is_moved = any(other.plan.placed[name].key != self.plan.placed[name].key for name in elsewhere)
+            if is_moved and options.keys() == {"copied"}:
+                return 0
             other.shards = [Shard(number, other.plan, self.options, Store()) for number in range(self.options.shards)]
             other.version, visited = other._whole_version(0), 0
         else:

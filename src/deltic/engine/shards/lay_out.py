@@ -95,7 +95,7 @@ class _LayOut:
 
     def run(self) -> ShardPlan:
         program = self.program
-        self.small = small_relations(program) | self.maintained.copied
+        self.small = small_relations(program) | (self.maintained.copied - program.recursive)
         recursive = [stratum for stratum in program.strata if stratum.recursive]
         self.ways: dict[Stratum, Way] = {s: way_of(program, s, self.maintained) for s in recursive}
         self.iterated = {name: s.relations for s in recursive if self.ways[s].in_rounds for name in s.relations}
