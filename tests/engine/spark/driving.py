@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Literal
 
 import deltic
+from deltic.engine.placed import RoundsChoice
 from deltic.engine.shards.files import DESCRIPTIONS, LETTERS, RUNS, files_of, read_description
 from deltic.engine.shards.letters import DIRECT, Letter
 from deltic.engine.shards.tasks import Task
+from deltic.engine.spark.engine import FEW
 from deltic.engine.spark.job import run_job
 
 PROGRAM = """
@@ -57,6 +59,8 @@ class Trouble:
     stage: int = -1
     is_done: bool = False
     """Whether it happens when all is done and nothing is told yet."""
+    job: str = ""
+    """A part of what the job is called that has it."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,10 @@ class Troubled:
 class World:
     """A pipeline whose epochs are jobs, and the reference that says what its views have to be."""
 
-    def __init__(self, spark: object, folder: Path, state: Path | None = None) -> None:
-        shards = deltic.Shards(SHARDS, directory=folder, executor="job")
+    def __init__(self, spark: object, folder: Path, state: Path | None = None, rounds: RoundsChoice = "auto") -> None:
+        """Recursions that always take `rounds` take each of them as a job."""
+        shards = deltic.Shards(SHARDS, directory=folder, executor="job", rounds=rounds)
+        self.few = 0 if rounds == "always" else FEW
         self.spark, self.chance = spark, random.Random(7)
         self.pipeline = deltic.Pipeline(spark, engine="spark", shards=shards, state=state)
         self.reference = deltic.Pipeline(engine="reference")
@@ -132,7 +138,7 @@ class World:
     def work_with(self, trouble: Trouble | None) -> None:
         """Let the next jobs have a trouble, and all their rows in files; without one few rows have none."""
         job = partial(run_job, self.spark)
-        self.engine._direct = 0 if trouble else DIRECT
+        self.engine._direct, self.engine._few = 0 if trouble else DIRECT, self.few
         self.engine._run_tasks = partial(_troubled_job, job, trouble) if trouble else job
 
     def change_reference(self, rows: Change | None = None) -> None:
@@ -158,22 +164,24 @@ class World:
 
 
 def _troubled_job(job, trouble, letters, tasks, shards, what):
-    return job(letters, [Troubled(task, trouble) for task in tasks], shards, what)
+    return job(letters, [Troubled(task, trouble) for task in tasks] if trouble.job in what else tasks, shards, what)
 
 
 _worlds: dict[Path, World] = {}
 
 
-def _world(spark: object, folder: Path) -> World:
+def _world(spark: object, folder: Path, rounds: RoundsChoice = "auto") -> World:
     if folder not in _worlds:
-        _worlds[folder] = World(spark, folder)
+        _worlds[folder] = World(spark, folder, rounds=rounds)
         assert not _worlds[folder].epoch()
     return _worlds[folder]
 
 
-def epochs(spark, folder: Path, count: int, trouble: Trouble | None = None) -> tuple[dict[str, object], int]:
+def epochs(
+    spark, folder: Path, count: int, trouble: Trouble | None = None, rounds: RoundsChoice = "auto"
+) -> tuple[dict[str, object], int]:
     """Apply changes, the first one with a trouble: how the views differ, and how many files nobody needs."""
-    world = _world(spark, folder)
+    world = _world(spark, folder, rounds)
     found = {}
     for number in range(count):
         found |= world.epoch(trouble if number == 0 else None)

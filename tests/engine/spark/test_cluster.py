@@ -71,6 +71,18 @@ def test_an_executor_is_killed_in_the_middle_of_an_epoch(cluster, driver, shards
 
 
 @pytest.mark.parametrize("is_done", [False, True])
+def test_an_executor_is_killed_in_the_middle_of_a_round(cluster, driver, tmp_path, is_done):
+    trouble = Trouble(tmp_path / "attempts", "waits", 0, is_done, job="linked: iteration")
+    assert driver.run(driving.epochs, tmp_path / "shards", 1, None, "always") == ({}, 0)
+    result = driver.begin(driving.epochs, tmp_path / "shards", 1, trouble, "always")
+    wait_for(lambda: attempts(trouble) == 1, "no task of a round has begun")
+    for executor in cluster.executors():
+        os.kill(executor, signal.SIGKILL)
+    assert result.result(120) == ({}, 0)
+    assert attempts(trouble) > 1
+
+
+@pytest.mark.parametrize("is_done", [False, True])
 def test_a_task_that_fails_is_tried_again(driver, shards, tmp_path, is_done):
     trouble = Trouble(tmp_path / "attempts", "fails", is_done=is_done)
     assert driver.run(driving.epochs, shards, 2, trouble) == ({}, 0)
