@@ -79,6 +79,7 @@ class Reader:
 
     def __init__(self, text: str, folder: Path | None = None, offset: int = 0) -> None:
         self.text, self.folder, self.offset = text, folder, offset
+        self._next_token: tuple[int, re.Match[str] | None] = (-1, None)
 
     def peek(self) -> tuple[str, str]:
         """The kind and the text of the next token; two empty ones at the end."""
@@ -172,7 +173,10 @@ class Reader:
             raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
 
     def _match(self) -> re.Match[str] | None:
-        return _TOKEN.match(self.text, self.offset)
+        """The next token, which is looked at several times before it is taken."""
+        if self._next_token[0] != self.offset:
+            self._next_token = self.offset, _TOKEN.match(self.text, self.offset)
+        return self._next_token[1]
 
     def _next(self) -> int:
         """Where the next thing begins that is no blank."""

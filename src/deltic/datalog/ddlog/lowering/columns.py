@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from deltic.circuit.types import Column, Schema, Type
@@ -95,14 +96,22 @@ class Form:
         pairs = zip(self.names, self.types, strict=True)
         return Schema(tuple(Column(name, self.columns.type(type_)) for name, type_ in pairs))
 
+    @cached_property
+    def _writing(self) -> tuple[Callable[[Any], Any], ...]:
+        return tuple(map(self.columns.writing, self.types))
+
+    @cached_property
+    def _reading(self) -> tuple[Callable[[Any], Any], ...]:
+        return tuple(map(self.columns.reading, self.types))
+
     def row(self, record: Any) -> tuple[Any, ...]:
         """The row of a record."""
         values = (record,) if self.constructor is None else record.fields
-        return tuple(self.columns.writing(type_)(value) for type_, value in zip(self.types, values, strict=True))
+        return tuple(write(value) for write, value in zip(self._writing, values, strict=True))
 
     def of_row(self, row: tuple[Any, ...]) -> Any:
         """The record of a row."""
-        values = tuple(self.columns.reading(type_)(value) for type_, value in zip(self.types, row, strict=True))
+        values = tuple(read(value) for read, value in zip(self._reading, row, strict=True))
         return values[0] if self.constructor is None else Struct(self.constructor, values)
 
 
