@@ -129,6 +129,29 @@ def test_rows_stand_in_files_alone_and_their_bytes_are_told(tmp_path, folder):
         assert pipeline.refresh().report.bytes_written > found.changes.told.written
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_what_tasks_do_not_see_this_process_reads(tmp_path, folder, monkeypatch, caplog, kind):
+    told = pa.table({"id": range(5)})
+    if kind == "delta":
+        pytest.importorskip("deltalake").write_deltalake(str(folder), told)
+    else:
+        pq.write_table(told, folder / "a.parquet")
+    elsewhere = folder.with_name("elsewhere")
+
+    def unseen(frame, task, what):
+        folder.rename(elsewhere)
+        letters = run_over(frame, task, what)
+        elsewhere.rename(folder)
+        return letters
+
+    monkeypatch.setattr("deltic.engine.spark.job.run_over", unseen)
+    with open_(tmp_path) as pipeline:
+        pipeline.table("orders", source=folder)
+        assert "tasks" not in pipeline.refresh().sources["orders"].how
+        assert sorted(pipeline["orders"]) == [(n,) for n in range(5)]
+    assert "table orders: tasks do not see all of its source; the driver reads it" in caplog.text
+
+
 def killed_at(folder, tmp_path, at, how, rng):
     """Refresh on a disk on which the process ends; whether it did."""
     system, pipeline = Faulty(at, how), None

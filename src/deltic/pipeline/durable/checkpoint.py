@@ -70,7 +70,7 @@ def collect_garbage(files: Files, keep: int) -> None:
             files.remove(name)
     first = min((number for number, _ in log.segments(files)), default=0)
     for name in log.rows_of(files, lambda number: number < first):
-        if name not in needed_open(files):
+        if name not in named:
             files.remove(name)
 
 

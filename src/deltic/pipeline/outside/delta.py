@@ -87,15 +87,15 @@ class DeltaSource:
         if now.metadata().configuration.get(_FEED, "").lower() != "true":
             return None
         how, parts, size = f"change feed of versions {before + 1} to {now.version()}", [nothing(table.schema)], 0
-        reader = _Reader(self.path, table)
+        reader, site = _Reader(self.path, table), None
         try:
             for part in reader.feed(now, before + 1, now.version()):
                 parts.append(part)
                 size += part.nbytes
-                if (site := self._site(table, size)) is not None:
+                if site is None and (site := self._site(table, size)) is not None:
                     shares = [Share(_Version(version), 1) for version in range(before + 1, now.version() + 1)]
-                    posted = self._posted(site, shares, reader)
-                    return Found(posted, at, f"{how}, by tasks", posted.count())
+                    if (posted := self._posted(site, shares, reader)) is not None:
+                        return Found(posted, at, f"{how}, by tasks", posted.count())
         except _failures():
             return None
         changes = pa.concat_tables(parts)
@@ -110,7 +110,8 @@ class DeltaSource:
             size, how = sum(share.size for share in shares), f"files of versions {before + 1} to {now.version()}"
             if (site := self._site(table, size)) is not None:
                 posted = self._posted(site, shares, _Reader(self.path, table))
-                return Found(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
+                if posted is not None:
+                    return Found(posted, at, f"{how}, by tasks", posted.count(), len(shares), size)
             came = _read(table, now, are - were)
             went = _read(table, then, were - are)
         except _failures():
@@ -127,12 +128,12 @@ class DeltaSource:
         if (site := self._site(table, size)) is None:
             return None
         posted = self._posted(site, shares, _Reader(self.path, table))
-        return Found(posted, at, "loaded by tasks", posted.count(), len(shares), size)
+        return None if posted is None else Found(posted, at, "loaded by tasks", posted.count(), len(shares), size)
 
     def _site(self, table: Table, size: int) -> Site | None:
         return None if self._tasks is None else self._tasks.site(table, size)
 
-    def _posted(self, site: Site, shares: Sequence[Share], reader: _Reader) -> Posted:
+    def _posted(self, site: Site, shares: Sequence[Share], reader: _Reader) -> Posted | None:
         assert self._tasks is not None
         return self._tasks.posted(site, shares, reader, reader.table)
 
@@ -164,18 +165,20 @@ class _Reader:
     table: Table
 
     def __call__(self, files: Files, shares: Sequence[_File | _Version]) -> Iterator[tuple[pa.Table, Any]]:
-        opened: dict[int, Any] = {}
+        numbers = {share.version if isinstance(share, _File) else share.number for share in shares}
+        try:
+            opened = {number: _at(self.path, number) for number in sorted(numbers)}
+        except DelticError:
+            yield nothing(self.table.schema), None
+            return
         with errors(self.path):
             for share in shares:
-                number = share.version if isinstance(share, _File) else share.number
-                if number not in opened:
-                    opened[number] = _at(self.path, number)
-                found = opened[number]
                 if isinstance(share, _Version):
-                    yield from ((rows, None) for rows in self.feed(found, number, number))
+                    found = opened[share.number]
+                    yield from ((rows, ()) for rows in self.feed(found, share.number, share.number))
                 else:
-                    for rows in _rows_of(self.table, found, [share.name]):
-                        yield with_weights(rows, share.weight), None
+                    for rows in _rows_of(self.table, opened[share.version], [share.name]):
+                        yield with_weights(rows, share.weight), ()
 
     def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
         """What the change data feed tells of some versions, part by part."""

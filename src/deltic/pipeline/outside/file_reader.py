@@ -47,6 +47,14 @@ class FileReader:
         """The folder."""
         return place_at(self.address)
 
+    def is_there(self, name: str) -> bool:
+        """Whether there is such a file, where this is asked."""
+        try:
+            self.folder.stamp(name)
+        except OSError:
+            return False
+        return True
+
     def parts(self, name: str, stamp: Sequence[int]) -> Iterator[pa.Table]:
         """The rows of a file, part by part.
 

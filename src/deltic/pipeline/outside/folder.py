@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,12 +135,11 @@ class FolderSource:
             return None
         read = _ReadFiles(FileReader.of(self._place, table), kept.prefix)
         posted = self._tasks.posted(site, shares, read, table)
+        if posted is None:
+            return None
         copies: dict[str, list[Json]] = {name: [] for name in news.changed}
-        for told in posted.told.about:
-            if told is None:
-                return None
-            for name, place in told:
-                copies[name].append(place)
+        for name, place in chain.from_iterable(posted.told.about):
+            copies[name].append(place)
         kept.take(site.files, [place for places in copies.values() for place in places])
         rows = posted.told.inserted
         return _Read(posted, rows, copies, f"{len(news.changed):,} files read by tasks, {len(news.went):,} taken back")
@@ -182,17 +182,19 @@ class _Copy:
 
 @dataclass(frozen=True)
 class _ReadFiles:
-    """Reads shares in a task, which tells for each part where its copies are by their files; None for a lost copy."""
+    """Reads shares in a task, which tells for each part of a file where its copy is."""
 
     reader: FileReader
     prefix: str
 
     def __call__(self, files: Files, shares: Sequence[_File | _Copy]) -> Iterator[tuple[pa.Table, Any]]:
-        writer = Copying(files.passing(), self.prefix)
+        writer, none = Copying(files.passing(), self.prefix), nothing(self.reader.schema)
         for share in shares:
             if isinstance(share, _Copy):
-                rows, nothing = copied(files, share.place), self.reader.schema.to_arrow().empty_table()
-                yield with_weights(nothing if rows is None else rows, -1), None if rows is None else []
+                rows = copied(files, share.place)
+                yield (none, None) if rows is None else (with_weights(rows, -1), [])
+            elif not self.reader.is_there(share.name):
+                yield none, None
             else:
                 for part in self.reader.parts(share.name, share.stamp):
                     yield with_weights(part, 1), [(share.name, writer.add(part))]

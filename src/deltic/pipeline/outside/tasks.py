@@ -6,6 +6,7 @@ table of these, by the very code by which this process would, and write them for
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,13 +28,18 @@ if TYPE_CHECKING:
     from deltic.engine.shards.letters import Letter
     from deltic.engine.shards.posted import Posted, Posting, Site
 
+_LOG = logging.getLogger("deltic.sources")
+
 FEW = 1 << 22
 """The bytes of files up to which this process reads them: a job takes longer to start."""
 # What a task is to read at least, where there are more of them than run at once.
 _MUCH = 1 << 25
 
 ReadShares: TypeAlias = "Callable[[Files, Sequence[Any]], Iterator[tuple[pa.Table, Any]]]"
-"""The rows of shares with weights, in parts, each with what is told of it; may write files beside them. Travels."""
+"""The rows of shares with weights, in parts, each with what is told of it: None for a share that is not to be found.
+
+May write files beside them. Travels.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,11 @@ class Tasks:
         is_here = self.spark is None or size <= FEW or not table.schema.names
         return None if is_here else self.sites(table)
 
-    def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: Table) -> Posted:
-        """The rows of all shares; raises DataError where they are not those of the table, or the job fails."""
+    def posted(self, site: Site, shares: Sequence[Share], read: ReadShares, table: Table) -> Posted | None:
+        """The rows of all shares; None where a task has not found one, so that this process is to read them.
+
+        Raises DataError where they are not those of the table, or the job fails.
+        """
         from deltic.engine.shards.posted import Posted
         from deltic.engine.spark.job import run_over
 
@@ -65,7 +74,11 @@ class Tasks:
         groups = _groups(shares, slots(self.spark))
         numbers, task = self.spark.range(0, len(groups), 1, len(groups)), partial(_read, site.posting, groups, read)
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: its source: {reason}")])):
-            return Posted(site, run_over(numbers, task, f"Deltic: the source of {table.name}"))
+            posted = Posted(site, run_over(numbers, task, f"Deltic: the source of {table.name}"))
+        if None in posted.told.about:
+            _LOG.warning("table %s: tasks do not see all of its source; the driver reads it", table.name)
+            return None
+        return posted
 
 
 def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:
