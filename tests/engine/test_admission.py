@@ -7,8 +7,10 @@ end that is not told apart from one that goes from value to value.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +20,11 @@ from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.graph import Circuit
 from deltic.circuit.improving import improves
-from deltic.circuit.types import Column, Schema, Type
+from deltic.circuit.types import Column, Schema, Type, ZSetType
 from deltic.engine.local.engine import LocalEngine
-from deltic.engine.local.kernels.admission import ITERATION_BITS, admissions
+from deltic.engine.local.kernels.admission import DOUBLES, ITERATION_BITS, LEAST, SINGLES, admissions
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
+from deltic.engine.local.storage.codec import order_floats, order_singles
 from deltic.errors import IterationLimitError
 from tests.engine.signed_bodies import BODIES, Body, Row, labels, random_changes, shortest, weighted
 from tests.engine.test_signed import INCREMENTAL, batches, entries, follow, views
@@ -166,6 +169,42 @@ def test_lengths_that_are_not_known() -> None:
         assert entries(engine) == entries(begun)
 
 
+def test_the_least_and_the_greatest_of_all_numbers_and_null() -> None:
+    b = Body()
+    edge = b.table("e", "x", "y", "w")
+    columns = (Column("x", Type.INT64), Column("d", Type.INT64, nullable=True))
+    dist = b.builder.add(ops.Feedback("dist", Schema(columns)))
+    first = b.builder.add(ops.Map(columns, (column("y"), unless_seven("w"))), edge)
+    step = b.builder.add(ops.Map(columns, (column("y"), column("d"))), b.join(dist, edge))
+    circuit = b.circuit(dist=b.aggregate(b.plus(first, step), ["x"], "min", "d", "d"))
+    for seed, thresholds in enumerate(WAYS.values()):
+        engine = LocalEngine(circuit, refresh=INCREMENTAL, thresholds=thresholds)
+        follow(
+            circuit,
+            engine,
+            list(random_changes(random.Random(seed), {"e": weighted((-(1 << 63), (1 << 63) - 1, 7))}, 4)),
+        )
+
+
+@pytest.mark.parametrize("type_", [Type.FLOAT64, Type.FLOAT32], ids=str)
+@pytest.mark.parametrize("pick", ["min", "max"])
+def test_floats_are_looked_at_in_their_own_order(type_: Type, pick: str) -> None:
+    """Values that grow along a path: by iteration, nodes would have other ones again and again."""
+    b, count = Body(), 16
+    schema = Schema((Column("x", Type.INT64), Column("y", Type.INT64), Column("w", type_)))
+    values = Schema((Column("x", Type.INT64), Column("d", type_)))
+    b.tables["e"] = schema
+    edge = b.builder.add(ops.Import(0, ZSetType(schema, is_set=True)))
+    best = b.builder.add(ops.Feedback("best", values))
+    first = b.builder.add(ops.Map(values.columns, (column("y"), column("w"))), edge)
+    handed = b.builder.add(ops.Map(values.columns, (column("y"), column("d"))), b.join(best, edge))
+    circuit = b.circuit(best=b.aggregate(b.plus(first, handed), ["x"], pick, "d", "d"))
+    engine = LocalEngine(circuit, refresh=INCREMENTAL)
+    rows: list[Row] = [(x, x + 1, (1 if pick == "min" else -1) * 3.0**x / 7) for x in range(-count, count)]
+    follow(circuit, engine, [{"e": dict.fromkeys(rows, 1)}, {"e": {rows[3]: -1, rows[20]: -1}}, {"e": {rows[3]: 1}}])
+    assert sum(len(engine.states[name].contents) for name in engine.program.recursive) < 10 * len(rows)
+
+
 def unless_seven(name: str) -> exp.Expression:
     """The column, NULL for 7."""
     other = exp.NEQ(this=column(name), expression=literal(7, Type.INT64))
@@ -199,6 +238,19 @@ def test_ranks_rise_with_values_and_near_zero_each_has_its_own() -> None:
     for found in (least, greatest):
         assert found.min() >= 0
         assert found.max() < (1 << 31) - (1 << ITERATION_BITS)
+
+
+@pytest.mark.parametrize(("order", "encode"), [(DOUBLES, order_floats), (SINGLES, order_singles)])
+def test_ranks_rise_with_floats(order: int, encode: Callable[[Any], Any]) -> None:
+    rng = random.Random(1)
+    floats = sorted([0.0, math.inf, -math.inf, *(rng.choice((-1, 1)) * 2 ** rng.uniform(-40, 40) for _ in range(1000))])
+    values_of = np.float64 if order == DOUBLES else np.float32
+    values = encode(np.array(floats, values_of)).astype(np.int64)
+    least, greatest = admissions(values, LEAST | order), admissions(values, order)
+    assert (np.diff(least) >= 0).all()
+    assert (np.diff(greatest) <= 0).all()
+    near = encode(np.array([1 + x / 64 for x in range(64)], values_of)).astype(np.int64)
+    assert (np.diff(admissions(near, LEAST | order)) == 1 << ITERATION_BITS).all()
 
 
 def test_least_labels_of_a_chain_cost_its_length() -> None:

@@ -191,10 +191,11 @@ def _aggregate(scope: _Signed, number: int, delay: int) -> Examined:
 
 
 def _admission(calls: Sequence[Call], schema: Schema, columns: Sequence[str]) -> Admission | None:
-    """The order in which an aggregate's rows are let in: that of the first whole number of which it has an extreme."""
+    """The order in which an aggregate's rows are let in: that of the first number of which it has an extreme."""
     for call in calls:
         like, read = ACCUMULATORS[call.function].like, schema.columns[schema.index(columns[call.columns[0]])]
-        if like in ("min", "max") and read.type.is_integer and read.type.kind is not Kind.UINT64:
+        is_counted = read.type.is_integer and read.type.kind is not Kind.UINT64
+        if like in ("min", "max") and (is_counted or read.type.is_float):
             return Admission(call.columns[0], like == "min")
     return None
 

@@ -19,8 +19,8 @@ Levels = npt.NDArray[np.int64]
 # they found. Where relations have histories, the last arrangement holds the drift, and that of what was found tells how
 # rows are made from canonical ones for the relation that examines this one, or has the totals of its groups. Its number
 # follows, NOBODY if there is none; how many iterations after it is derived a row is there; and the row of `aggregates`
-# that says how its groups are examined, NOBODY where its rows are. Rows may be admitted by a value: NOBODY if not, 1
-# for the least first and 0 for the greatest; the place of its column, three of them; the base of its values,
+# that says how its groups are examined, NOBODY where its rows are. Rows may be admitted by a value: NOBODY if not,
+# or in what order, see `admission`; the place of its column, three of them; the base of its values,
 # and whether one may be NULL.
 R_WIDTH, R_FIRST, R_STORES, R_QUERIES, R_QUERY_COUNT, R_SEARCHES, R_SEARCH_COUNT, R_FOUND = range(8)
 R_EXAMINED, R_DELAY, R_AGGREGATE, R_ADMISSION, R_VALUE, R_BASE, R_NULLABLE, R_COLUMNS = 8, 9, 10, 11, 12, 15, 16, 17

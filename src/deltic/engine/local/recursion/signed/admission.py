@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deltic.engine.local.kernels.admission import admissions
+from deltic.circuit.types import Kind
+from deltic.engine.local.kernels.admission import DOUBLES, LEAST, SINGLES, admissions
 from deltic.engine.local.operators.search import Derived
 from deltic.engine.local.storage.state import State
 from deltic.program.histories import Admission, History
@@ -45,10 +46,16 @@ def admission_of(state: State) -> Admission | None:
     return definition.admission if isinstance(definition, History) else None
 
 
+def order_of(state: State, admission: Admission) -> int:
+    """The order of values as kernels take it."""
+    kind = state.relation.schema.columns[admission.column].type.kind
+    return LEAST * admission.least | {Kind.FLOAT64: DOUBLES, Kind.FLOAT32: SINGLES}.get(kind, 0)
+
+
 def admitted(state: State, admission: Admission, found: Derived, now: int) -> Derived:
     """Derivations, those without times of their own of iteration `now`, none earlier than its row is admitted."""
     offsets, domain = state.layout.column(found.words, admission.column), state.domains[admission.column]
-    first = admissions(domain.decode(offsets), int(admission.least)).astype(np.int32)
+    first = admissions(domain.decode(offsets), order_of(state, admission)).astype(np.int32)
     if domain.nullable:
         first[offsets == 0] = 0
     return Derived(found.words, np.maximum(first, found.times if found.times.size else np.int32(now)), found.weights)

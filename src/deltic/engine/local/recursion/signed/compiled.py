@@ -36,7 +36,7 @@ from deltic.engine.local.kernels.types import Ints
 from deltic.engine.local.operators.query import Evaluation
 from deltic.engine.local.recursion.compiled_loop import CompiledLoop, moves
 from deltic.engine.local.recursion.pending import Agenda
-from deltic.engine.local.recursion.signed.admission import Depth, admission_of
+from deltic.engine.local.recursion.signed.admission import Depth, admission_of, order_of
 from deltic.engine.local.recursion.signed.examination import Examination, RowSets
 from deltic.engine.local.recursion.signed.grouped import GroupTables, is_compiled
 from deltic.engine.local.recursion.signed.running import RunningGroups
@@ -120,7 +120,8 @@ class HistoryLoop(CompiledLoop):
             admission = admission_of(state)
             if admission is not None:
                 row, place = self.relations[self.names.index(name)], state.layout.places[admission.column]
-                row[R_ADMISSION], row[R_BASE], row[R_NULLABLE] = admission.least, place.base, place.nullable
+                row[R_ADMISSION], row[R_NULLABLE] = order_of(state, admission), place.nullable
+                row[R_BASE] = np.array(place.base % (1 << 64), np.uint64).view(np.int64)
                 row[R_VALUE : R_VALUE + 3] = place.word, place.shift, place.mask
 
     def follow(
