@@ -31,6 +31,8 @@ from tests.differential.compare import batches_of, changes_between, first_disagr
 from tests.engine.local.plan.test_lets import PROGRAM, RUNS
 from tests.engine.test_bootstrap import large_case, state_of
 
+pytestmark = pytest.mark.usefixtures("programs_made_once")
+
 INCREMENTAL = Refresh(Policy.INCREMENTAL)
 VECTORISED = Thresholds(most_waiting=-1)
 
@@ -46,6 +48,18 @@ def states_of(case: Case, strategy: Strategy, thresholds: Thresholds = DEFAULTS)
         states.append(state_of(engine))
         old = contents
     return states
+
+
+@functools.cache
+def case_of(seed: int) -> Case:
+    """Large ones and small ones by turns."""
+    return large_case(seed) if seed % 2 else Case.random(seed)
+
+
+@functools.cache
+def usual_states(seed: int, strategy: Strategy) -> list[Any]:
+    """The states of a case without thresholds of its own, which many are compared with."""
+    return states_of(case_of(seed), strategy)
 
 
 @pytest.fixture
@@ -67,7 +81,7 @@ def entered(monkeypatch):
 @pytest.mark.parametrize("strategy", Strategy)
 def test_the_state_is_that_of_vectorised_iterations(strategy, entered):
     for seed in range(24):
-        case = large_case(seed) if seed % 2 else Case.random(seed)
+        case = case_of(seed)
         compiled = states_of(case, strategy)
         before = entered["times"]
         assert states_of(case, strategy, VECTORISED) == compiled, f"seed {seed}\n{case.program}"
@@ -88,8 +102,8 @@ SMALL = {
 @pytest.mark.parametrize("thresholds", SMALL.values(), ids=SMALL)
 def test_thresholds_change_no_result(strategy, thresholds, entered):
     for seed in range(12):
-        case = large_case(seed) if seed % 2 else Case.random(seed)
-        assert states_of(case, strategy, thresholds) == states_of(case, strategy), f"seed {seed}\n{case.program}"
+        case = case_of(seed)
+        assert states_of(case, strategy, thresholds) == usual_states(seed, strategy), f"seed {seed}\n{case.program}"
     assert entered["times"] > 10
 
 

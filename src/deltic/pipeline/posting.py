@@ -5,6 +5,7 @@ What is said by key comes to this process all the same. Keys and times of rows t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,7 +27,7 @@ Sites: TypeAlias = "Callable[[Table], Site | None]"
 """Where tasks may write rows of a table; None where they are to come to this process."""
 
 
-class Reader:
+class Reader(ABC):
     """What makes rows of a table of those of a DataFrame, in a task, part by part; a subclass says how."""
 
     def __init__(self) -> None:
@@ -42,9 +43,9 @@ class Reader:
         self._before += len(rows)
         return found
 
+    @abstractmethod
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, Any]:
         """The same of a part of the partition that is `told`, in which so many rows came before."""
-        raise NotImplementedError
 
 
 class Rows(Reader):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -94,7 +95,7 @@ class Examined(Historical):
 
 
 @dataclass(frozen=True)
-class Whole(Historical):
+class Whole(Historical, ABC):
     """A function of the whole of some relations, at each iteration of what these are there."""
 
     inputs: tuple[str, ...]
@@ -111,14 +112,14 @@ class Whole(Historical):
         return replace(self, inputs=tuple(names[name] for name in self.inputs))
 
     @property
+    @abstractmethod
     def called(self) -> str:
         """What a reader calls it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def cost(self) -> str:
         """How it is brought to what it is at another iteration, and what that costs."""
-        raise NotImplementedError
 
     def describe(self, names: Sequence[str]) -> Iterator[str]:
         yield (

@@ -17,14 +17,12 @@ import pytest
 import deltic
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.protocol import WEIGHT
-from deltic.engine.shards import compaction, tasks
+from deltic.engine.shards import compaction
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
 from deltic.engine.spark.engine import SparkEngine
 from deltic.errors import BusyError, DelticError
 from tests.engine.shards.jobs import run_here
-from tests.objects import Objects
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge
@@ -36,16 +34,6 @@ PROGRAM = """
 """
 CIRCUIT = lower(check([parse(PROGRAM)]))
 FROZEN = 8
-
-
-@pytest.fixture(params=["directory", "objects"])
-def files(request, tmp_path, monkeypatch):
-    if request.param == "directory":
-        return LocalFiles(tmp_path)
-    made = Objects()
-    for module in (tasks, compaction):
-        monkeypatch.setattr(module, "files_at", lambda place: RemoteFiles(made, place))
-    return RemoteFiles(made, "bucket/shards")
 
 
 class Aside:

@@ -16,7 +16,6 @@ import pytest
 
 from deltic.datalog import check, lower, parse
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
 from deltic.engine.shards.exchange import Parcel
@@ -25,7 +24,6 @@ from deltic.engine.shards.letters import DIRECT, DRIVER, Mailbox, letters_of, se
 from deltic.engine.spark.engine import SparkEngine
 from deltic.errors import StateError
 from tests.engine.shards.jobs import run_here
-from tests.objects import Objects
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge
@@ -57,15 +55,6 @@ class Noting:
             if letter.target:
                 _SENT.append((self.task.stage, letter))
             yield letter
-
-
-@pytest.fixture(params=["directory", "objects"])
-def files(request, tmp_path, monkeypatch):
-    if request.param == "directory":
-        return LocalFiles(tmp_path / "shards")
-    made = Objects()
-    monkeypatch.setattr(tasks, "files_at", lambda place: RemoteFiles(made, place))
-    return RemoteFiles(made, "bucket/shards")
 
 
 def engine_at(files, direct, run=run_here):

@@ -18,9 +18,8 @@ import pytest
 from deltic.datalog import check, lower, parse
 from deltic.engine.batches import Several, TableBatch
 from deltic.engine.files.files import LocalFiles
-from deltic.engine.files.remote import RemoteFiles
 from deltic.engine.protocol import WEIGHT
-from deltic.engine.shards import posted, tasks
+from deltic.engine.shards import posted
 from deltic.engine.shards.files import LETTERS
 from deltic.engine.shards.posted import Posted
 from deltic.engine.spark.engine import SparkEngine
@@ -28,7 +27,6 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.operations import with_weights
 from deltic.pipeline.posting import Rows
 from tests.engine.shards.jobs import run_here
-from tests.objects import Objects
 
 PROGRAM = """
     .decl edge(x: number, y: number) .input edge
@@ -37,16 +35,6 @@ PROGRAM = """
     three(x, said) :- edge(x, y), edge(y, z), name(z, said).
 """
 CIRCUIT = lower(check([parse(PROGRAM)]))
-
-
-@pytest.fixture(params=["directory", "objects"])
-def files(request, tmp_path, monkeypatch):
-    if request.param == "directory":
-        return LocalFiles(tmp_path)
-    made = Objects()
-    for module in (tasks, posted):
-        monkeypatch.setattr(module, "files_at", lambda place: RemoteFiles(made, place))
-    return RemoteFiles(made, "bucket/shards")
 
 
 def engine_at(files, executor="job", shards=3):

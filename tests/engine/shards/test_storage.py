@@ -29,6 +29,7 @@ from deltic.engine.spark.engine import SparkEngine
 from deltic.errors import StateError
 from deltic.pipeline.durable.checkpoint import Moment, write_checkpoint
 from tests.engine.shards.jobs import run_here
+from tests.engine.shards.places import files_of_kind
 from tests.objects import Objects
 
 PROGRAM = """
@@ -48,19 +49,6 @@ OTHER = lower(check([parse(PROGRAM + ".decl loops(x: number) .output loops loops
 
 def engine_at(files, executor="job"):
     return SparkEngine(CIRCUIT, directory=files, run_tasks=run_here, executor=executor, shards=2)
-
-
-@pytest.fixture(params=["directory", "objects"])
-def files(request, tmp_path, monkeypatch):
-    return _files(request.param, tmp_path, monkeypatch)
-
-
-def _files(kind, path, monkeypatch):
-    if kind == "directory":
-        return LocalFiles(path / "shards")
-    made = Objects()
-    monkeypatch.setattr(tasks, "files_at", lambda place: RemoteFiles(made, place))
-    return RemoteFiles(made, "bucket/shards")
 
 
 def table(**columns):
@@ -133,7 +121,7 @@ def test_other_definitions_may_be_taken_back(files, executor):
 
 
 def test_a_task_reads_the_blocks_that_it_looks_into(tmp_path, monkeypatch):
-    files = _files("objects", tmp_path, monkeypatch)
+    files = files_of_kind("objects", tmp_path, monkeypatch)
     monkeypatch.setattr(remote, "BLOCK", 1 << 12)
     engine = engine_at(files)
     n = 200_000
