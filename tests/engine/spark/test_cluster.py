@@ -78,7 +78,7 @@ def test_an_executor_is_killed_in_the_middle_of_a_round(cluster, driver, tmp_pat
     wait_for(lambda: attempts(trouble) == 1, "no task of a round has begun")
     for executor in cluster.executors():
         os.kill(executor, signal.SIGKILL)
-    assert result.result(120) == ({}, 0)
+    assert result.result(300) == ({}, 0)
     assert attempts(trouble) > 1
 
 
