@@ -80,4 +80,4 @@ def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites) -> Pos
 
     if not frame.columns or (site := sites(table)) is None:
         return None
-    return Posted(site, run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))
+    return Posted.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))

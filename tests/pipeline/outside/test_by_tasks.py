@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltic
-from deltic import DataError
+from deltic import DataError, DelticError, StateError
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import Posted
 from deltic.pipeline.outside import tasks
@@ -150,6 +150,25 @@ def test_what_tasks_do_not_see_this_process_reads(tmp_path, folder, monkeypatch,
         assert "tasks" not in pipeline.refresh().sources["orders"].how
         assert sorted(pipeline["orders"]) == [(n,) for n in range(5)]
     assert "table orders: tasks do not see all of its source; the driver reads it" in caplog.text
+
+
+def test_a_job_that_fails_leaves_nothing(tmp_path, folder, monkeypatch):
+    pq.write_table(pa.table({"id": range(5)}), folder / "a.parquet")
+
+    def failing(frame, task, what):
+        run_over(frame, task, what)
+        raise DelticError("the job failed")
+
+    with open_(tmp_path) as pipeline:
+        pipeline.table("orders", source=folder)
+        with monkeypatch.context() as patch:
+            patch.setattr("deltic.engine.spark.job.run_over", failing)
+            with pytest.raises(DelticError, match="the job failed"):
+                pipeline.refresh()
+        assert list((tmp_path / "shards").glob("*/sources")) == []
+        with disk(Faulty(1, "full")), pytest.raises(StateError, match=r"cannot be written .*nothing was changed"):
+            pipeline.refresh()
+        assert pipeline.refresh().sources["orders"].how == "1 files read by tasks, 0 taken back"
 
 
 def killed_at(folder, tmp_path, at, how, rng):

@@ -186,6 +186,16 @@ class Lettered:
 class Posted(Lettered):
     """Rows that tasks have written at a site, whose folder goes with them."""
 
+    @classmethod
+    def by(cls, site: Site, run: Callable[[], Iterable[Letter]]) -> Posted:
+        """What tasks write there that are run now; after an exception nothing of it is left."""
+        try:
+            letters = run()
+        except BaseException:
+            site.files.clear()
+            raise
+        return cls(site, letters)
+
     def __init__(self, site: Site, letters: Iterable[Letter]) -> None:
         """Of what tasks have told; raises the error of one."""
         finalize(self, site.files.clear)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from deltic.catalog import External, Table
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.image import Json
+from deltic.engine.shards.files import writing
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.io.layout import Kind
 from deltic.pipeline.io.locate import natural
@@ -132,6 +133,7 @@ class FolderSource:
             return None
         kept = self._copies()
         if not kept.lend(site.files.passing(), went):
+            site.files.clear()
             return None
         read = _ReadFiles(FileReader.of(self._place, table), kept.prefix)
         posted = self._tasks.posted(site, shares, read, table)
@@ -197,8 +199,11 @@ class _ReadFiles:
                 yield none, None
             else:
                 for part in self.reader.parts(share.name, share.stamp):
-                    yield with_weights(part, 1), [(share.name, writer.add(part))]
-        writer.finish()
+                    with writing(files):
+                        place = writer.add(part)
+                    yield with_weights(part, 1), [(share.name, place)]
+        with writing(files):
+            writer.finish()
 
 
 def _copies_of(file: Json) -> list[Json]:

@@ -74,7 +74,7 @@ class Tasks:
         groups = _groups(shares, slots(self.spark))
         numbers, task = self.spark.range(0, len(groups), 1, len(groups)), partial(_read, site.posting, groups, read)
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: its source: {reason}")])):
-            posted = Posted(site, run_over(numbers, task, f"Deltic: the source of {table.name}"))
+            posted = Posted.by(site, lambda: run_over(numbers, task, f"Deltic: the source of {table.name}"))
         if None in posted.told.about:
             _LOG.warning("table %s: tasks do not see all of its source; the driver reads it", table.name)
             return None
