@@ -31,7 +31,7 @@ def test_the_steps_name_the_passes_that_change_the_circuit(name):
 
 
 def test_a_circuit_that_is_optimal():
-    assert "2 optimize   changes nothing" in list(step_lines(closure()))
+    assert "1 optimize   changes nothing" in list(step_lines(closure()))
     assert "4 surround   I after %0, D before %3" in list(step_lines(closure()))
 
 

@@ -47,9 +47,10 @@ def refuse_fallbacks(circuit: Circuit) -> None:
         )
 
 
-ALGORITHM_6_13: tuple[Pass, ...] = (inline, optimize, lift, surround, push)
+ALGORITHM_6_13: tuple[Pass, ...] = (optimize, inline, lift, surround, push)
 """The five steps, from circuit to circuit. What is left of step 1, after a front-end has translated each query by the
-rules of Table 1, is the row "Composition": the circuits of sub-queries are put where they are called."""
+rules of Table 1, is the row "Composition": the circuits of sub-queries are put where they are called. Step 2 comes
+first, for each of them by itself, so that a definition is optimized once, whatever else comes or goes."""
 
 
 def incrementalize(circuit: Circuit, *, strict: bool = False) -> Circuit:

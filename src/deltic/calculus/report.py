@@ -121,23 +121,22 @@ def _relations(circuit: Circuit, number: int) -> str:
 
 def step_lines(circuit: Circuit, most: int = 60) -> Iterator[str]:
     """A line for each step, and the optimized circuit where it is another one, in `most` lines at most."""
-    composed = inline(circuit)
-    calls = sum(isinstance(op, ops.Call) for op in operators_inside(circuit))
-    yield f"1 inline     {calls} called circuits are put in their places" if calls else "1 inline     no calls"
-    optimized = optimize(composed)
-    if optimized == composed:
-        yield "2 optimize   changes nothing"
+    optimized = inline(optimize(circuit))
+    if optimized == inline(circuit):
+        yield "1 optimize   changes nothing"
     else:
-        yield f"2 optimize   by {', '.join(applied(composed))}; the circuit is now:"
+        yield f"1 optimize   by {', '.join(applied(circuit))}; the circuit is then:"
         yield from (f"    {line}" for line in bounded(str(optimized).splitlines(), most))
+    calls = sum(isinstance(op, ops.Call) for op in operators_inside(circuit))
+    yield f"2 inline     {calls} called circuits are put in their places" if calls else "2 inline     no calls"
     yield "3 lift       every operator works at each epoch, those of a fixpoint at each of its iterations"
     yield f"4 surround   I after {_numbers(optimized, ops.Source)}, D before {_numbers(optimized, ops.Sink)}"
     yield "5 push       D is moved from the sinks to the I, by the derivative of each operator"
 
 
 def applied(circuit: Circuit) -> list[str]:
-    """The names of the passes that change the circuit, in the order in which `optimize` applies them."""
-    names: dict[str, None] = {}
+    """The names of the passes that change the circuit, or one that it calls, in the order in which they do."""
+    names = {n: None for op in circuit.operators if isinstance(op, ops.Call) for n in applied(inline(op.circuit))}
     before = None
     while before != circuit:
         before = circuit

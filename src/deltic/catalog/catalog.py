@@ -7,7 +7,7 @@ else has changed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,20 +104,58 @@ class Catalog:
 
         What nothing but hidden views that nobody reads would need is not in it.
         """
+        return inline(self.composed)
+
+    @cached_property
+    def composed(self) -> Circuit:
+        """The same circuit with a call for each unit, so that what is made of one stays as long as it is the same.
+
+        A unit is a definition, with those that it shares hidden views with.
+        """
         builder = CircuitBuilder()
         tables = {t.name: builder.add(ops.Source(t.name, t.schema, not t.is_bag)) for t in self.tables.values()}
-        nodes, needed = dict(tables), self._needed()
-        for definition in self.definitions:
-            if needed.isdisjoint(definition.names):
-                continue
-            own = definition.names
-            inputs = [tables[name] if name in own else nodes[name] for name in definition.sources]
-            call = builder.add(ops.Call(definition.circuit), *inputs)
-            nodes |= {name: builder.add(ops.Component(name), call) for name in own}
-            nodes |= {name: builder.add(Keep(name), nodes[name]) for name in own if name in self._lasting}
+        nodes = dict(tables)
+        for unit in self._units():
+            own = {name for definition in unit for name in definition.names}
+            circuit = unit[0].circuit if len(unit) == 1 else self._together(unit)
+            sources = (op.name for op in circuit.operators if isinstance(op, ops.Source))
+            call = builder.add(ops.Call(circuit), *(tables[n] if n in own else nodes[n] for n in sources))
+            shown = [name for name in circuit.sinks if not self.views[name].is_hidden]
+            nodes |= {name: builder.add(ops.Component(name), call) for name in shown}
+            nodes |= {name: builder.add(Keep(name), nodes[name]) for name in shown if name in self._lasting}
         for view in self.views.values():
             if not view.is_hidden:
                 builder.add(ops.Sink(view.name), nodes[view.name])
+        return builder.build()
+
+    def _units(self) -> list[tuple[Definition, ...]]:
+        """The definitions that are needed, those together that share hidden views, each unit after what it reads."""
+        needed = self._needed()
+        read = {first: list(names) for first, names in self._graph.items()}
+        for definition in self._by_name.values():
+            for name in definition.reads:
+                if name in self.views and self.views[name].is_hidden:
+                    read[self._by_name[name].names[0]].append(definition.names[0])
+        units = (tuple(self._by_name[name] for name in names) for names in components(read))
+        order = {definition.names[0]: number for number, definition in enumerate(self.definitions)}
+        parts = (tuple(d for d in unit if not needed.isdisjoint(d.names)) for unit in units)
+        return [tuple(sorted(part, key=lambda d: order[d.names[0]])) for part in parts if part]
+
+    def _together(self, unit: Sequence[Definition]) -> Circuit:
+        """The circuit of several definitions, each after those that it reads; its sinks are the shown views."""
+        builder, nodes = CircuitBuilder(), dict[str, int]()
+        for definition in unit:
+            inputs = []
+            for name in definition.sources:
+                is_own = name in definition.names
+                type_ = self.tables[name].type if is_own else self.relations[name]
+                is_made = name in nodes and not is_own
+                inputs.append(nodes[name] if is_made else builder.add(ops.Source(name, type_.schema, type_.is_set)))
+            call = builder.add(ops.Call(definition.circuit), *inputs)
+            nodes |= {name: builder.add(ops.Component(name), call) for name in definition.names}
+        for name in nodes:
+            if not self.views[name].is_hidden:
+                builder.add(ops.Sink(name), nodes[name])
         return inline(builder.build())
 
     @cached_property

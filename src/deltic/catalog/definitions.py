@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
@@ -135,17 +136,17 @@ class Definition:
     views: tuple[View, ...]
     circuit: Circuit
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The views' names."""
         return tuple(view.name for view in self.views)
 
-    @property
+    @cached_property
     def sources(self) -> dict[str, ZSetType]:
         """What it reads, with what it relies on."""
         return {op.name: ZSetType(op.schema, op.is_set) for op in self.circuit.operators if isinstance(op, Source)}
 
-    @property
+    @cached_property
     def reads(self) -> tuple[str, ...]:
         """The relations of other definitions, and the tables, that it reads."""
         return tuple(name for name in self.sources if name not in self.names)
@@ -169,7 +170,7 @@ class Part:
         views = {view.name: view for definition in self.definitions for view in definition.views}
         return [views[name] for name in self.order or views]
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The relations of the part."""
         return frozenset([t.name for t in self.tables] + [name for d in self.definitions for name in d.names])

@@ -44,6 +44,16 @@ class Circuit:
     depth: int = 0
 
     @cached_property
+    def _hash(self) -> int:
+        return hash((self.nodes, self.depth))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"nodes": self.nodes, "depth": self.depth}  # a hash is of one process
+
+    @cached_property
     def sinks(self) -> dict[str, int]:
         """The outputs by name: the number of the node that feeds each sink."""
         return {n.operator.name: n.inputs[0] for n in self.nodes if isinstance(n.operator, Sink)}

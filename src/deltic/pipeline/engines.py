@@ -101,9 +101,9 @@ class Engines:
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
         """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
         if not self.rewrites.demand:
-            return catalog.circuit, ()
+            return catalog.composed, ()
         always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
-        return push_demand(catalog.circuit, Hints(always, never))
+        return push_demand(catalog.composed, Hints(always, never))
 
     def for_answer(self, circuit: Circuit) -> Engine:
         """An engine for one answer, which nothing was chosen for; it is in one process."""

@@ -37,7 +37,7 @@ def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
             _refuse_nested(program)
         return program
     except UnsupportedError:
-        for number, operator in fallbacks(optimize(inline(circuit))):
+        for number, operator in fallbacks(inline(optimize(circuit))):
             raise needs_fallback(number, operator) from None
         raise
 

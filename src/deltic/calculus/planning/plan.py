@@ -41,4 +41,4 @@ def planned(
 @lru_cache(maxsize=4)
 def _optimized(circuit: Circuit) -> Circuit:
     """The circuit before anything is decided; the same one is planned again and again."""
-    return optimize(inline(circuit))
+    return inline(optimize(circuit))

@@ -94,7 +94,8 @@ class Call(Operator):
             if zset.schema != port.schema or (port.is_set and not zset.is_set):
                 wanted = ZSetType(port.schema, port.is_set, depth)
                 self.refuse(f"source {port.name} of its circuit takes {wanted}", inputs)
-        self._check_lifting(depth)
+        if depth:  # its nodes stand at depth 0 already
+            self._check_lifting(depth)
         return bundle({n: ZSetType(t.schema, t.is_set, depth) for n, t in outputs(self.circuit).items()})
 
     def _check_lifting(self, depth: int) -> None:

@@ -45,10 +45,9 @@ def summary(
     strategies: Strategies,
 ) -> str:
     """How a view of `circuit` is kept fresh, on one screen: what its parts cost and keep; its delta queries."""
-    number = circuit.sinks[view]
     relations = _relations(program.sinks[view], program, states, evaluations, strategies, plans=False)
     sections = {
-        f"{view}: {circuit.type_of(number)}; its operators, how their work grows and what they keep": list(
+        f"{view}: {circuit.type_of(circuit.sinks[view])}; its operators, how their work grows and what they keep": list(
             cost_lines(drop_unread(_optimized(circuit).part(view)))
         ),
         _FORMULAS: bounded(list(_formulas(program.sinks[view], program, evaluations, signed=True)), _FEW),
@@ -60,7 +59,7 @@ def summary(
 @lru_cache(maxsize=2)
 def _optimized(circuit: Circuit) -> Circuit:
     """The circuit as the engine runs it, kept for who asks for one view after the other."""
-    return optimize(inline(circuit))
+    return inline(optimize(circuit))
 
 
 def explain(
@@ -81,7 +80,7 @@ def explain(
     optimized = drop_unread(_optimized(circuit).part(view))
     circuit = circuit.part(view)
     sections = {
-        "circuit": bounded(str(circuit).splitlines(), 2 * _LINES),
+        "circuit": bounded(str(inline(circuit)).splitlines(), 2 * _LINES),
         "steps to the incremental circuit": list(step_lines(circuit)),
         "the derivative of each operator: why it is right, how its work grows, what it keeps": list(
             operator_lines(optimized)

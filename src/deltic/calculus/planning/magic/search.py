@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from deltic.calculus.passes import optimize
 from deltic.calculus.planning.magic.assembly import Assembly
 from deltic.calculus.planning.magic.bodies import Bodies, UnfitError
 from deltic.calculus.planning.magic.forms import WHOLE, Edge, Form
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 
 MOST_COPIES = 4
 """Of how many copies a relation is computed at most; where it is asked in more forms, it is computed whole."""
@@ -23,6 +24,12 @@ class Hints:
 
     always: Collection[str] = ()
     never: Collection[str] = ()
+
+    def within(self, circuit: Circuit) -> Hints:
+        """Those about relations of a circuit's own recursions."""
+        bodies = (op.body for op in circuit.operators if isinstance(op, ops.Fixpoint))
+        names = frozenset(name for body in bodies for name in body.sinks)
+        return Hints(names.intersection(self.always), names.intersection(self.never))
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,25 @@ class Pushed:
 def push_demand(circuit: Circuit, hints: Hints = Hints()) -> tuple[Circuit, tuple[Pushed, ...]]:
     """The circuit, whose sinks have the same values, with recursions that derive what is asked of them; and which do.
 
-    It is to be inlined. Where nothing can be asked it is the circuit itself.
+    So with each circuit that it calls, of which all sinks are asked for whole. Where nothing can be asked it is the
+    circuit itself.
     """
+    made = {op: _pushed(op.circuit, hints.within(op.circuit)) for op in circuit.operators if isinstance(op, ops.Call)}
+    if any(pushed for _, pushed in made.values()):
+        builder, numbers = CircuitBuilder(circuit.depth), list[int]()
+        for node in circuit.nodes:
+            operator = ops.Call(made[node.operator][0]) if isinstance(node.operator, ops.Call) else node.operator
+            numbers.append(builder.add(operator, *(numbers[i] for i in node.inputs)))
+        circuit = builder.build()
+    own, found = _pushed(circuit, hints.within(circuit))
+    return own, (*(each for _, pushed in made.values() for each in pushed), *found)
+
+
+@lru_cache(maxsize=4096)
+def _pushed(circuit: Circuit, hints: Hints) -> tuple[Circuit, tuple[Pushed, ...]]:
+    """The same of a circuit, but for those that it calls."""
+    if not any(isinstance(op, ops.Fixpoint) for op in circuit.operators):
+        return circuit, ()
     found: list[Pushed] = []
     given, circuit = circuit, optimize(circuit) if any(_hidden(circuit)) else circuit
     refused = Counter[ops.Operator]()
