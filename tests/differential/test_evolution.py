@@ -27,7 +27,7 @@ from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.protocol import Engine
 from deltic.engine.reference import ReferenceEngine, from_arrow
 from deltic.engine.shards.engine import ShardedEngine
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 from deltic.program.operators.delay import Delayed
 from deltic.program.operators.window import Windowed
 from tests.calculus.planning.test_plan import EAGER, Beliefs

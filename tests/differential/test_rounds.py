@@ -17,7 +17,7 @@ from deltic.datalog import check, lower, parse
 from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.spark.placement import Executor
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 from tests.conformance.engines import Driver, in_tasks
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.engine.shards.jobs import run_here

@@ -6,8 +6,10 @@ from functools import lru_cache
 
 import pytest
 
+from deltic.circuit.graph import Circuit
 from deltic.engine.local import engine
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
+from deltic.program.program import Program
 
 _PROGRAM_OF = lru_cache(maxsize=64)(program_of)
 
@@ -15,4 +17,8 @@ _PROGRAM_OF = lru_cache(maxsize=64)(program_of)
 @pytest.fixture
 def programs_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program of a circuit depends on nothing else: tests that run the same ones in many ways make each once."""
-    monkeypatch.setattr(engine, "program_of", _PROGRAM_OF)
+
+    def made_once(self: engine.LocalEngine, circuit: Circuit) -> Program:
+        return _PROGRAM_OF(circuit, strict=self._refresh.strict)
+
+    monkeypatch.setattr(engine.LocalEngine, "_program_of", made_once)

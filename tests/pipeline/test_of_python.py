@@ -22,7 +22,7 @@ from deltic.circuit.spark import FUNCTIONS
 from deltic.cli.main import app
 from deltic.engine.shards.lay_out import lay_out
 from deltic.errors import CatalogError, DataError, EvaluationError, ProgramError, UnsupportedError
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 
 REGISTRIES = {"aggregates": ACCUMULATORS, "operators": CUSTOM}
 PLACE = {"id": "int64", "x": "float64"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltic import Pipeline
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 from deltic.program.frontiers import frontiers, shown, watermarks
 
 TABLES = """

@@ -21,7 +21,7 @@ from deltic.datalog import check, lower, parse
 from deltic.datalog.syntax.program import Clause
 from deltic.engine.local.engine import LocalEngine
 from deltic.program import formulas as f
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 from deltic.program.factoring import conjunction
 from deltic.program.histories import BY_ITERATION, Examined
 from deltic.program.operators.aggregate import Grouped

@@ -21,7 +21,7 @@ def push(circuit: Circuit, outer: int = 0) -> Circuit:
     changing: frozenset[str] = frozenset()
     while True:
         try:
-            return _Views(circuit, outer, changing).build()
+            return Derivatives(circuit, outer, changing).build()
         except _BackEdgeReached as reached:
             changing |= {reached.name}
 
@@ -33,13 +33,15 @@ class _BackEdgeReached(Exception):
         self.name = name
 
 
-class _Views:
+class Derivatives:
     """The views of the old circuit's nodes in the new one, made when they are first asked for.
 
-    `changing` are the names of the back-edges that carry changes.
+    `changing` are the names of the back-edges that carry changes. The old circuit may be in the making, without any.
     """
 
-    def __init__(self, circuit: Circuit, outer: int, changing: frozenset[str]) -> None:
+    def __init__(
+        self, circuit: Circuit | CircuitBuilder, outer: int = 0, changing: frozenset[str] = frozenset()
+    ) -> None:
         self.circuit = circuit
         self.outer = outer
         self.changing = changing
@@ -93,6 +95,7 @@ class _Views:
     def _close(self) -> None:
         """Give the back-edges that were read what they carry: changes, or what they carried before."""
         while self._open:
+            assert isinstance(self.circuit, Circuit)
             name = self._open.pop()
             end = self.circuit.nodes[self.circuit.closes[name]]
             carried = self.delta if name in self.changing else self.value

@@ -17,11 +17,12 @@ def surround(circuit: Circuit, outer: int = 0) -> Circuit:
     builder = CircuitBuilder(circuit.depth)
     numbers: list[int] = []
     for node in circuit.nodes:
-        numbers.append(_surrounded(builder, node, [numbers[i] for i in node.inputs], outer))
+        numbers.append(surrounded(builder, node, [numbers[i] for i in node.inputs], outer))
     return builder.build()
 
 
-def _surrounded(builder: CircuitBuilder, node: Node, inputs: list[int], outer: int) -> int:
+def surrounded(builder: CircuitBuilder, node: Node, inputs: list[int], outer: int = 0) -> int:
+    """Add a node over what stands for its inputs: what stands for it."""
     operator = node.operator
     if isinstance(operator, ops.Source | ops.Feedback):
         return builder.add(ops.Integrate(operator.is_set, outer=outer), builder.add(replace(operator, is_set=False)))

@@ -160,6 +160,11 @@ class CircuitBuilder:
         return self._nodes[number]
 
     @property
+    def nodes(self) -> Sequence[Node]:
+        """The nodes so far, in order."""
+        return self._nodes
+
+    @property
     def operators(self) -> Sequence[Operator]:
         """The operators of all nodes so far, in order."""
         return [node.operator for node in self._nodes]

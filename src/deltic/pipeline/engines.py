@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deltic.calculus.planning import Rewrites
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from deltic.engine.local.engine import LocalEngine
+    from deltic.program.compiling import Compiler
 
 EngineName = Literal["auto", "local", "spark", "reference"]
 StrategyName = Literal["nested", "elastic", "full"]
@@ -105,6 +106,13 @@ class Engines:
         always, never = ({v.name for v in catalog.views.values() if v.demand is wanted} for wanted in (True, False))
         return push_demand(catalog.composed, Hints(always, never))
 
+    @cached_property
+    def _compiler(self) -> Compiler:
+        """What makes the programs of the pipeline's engines, one of which has much in common with the one before."""
+        from deltic.program.compiling import Compiler
+
+        return Compiler()
+
     def for_answer(self, circuit: Circuit) -> Engine:
         """An engine for one answer, which nothing was chosen for; it is in one process."""
         name: EngineName = "reference" if self.name == "reference" else "local"
@@ -126,6 +134,7 @@ class Engines:
             "refresh": Refresh(Policy(policy), kept.switch, bool(strict)),
             "iteration_limit": kept.iteration_limit,
             "strategies": {name: Strategy(strategy) for name, strategy in kept.chosen.items()},
+            "compiler": self._compiler,
         }
         if self.shards is None:
             return self._local(options, circuit)

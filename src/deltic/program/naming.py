@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
 from deltic.program.definitions import Table
-from deltic.program.program import Program, Relation
+from deltic.program.program import Program, Relation, Stratum
 from deltic.program.queries import Rule
 from deltic.program.scope import Draft, Drafts
 
@@ -16,48 +16,68 @@ from deltic.program.scope import Draft, Drafts
 _DIGITS = 8
 
 
-def named(drafts: Drafts) -> Program:
-    """The program of the drafts.
+@dataclass
+class Known:
+    """What naming has found out of relations by their numbers. It depends on them, and what they read, alone."""
+
+    prints: dict[str, str] = field(default_factory=dict)
+    _reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _named: dict[str, tuple[list[str], Relation, tuple[Rule, ...]]] = field(default_factory=dict)
+
+    def reads(self, drafts: Drafts, number: str) -> tuple[str, ...]:
+        """The relations that a relation's definition and rules read."""
+        if number not in self._reads:
+            rules = drafts.rules.get(number, ())
+            read = [*drafts.relations[number].definition.sources, *(name for rule in rules for name in rule.relations)]
+            self._reads[number] = tuple(dict.fromkeys(read))
+        return self._reads[number]
+
+    def named(self, drafts: Drafts, number: str, names: Mapping[str, str]) -> tuple[Relation, tuple[Rule, ...]]:
+        """The relation and its rules under these names: the same ones as long as these are the same."""
+        given = [names[number], *(names[read] for read in self.reads(drafts, number))]
+        if number in self._named and self._named[number][0] == given:
+            return self._named[number][1:]
+        draft = drafts.relations[number]
+        relation = Relation(names[number], draft.schema, draft.definition.renamed(names), self.prints[number])
+        rules = tuple(rule.renamed(names) for rule in drafts.rules.get(number, ()))
+        self._named[number] = given, relation, rules
+        return relation, rules
+
+
+def named(
+    drafts: Drafts, strata: Sequence[Stratum], tables: Mapping[str, str], sinks: Mapping[str, str], known: Known
+) -> Program:
+    """The program of the drafts, with its strata in their order.
 
     Tables, views and recursive relations have their own names. What has none, or shares one with a table or view, is
     called after what it reads, with a part of its fingerprint.
     """
-    rules = _by_head(drafts.rules)
-    prints = _fingerprints(drafts, rules)
-    names = _names(drafts, rules, prints)
-    relations = {
-        names[number]: Relation(names[number], draft.schema, draft.definition.renamed(names), prints[number])
-        for number, draft in drafts.relations.items()
-    }
+    _fingerprint_all(drafts, strata, known.prints)
+    names = _names(drafts, {*tables.values(), *sinks.values()}, known)
+    made = {number: known.named(drafts, number, names) for number in drafts.relations}
     return Program(
-        relations,
-        tuple(replace(s, relations=tuple(names[n] for n in s.relations)) for s in drafts.strata),
-        tuple(rule.renamed(names) for rule in drafts.rules),
-        {view: names[number] for view, number in drafts.sinks.items()},
-        {table: names[number] for table, number in drafts.tables.items()},
+        {names[number]: relation for number, (relation, _) in made.items()},
+        tuple(replace(s, relations=tuple(names[n] for n in s.relations)) for s in strata),
+        tuple(rule for _, rules in made.values() for rule in rules),
+        {view: names[number] for view, number in sinks.items()},
+        {table: names[number] for table, number in tables.items()},
     )
-
-
-def _by_head(rules: Sequence[Rule]) -> dict[str, list[Rule]]:
-    found: dict[str, list[Rule]] = {}
-    for rule in rules:
-        found.setdefault(rule.head, []).append(rule)
-    return found
 
 
 # Fingerprints
 
 
-def _fingerprints(drafts: Drafts, rules: Mapping[str, list[Rule]]) -> dict[str, str]:
-    """The fingerprint of each relation, of lower strata first.
+def _fingerprint_all(drafts: Drafts, strata: Sequence[Stratum], prints: dict[str, str]) -> None:
+    """Add the fingerprints of relations that have none yet, of lower strata first.
 
     Mutually recursive relations are told apart by refinement: each round tells what the round before told of the
     relations that are read. A round that tells no more of them apart is the last: what it tells of all of them together
     is what every further one would.
     """
-    prints: dict[str, str] = {}
-    for stratum in drafts.strata:
-        skeletons = {name: [*map(_skeleton, rules.get(name, ()))] for name in stratum.relations}
+    for stratum in strata:
+        if stratum.relations[0] in prints:
+            continue
+        skeletons = {name: [*map(_skeleton, drafts.rules.get(name, ()))] for name in stratum.relations}
         prints |= dict.fromkeys(stratum.relations, "")
         kinds, before = 1, 0
         while kinds > before:
@@ -66,7 +86,6 @@ def _fingerprints(drafts: Drafts, rules: Mapping[str, list[Rule]]) -> dict[str, 
         if stratum.recursive:
             whole = _digest(sorted(prints[name] for name in stratum.relations))
             prints |= {name: _digest([whole, prints[name]]) for name in stratum.relations}
-    return prints
 
 
 Skeleton = tuple[Sequence[str], Sequence[str]]
@@ -99,8 +118,8 @@ def _digest(parts: Iterable[str]) -> str:
 # Names
 
 
-def _names(drafts: Drafts, rules: Mapping[str, list[Rule]], prints: Mapping[str, str]) -> dict[str, str]:
-    """A name for each relation."""
+def _names(drafts: Drafts, first: Collection[str], known: Known) -> dict[str, str]:
+    """A name for each relation; the `first` choose first."""
     names: dict[str, str] = {}
     taken: set[str] = set()
 
@@ -111,12 +130,11 @@ def _names(drafts: Drafts, rules: Mapping[str, list[Rule]], prints: Mapping[str,
         names[number] = name
 
     wanting = [(number, draft.wanted) for number, draft in drafts.relations.items() if draft.wanted]
-    first = set(drafts.tables.values()) | set(drafts.sinks.values())
-    for number, wanted in sorted(wanting, key=lambda each: (each[0] not in first, prints[each[0]])):
-        give(number, wanted if wanted not in taken else f"{wanted}.{prints[number][:_DIGITS]}")
+    for number, wanted in sorted(wanting, key=lambda each: (each[0] not in first, known.prints[each[0]])):
+        give(number, wanted if wanted not in taken else f"{wanted}.{known.prints[number][:_DIGITS]}")
     for number, draft in drafts.relations.items():
         if number not in names and not draft.role:
-            give(number, f"%{_stem(number, drafts, rules)}.{prints[number][:_DIGITS]}")
+            give(number, f"%{_stem(number, drafts, known)}.{known.prints[number][:_DIGITS]}")
     for parent, draft in drafts.relations.items():
         for source in draft.definition.sources:
             if role := drafts.relations[source].role:
@@ -124,7 +142,7 @@ def _names(drafts: Drafts, rules: Mapping[str, list[Rule]], prints: Mapping[str,
     return names
 
 
-def _stem(number: str, drafts: Drafts, rules: Mapping[str, list[Rule]]) -> str:
+def _stem(number: str, drafts: Drafts, known: Known) -> str:
     """The name of the first relation, on the way down, that has one; the word for the definition where none has."""
     seen: set[str] = set()
     while True:
@@ -132,7 +150,7 @@ def _stem(number: str, drafts: Drafts, rules: Mapping[str, list[Rule]]) -> str:
         seen.add(number)
         if draft.wanted:
             return draft.wanted
-        read = [*draft.definition.sources, *(name for rule in rules.get(number, ()) for name in rule.relations)]
+        read = known.reads(drafts, number)
         if not read or read[0] in seen:
             return str(draft.definition).split()[0]
         number = read[0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from deltic.circuit import operators as ops
-from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
 from deltic.circuit.types import Schema
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Stratum
@@ -52,16 +52,21 @@ class Draft:
 
 @dataclass
 class Drafts:
-    """A program in the making, whose relations have numbers for names."""
+    """Programs in the making, whose relations have numbers for names; `rules` are those of each relation.
+
+    `strata` has that of each relation, and `variables` are those that are free in the rules of the present one.
+    """
 
     relations: dict[str, Draft] = field(default_factory=dict)
-    strata: list[Stratum] = field(default_factory=list)
-    rules: list[Rule] = field(default_factory=list)
-    sinks: dict[str, str] = field(default_factory=dict)
-    tables: dict[str, str] = field(default_factory=dict)
+    strata: dict[str, Stratum] = field(default_factory=dict)
+    rules: dict[str, list[Rule]] = field(default_factory=dict)
     variables: Iterator[int] = field(default_factory=itertools.count)
     first: str = ""
     """The relation of one row of no columns that comes in the first epoch, where somebody waits for it."""
+
+    def place(self, stratum: Stratum) -> None:
+        """Add a stratum of relations that were declared."""
+        self.strata |= dict.fromkeys(stratum.relations, stratum)
 
     def declare(self, draft: Draft) -> str:
         """Add a relation; the result stands for its name."""
@@ -73,26 +78,32 @@ class Drafts:
         """The relation `first`, made where it is not there."""
         if not self.first:
             self.first = self.declare(Draft("", Schema(()), Constant(((),))))
-            self.strata.append(Stratum((self.first,), recursive=False))
+            self.place(Stratum((self.first,), recursive=False))
         return self.first
 
 
 class Scope:
     """Lowering of one circuit: the whole one, or the derivative of a fixpoint's body inside it.
 
-    `component` collects the relations of the recursion in which the circuit stands, `names` the names that views want
-    for the relations of nodes.
+    `component` collects the relations of the recursion in which the circuit stands. What is made of a node of the whole
+    depends on it, and what it reads, alone: its circuit may be in the making, and views give names in the end.
     """
 
     def __init__(
-        self, drafts: Drafts, circuit: Circuit, imports: Sequence[str] = (), component: list[str] | None = None
+        self,
+        drafts: Drafts,
+        circuit: Circuit | CircuitBuilder,
+        imports: Sequence[str] = (),
+        component: list[str] | None = None,
     ) -> None:
         self.drafts, self.circuit, self.imports, self.component = drafts, circuit, imports, component
         self.made: dict[int, str] = {}
         self.feedback: dict[str, str] = {}
         self.bundles: dict[int, dict[str, str]] = {}
         self.delayed: dict[int, str] = {}
-        self.wanted = {number: view for view, number in sorted(circuit.sinks.items(), reverse=True)}
+        own = circuit.sinks.items() if isinstance(circuit, Circuit) and component is not None else ()
+        self.wanted = {number: name for name, number in sorted(own, reverse=True)}
+        """The names that nodes want for their relations."""
 
     def bodies(self, number: int) -> list[Body]:
         """The conjunctions whose changes sum up to the value of node `number`."""
@@ -106,13 +117,18 @@ class Scope:
     def relation(self, number: int) -> str:
         """The relation whose change node `number` carries, made when it is new; a sum where it is no other."""
         if number not in self.made:
-            node = self.circuit.nodes[number]
-            wanted = self.wanted.get(number, "")
-            if make := RELATIONS.get(type(node.operator)):
-                self.made[number] = make(self, node.operator, node, number, wanted)
-            else:
-                self.made[number] = self.derived(number, wanted, distinct=False)
+            outside, self.drafts.variables = self.drafts.variables, itertools.count()
+            try:
+                self.made[number] = self._made(number, self.wanted.get(number, ""))
+            finally:
+                self.drafts.variables = outside
         return self.made[number]
+
+    def _made(self, number: int, wanted: str) -> str:
+        node = self.circuit.nodes[number]
+        if make := RELATIONS.get(type(node.operator)):
+            return make(self, node.operator, node, number, wanted)
+        return self.derived(number, wanted, distinct=False)
 
     def atom(self, relation: str, number: int) -> Body:
         """The conjunction of one relation alone, whose columns are those of node `number`."""
@@ -130,7 +146,7 @@ class Scope:
 
     def place(self, name: str) -> None:
         """Let the relation be brought up to date after all that were placed before it."""
-        self.drafts.strata.append(Stratum((name,), recursive=False))
+        self.drafts.place(Stratum((name,), recursive=False))
 
     def derived(self, number: int, wanted: str, *, distinct: bool) -> str:
         """A relation whose rows' derivations change by node `number`.
@@ -169,7 +185,7 @@ class Scope:
         for body in bodies:
             terms = tuple(body.out[n] for n in columns or self.circuit.type_of(number).schema.names)
             named = replace(body, names={**self._column_names(body), **body.names})
-            self.drafts.rules.append(Rule(name, terms, named))
+            self.drafts.rules.setdefault(name, []).append(Rule(name, terms, named))
 
     def _column_names(self, body: Body) -> dict[int, str]:
         """The columns' names for the variables of atoms."""
@@ -179,4 +195,5 @@ class Scope:
 
     def is_recursive(self, number: int) -> bool:
         """Whether the node depends on a relation of the fixpoint."""
+        assert isinstance(self.circuit, Circuit)
         return any(isinstance(self.circuit.nodes[n].operator, ops.Feedback) for n in self.circuit.ancestors([number]))

@@ -46,7 +46,7 @@ def lower_signed(drafts: Drafts, operator: ops.FixpointDelta, imports: Sequence[
     """The relations of a fixpoint by their names in its body: as they are in the end, each from its history."""
     scope = _Signed(drafts, operator.body, imports)
     histories = scope.lower()
-    drafts.strata.append(Stratum(tuple(scope.members), recursive=True, refresh=operator.refresh, signed=True))
+    drafts.place(Stratum(tuple(scope.members), recursive=True, refresh=operator.refresh, signed=True))
     found: dict[str, str] = {}
     for name, number in operator.body.sinks.items():
         body = scope.atom(histories[name], number)

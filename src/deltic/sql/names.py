@@ -19,6 +19,19 @@ def spelt(name: str, known: Iterable[str]) -> list[str]:
     return [other for other in known if other.lower() == lowered]
 
 
+class Spellings:
+    """Known names, to be found whatever their case, all of them at the cost of those that are found."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._by_lower: dict[str, list[str]] = {}
+        for name in known:
+            self._by_lower.setdefault(name.lower(), []).append(name)
+
+    def meant(self, tables: Iterable[exp.Table]) -> list[str]:
+        """The known names that tables may mean, as `spelt` finds them, each once."""
+        return list(dict.fromkeys(name for table in tables for name in self._by_lower.get(table.name.lower(), ())))
+
+
 def find_name(name: exp.Identifier | exp.Table, kind: str, known: Iterable[str], source: SourceText) -> str:
     """The known name that is meant; raises ProgramError where there is none, or several that differ by case."""
     candidates = list(known)

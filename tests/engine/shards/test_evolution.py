@@ -18,7 +18,7 @@ from deltic.engine.shards.files import files_of, read_description
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.shard import Shard
 from deltic.errors import IterationLimitError
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 from tests.conformance.engines import Driver, in_tasks
 from tests.conformance.test_evolution import DELAY
 from tests.engine.test_evolution import circuit_of

@@ -15,7 +15,7 @@ from deltic.engine.shards.engine import ShardedEngine
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.plan import Search
 from deltic.engine.shards.restrict import restrict
-from deltic.program.extract import program_of
+from deltic.program.compiling import program_of
 
 EDGE = ".decl edge(x: number, y: number) .input edge\n"
 PROGRAMS = {

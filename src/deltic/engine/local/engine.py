@@ -31,7 +31,7 @@ from deltic.engine.local.growth import Growth
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.measured import plain_values
 from deltic.engine.local.operators.query import Alarm, Environment, Evaluation, value_of
-from deltic.engine.local.plan.planner import plan
+from deltic.engine.local.plan.planner import plans_of
 from deltic.engine.local.plans import PLAN, Plans
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategies, Strategy
@@ -55,7 +55,7 @@ from deltic.engine.prepared import Prepared, prepared_by, refuse_second
 from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
 from deltic.errors import IterationLimitError, UnsupportedError
-from deltic.program.extract import program_of
+from deltic.program.compiling import Compiler
 from deltic.program.program import Program
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class LocalEngine(Engine):
         thresholds: Thresholds = DEFAULTS,
         resources: Resources | None = None,
         plans: Plans | None = None,
+        compiler: Compiler | None = None,
     ) -> None:
         self._strategy, self._chosen, self._refresh = strategy, dict(strategies or {}), refresh
         self._iteration_limit, self._thresholds = iteration_limit, thresholds
@@ -106,7 +107,8 @@ class LocalEngine(Engine):
         used = resources or Resources()
         self._threads = used.threads
         self._plans = replace(plans or Plans(), circuit=circuit)
-        self._set_up(circuit, program_of(circuit, strict=refresh.strict), Store(Space(used.spill, used.memory)))
+        self._compiler = compiler or Compiler()
+        self._set_up(circuit, self._program_of(circuit), Store(Space(used.spill, used.memory)))
         self.version = self._version_of(0)
 
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
@@ -122,9 +124,9 @@ class LocalEngine(Engine):
             thresholds=self._thresholds,
         )
         self.evaluations = [
-            Evaluation(plan(query), store.domains.variables[rule], self._environment)
+            Evaluation(plan, store.domains.variables[rule], self._environment)
             for rule in program.rules
-            for query in rule.queries()
+            for plan in plans_of(rule)
         ]
         self._strategies = self._strategies_of(program)
         self._strata = Strata(
@@ -135,6 +137,9 @@ class LocalEngine(Engine):
         self._fewer: list[State] = []
         self._constants = [s for s in self.states.values() if is_constant(s)]
         self._is_repacked = True
+
+    def _program_of(self, circuit: Circuit) -> Program:
+        return self._compiler.program(circuit, strict=self._refresh.strict)
 
     def _strategies_of(self, program: Program) -> Strategies:
         """How the recursions of a program are maintained; a hidden view is a relation of that name."""
@@ -212,7 +217,7 @@ class LocalEngine(Engine):
         other = copy(self)
         plans = self._plans.settled if self._forgetting.has_forgotten else self._plans
         other._plans = replace(plans.extended(circuit, known, partial(self._values, {})), costs=self._plans.costs)
-        program = program_of(other._plans.circuit, strict=self._refresh.strict)
+        program = self._program_of(other._plans.circuit)
         with self._working():
             kept = other._evolve(self, circuit, program)
         new = tuple(name for name in program.relations if name not in kept)
@@ -335,7 +340,7 @@ class LocalEngine(Engine):
         """
         other = copy(self)
         other._plans = plans
-        program = program_of(plans.circuit, strict=self._refresh.strict)
+        program = self._program_of(plans.circuit)
         kept = other._evolve(self, self.circuit, program)
         if any(len(state.contents) for state in self.states.values()):
             other._settled(partial(other._build, [name for name in program.relations if name not in kept]), self._fit)
@@ -471,7 +476,7 @@ class LocalEngine(Engine):
     def restore(self, saved: Saved, tables_alone: bool = False) -> None:
         about, other = saved.about, copy(self)
         other._plans = self._plans.restored(about["plan"], self.circuit)
-        program = program_of(other._plans.circuit, strict=self._refresh.strict)
+        program = self._program_of(other._plans.circuit)
         with self._working():
             wanted = set(program.tables.values()) if tables_alone else program.relations.keys()
             store = restored(replace(saved, about=about["store"]), program, wanted, self.store.space)

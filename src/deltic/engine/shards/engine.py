@@ -46,8 +46,8 @@ from deltic.engine.shards.rounds import in_rounds
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.version import ShardsVersion, together
 from deltic.errors import DelticError, IterationLimitError
+from deltic.program.compiling import Compiler
 from deltic.program.definitions import Constant
-from deltic.program.extract import program_of
 from deltic.program.memory import remembered
 from deltic.program.operators.delay import Delayed
 from deltic.program.program import Program, Relation
@@ -100,6 +100,7 @@ class ShardedEngine(Engine):
         outgrown: Collection[str] = (),
         copies: Copies | None = None,
         copied: Mapping[str, str] = NO_COPIES,
+        compiler: Compiler | None = None,
     ) -> None:
         self.circuit = circuit
         self._given: dict[str, Any] = {
@@ -113,8 +114,9 @@ class ShardedEngine(Engine):
             "outgrown": outgrown,
             "copies": copies,
             "copied": copied,
+            "compiler": compiler or Compiler(),
         }
-        self._define(circuit, program_of(circuit, strict=refresh.strict))
+        self._define(circuit)
         self.plan = lay_out(self.program, self._maintained)
         self.section = CriticalSection()
         """What lets one thread at a time work on the state, and interrupts wait."""
@@ -128,10 +130,11 @@ class ShardedEngine(Engine):
         self.shards = [Shard(number, self.plan, self.options, Store()) for number in range(shards)]
         self.version: ShardsVersion = self._whole_version(0)
 
-    def _define(self, circuit: Circuit, program: Program) -> None:
-        """Be of a circuit, whose program this is; the plan is to follow."""
-        self.circuit, self.program = circuit, program
+    def _define(self, circuit: Circuit) -> None:
+        """Be of a circuit, and of its program; the plan is to follow."""
         given = self._given
+        program = given["compiler"].program(circuit, strict=given["refresh"].strict)
+        self.circuit, self.program = circuit, program
         chosen = {program.sinks.get(view, view): s for view, s in (given["strategies"] or {}).items()}
         kept = Strategies(given["strategy"], chosen)
         bags = frozenset(op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
@@ -390,7 +393,7 @@ class ShardedEngine(Engine):
         """Go on with a circuit, of which the recursions of these relations do not fit into a task."""
         started, other = time.perf_counter(), copy(self)
         other._given, other._shrunk = self._given | {"outgrown": outgrown}, frozenset()
-        other._define(circuit, program_of(circuit, strict=self.options.refresh.strict))
+        other._define(circuit)
         found = evolution(self._given_to(other), other.program, other._maintained, other._maintains_as(self))
         other.plan, other._has_begun = found.plan, True
         due = self._due_epoch()

@@ -57,7 +57,7 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
             inner.made[number] = inner.feedback[name]
     for name, change in changes.items():
         inner.enter(inner.feedback[name], change, inner.bodies(change))
-    scope.drafts.strata.append(Stratum(tuple(relations), recursive=True, refresh=operator.refresh))
+    scope.drafts.place(Stratum(tuple(relations), recursive=True, refresh=operator.refresh))
     return inner.feedback
 
 

@@ -12,7 +12,8 @@ from deltic.program.unsupported import in_recursion
 def keep(scope: Scope, op: Keep, node: Node, number: int, wanted: str) -> str:
     """The relation of the input, under the name of a view, its own or this one."""
     (source,) = node.inputs
-    scope.wanted.setdefault(source, wanted or op.name)
+    if scope.component is not None:
+        scope.wanted.setdefault(source, wanted or op.name)
     is_sum = type(scope.circuit.nodes[source].operator) not in RELATIONS
     if is_sum and scope.component is not None and scope.is_recursive(number):
         raise in_recursion(number, op)

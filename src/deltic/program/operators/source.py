@@ -10,8 +10,5 @@ from deltic.program.scope import Scope, relation_of
 
 @relation_of(ops.Source)
 def source(scope: Scope, op: ops.Source, node: Node, number: int, wanted: str) -> str:
-    """The table, under its own name unless a view has that."""
-    name = f"{op.name}.in" if op.name in scope.circuit.sinks else op.name
-    relation = scope.defined(name, number, Table(op.name))
-    scope.drafts.tables[op.name] = relation
-    return relation
+    """The table, under its own name."""
+    return scope.defined(op.name, number, Table(op.name))

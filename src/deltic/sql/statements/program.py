@@ -12,7 +12,7 @@ from deltic.circuit import operators as ops
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import ProgramError
-from deltic.sql.names import names_read, spelt
+from deltic.sql.names import Spellings, spelt
 from deltic.sql.statements.statements import CreateView, DeclareView
 
 FRONT = "SQL"
@@ -70,9 +70,10 @@ class SqlProgram:
         declared = {view.name.name: view for view in self.declared}
         definitions = [_declare(declared[name]) for name in self.undefined]
         known |= {view.name: view.type for definition in definitions for view in definition.views}
-        for names in components({name: _reads(view, views) for name, view in views.items()}):
+        spellings, own = Spellings({**known, **views}), Spellings(views)
+        for names in components({name: own.meant(view.read) for name, view in views.items()}):
             group, forward = [views[name] for name in names], {n: declared[n].schema for n in names if n in declared}
-            definition = _define(group, forward, known)
+            definition = _define(group, forward, known, spellings)
             for view in group:
                 _check_refresh(view, definition.circuit)
             known |= {view.name: view.type for view in definition.views}
@@ -84,11 +85,6 @@ def _is_same(one: CreateView, other: CreateView) -> bool:
     return one.name.name.lower() == other.name.name.lower()
 
 
-def _reads(view: CreateView, known: Collection[str]) -> list[str]:
-    """Those of the known names that a view's query reads."""
-    return list(dict.fromkeys(name for table in names_read(view.query) for name in spelt(table.name, known)))
-
-
 def _declare(view: DeclareView) -> Definition:
     """The definition of a view that is declared and not defined."""
     from deltic.sql.statements.recursion import declared_view
@@ -96,19 +92,21 @@ def _declare(view: DeclareView) -> Definition:
     return declared_view(view)
 
 
-def _define(views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types) -> Definition:
+def _define(
+    views: Sequence[CreateView], declared: Mapping[str, Schema], known: Types, spellings: Spellings
+) -> Definition:
     """The definition of views that depend on each other, or of a single one."""
     from deltic.sql.statements.recursion import recursive_views
 
-    names = [view.name.name for view in views]
+    own = Spellings(view.name.name for view in views)
     undeclared = [view for view in views if view.name.name not in declared]
-    forward = {view.name.name: [n for n in _reads(view, names) if n not in declared] for view in undeclared}
+    forward = {view.name.name: [n for n in own.meant(view.read) if n not in declared] for view in undeclared}
     order = components(forward)
     for group in order:
         if len(group) > 1 or group[0] in forward[group[0]]:
             raise _undeclared(next(view for view in views if view.name.name == group[-1]), group)
     if not declared and len(views) == 1:
-        return lowered(views[0], known)
+        return lowered(views[0], known, spellings)
     by_name = {view.name.name: view for view in views}
     return recursive_views([by_name[name] for (name,) in order] + [by_name[name] for name in declared], declared, known)
 
@@ -124,16 +122,15 @@ def _check_refresh(view: CreateView, circuit: Circuit) -> None:
 def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
     """The error for a recursion in which no view is declared."""
     told = f"view {names[0]} reads itself" if len(names) == 1 else f"the views {', '.join(names)} depend on each other"
-    place = next(table for table in names_read(view.query) if spelt(table.name, names))
+    place = next(table for table in view.read if spelt(table.name, names))
     remedy = f"write WITH RECURSIVE in it, or DECLARE RECURSIVE VIEW {names[-1]} (columns with types) before it"
     return view.source.error(place, told, remedy)
 
 
-def lowered(view: CreateView, known: Types) -> Definition:
-    """The definition of one view over relations that are known. Raises ProgramError."""
-    tables = names_read(view.query)
-    read = {name: known[name] for table in tables for name in spelt(table.name, known)}
-    are_there = all(spelt(table.name, read) for table in tables)
+def lowered(view: CreateView, known: Types, spellings: Spellings) -> Definition:
+    """The definition of one view over relations that are known, with these names. Raises ProgramError."""
+    read = {name: known[name] for name in spellings.meant(view.read) if name in known}
+    are_there = all(spelt(table.name, read) for table in view.read)
     from deltic.sql.scalars.functions import python
 
     functions = tuple(sorted(function.entry for function in python.known().values()))

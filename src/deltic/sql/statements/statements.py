@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from sqlglot import exp
@@ -11,6 +12,7 @@ from deltic.catalog import Table
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Schema
 from deltic.errors import ProgramError
+from deltic.sql.names import names_read
 from deltic.sql.text import SourceText
 from deltic.sql.types import written
 
@@ -106,6 +108,11 @@ class CreateView(Statement):
     def policy(self) -> RefreshPolicy:
         """The refresh policy of its recursions; all that SQL has is incremental, so that STRICT refuses nothing."""
         return "incremental" if self.refresh == "incremental strict" else self.refresh
+
+    @cached_property
+    def read(self) -> tuple[exp.Table, ...]:
+        """The relations that its query names, each time that it does."""
+        return tuple(names_read(self.query))
 
     def called(self, name: str) -> CreateView:
         """The view under another spelling of its name."""

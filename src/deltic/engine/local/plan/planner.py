@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -35,7 +36,13 @@ from deltic.engine.local.plan.plan import (
     is_null_test,
 )
 from deltic.engine.local.storage.interner import is_wide
-from deltic.program.queries import Atom, Body, Query, Term, When, as_expression, variable_name, variables_of
+from deltic.program.queries import Atom, Body, Query, Rule, Term, When, as_expression, variable_name, variables_of
+
+
+@lru_cache(maxsize=1 << 14)
+def plans_of(rule: Rule) -> tuple[Plan, ...]:
+    """The plans of the delta queries of a rule; most rules of a program are those of the one before."""
+    return tuple(map(plan, rule.queries()))
 
 
 def plan(query: Query, asks: bool = False) -> Plan:

@@ -1,0 +1,133 @@
+"""From a circuit to the program that keeps it fresh; what circuits have in common is compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import deltic.program.operators  # noqa: F401  enters all operators into the tables of `scope`
+from deltic.calculus.incrementalize import fallbacks, incrementalize, refuse_fallbacks
+from deltic.calculus.passes import optimize
+from deltic.calculus.push import Derivatives
+from deltic.calculus.surround import surrounded
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit, CircuitBuilder, Node
+from deltic.circuit.inlining import inline
+from deltic.circuit.operators.keep import Keep
+from deltic.errors import UnsupportedError
+from deltic.program.extract import extract
+from deltic.program.histories import Nested
+from deltic.program.linking import Linked, link
+from deltic.program.naming import Known
+from deltic.program.program import Program
+from deltic.program.scope import Drafts, Scope
+from deltic.program.unsupported import needs_fallback
+
+_SPARE = 2048
+"""How many relations that are in no program any more are remembered at least."""
+
+
+class Compiler:
+    """Compiles circuits, one after the other.
+
+    Equal nodes over equal inputs are one node, of whichever circuits. Its change [DBSP Alg. 6.13], the relation of
+    that, its rules and its fingerprint depend on it and on what it reads alone, so that they are made once; a program
+    is then what the tables and sinks of its circuit reach: the same as if it was the first to be compiled.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._surrounded = CircuitBuilder()
+        self._derivatives = Derivatives(self._surrounded)
+        self._scope = Scope(Drafts(), self._derivatives.builder)
+        self._known = Known()
+        self._calls: dict[tuple[ops.Call, tuple[int, ...]], dict[str, int]] = {}
+
+    def program(self, circuit: Circuit, *, strict: bool = False) -> Program:
+        """The program that keeps a circuit fresh.
+
+        Raises UnsupportedError, where `strict` for each operator without derivative.
+        """
+        if strict:
+            refuse_fallbacks(circuit)
+        optimized = optimize(circuit)
+        try:
+            program = extract(incrementalize(circuit)) if _has_cycles(optimized) else self._program(optimized)
+        except UnsupportedError:
+            for number, operator in fallbacks(inline(optimized)):
+                raise needs_fallback(number, operator) from None
+            extract(incrementalize(circuit))  # which tells of the nodes by their numbers in this circuit
+            raise
+        if strict:
+            _refuse_nested(program)
+        if len(self._scope.drafts.relations) > 2 * len(program.relations) + _SPARE:
+            self._begin()
+        return program
+
+    def _program(self, circuit: Circuit) -> Program:
+        """The program of an optimized circuit without back-edges."""
+        linked, places = Linked(), list[int | dict[str, int]]()
+        for node in circuit.nodes:
+            places.append(self._place(node, [places[i] for i in node.inputs]))
+            place = places[-1]
+            if isinstance(place, int):
+                match node.operator:
+                    case ops.Source(name=name):
+                        linked.tables[name] = self._relation(place)
+                    case ops.Sink(name=name):
+                        linked.sinks[name] = self._relation(place)
+                    case Keep(name=name):
+                        linked.wanted.setdefault(self._relation(place), name)
+        return link(self._scope.drafts, linked, self._known)
+
+    def _place(self, node: Node, inputs: Sequence[int | dict[str, int]]) -> int | dict[str, int]:
+        """What stands for a node over what stands for its inputs: for a sink its input, for a call what it gives."""
+        if isinstance(node.operator, ops.Component) and isinstance(inputs[0], dict):
+            return inputs[0][node.operator.name]
+        numbers = [place for place in inputs if isinstance(place, int)]
+        if isinstance(node.operator, ops.Sink):
+            return numbers[0]
+        if isinstance(node.operator, ops.Call):
+            key = node.operator, tuple(numbers)
+            if key not in self._calls:
+                self._calls[key] = self._called(*key)
+            return self._calls[key]
+        return surrounded(self._surrounded, node, numbers)
+
+    def _called(self, call: ops.Call, inputs: Sequence[int]) -> dict[str, int]:
+        """What stands for the sinks of a circuit that is called."""
+        given, places = call.named(inputs), list[int | dict[str, int]]()
+        for node in call.circuit.nodes:
+            if isinstance(node.operator, ops.Source):
+                places.append(given[node.operator.name])
+            else:
+                places.append(self._place(node, [places[i] for i in node.inputs]))
+        return {name: place for name, i in call.circuit.sinks.items() if isinstance(place := places[i], int)}
+
+    def _relation(self, number: int) -> str:
+        """The relation of the change of a node."""
+        return self._scope.relation(self._derivatives.delta(number))
+
+
+def _has_cycles(circuit: Circuit) -> bool:
+    """Whether it has back-edges, or a circuit that it calls."""
+    calls = (operator for operator in circuit.operators if isinstance(operator, ops.Call))
+    return bool(circuit.closes) or any(_has_cycles(call.circuit) for call in calls)
+
+
+def program_of(circuit: Circuit, *, strict: bool = False) -> Program:
+    """The program that keeps a circuit fresh; UnsupportedError, where `strict` for each operator without derivative."""
+    return Compiler().program(circuit, strict=strict)
+
+
+def _refuse_nested(program: Program) -> None:
+    """Raise UnsupportedError for a fixpoint inside another."""
+    for name, relation in program.relations.items():
+        if isinstance(relation.definition, Nested):
+            view, *_ = [*program.views_over(name), name]
+            raise UnsupportedError(
+                f"{view}: the recursion {relation.definition.component} stands in another, and is looked at anew at "
+                "each iteration at which what enters it changes; write the two as one recursion, whose relations "
+                "depend on each other, or do without `strict`"
+            )

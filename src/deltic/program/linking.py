@@ -1,0 +1,67 @@
+"""From relations without names to a program: those that its tables and views reach, each after what it reads.
+
+Their order follows from what they are and from the order of tables and views, not from the order in which they were
+made; and so do their names. So a program is the same whatever else was made before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from deltic.program.definitions import Table
+from deltic.program.naming import Known, named
+from deltic.program.program import Program, Stratum
+from deltic.program.scope import Draft, Drafts
+
+
+@dataclass
+class Linked:
+    """What a program is made of: the numbers of relations of its tables and views, and those with a wanted name."""
+
+    tables: dict[str, str] = field(default_factory=dict)
+    sinks: dict[str, str] = field(default_factory=dict)
+    wanted: dict[str, str] = field(default_factory=dict)
+
+
+def link(drafts: Drafts, linked: Linked, known: Known) -> Program:
+    """The program of the tables and views."""
+    strata = _reached(drafts, [*linked.tables.values(), *linked.sinks.values()], known)
+    wanted = {number: name for name, number in sorted(linked.sinks.items(), reverse=True)}
+    for number, name in linked.wanted.items():
+        wanted.setdefault(number, name)
+    numbers = [number for stratum in strata for number in stratum.relations]
+    relations = {number: _wanting(drafts.relations[number], wanted.get(number, ""), linked.sinks) for number in numbers}
+    rules = {number: drafts.rules[number] for number in numbers if number in drafts.rules}
+    return named(Drafts(relations, rules=rules), strata, linked.tables, linked.sinks, known)
+
+
+def _wanting(draft: Draft, wanted: str, sinks: Mapping[str, str]) -> Draft:
+    """The draft with the name that it wants: its own, or that of a view; a table gives way to the view of its name."""
+    if isinstance(draft.definition, Table):
+        return replace(draft, wanted=f"{draft.wanted}.in") if draft.wanted in sinks else draft
+    return replace(draft, wanted=wanted) if wanted and not draft.wanted else draft
+
+
+def _reached(drafts: Drafts, roots: Sequence[str], known: Known) -> list[Stratum]:
+    """The strata of what the roots are computed from, each after those that it reads."""
+    found = dict[int, Stratum]()
+    seen = set[int]()
+    pending: list[tuple[Stratum, Iterator[str]]] = []
+
+    def enter(number: str) -> None:
+        stratum = drafts.strata[number]
+        if id(stratum) not in seen:
+            seen.add(id(stratum))
+            pending.append((stratum, (read for own in stratum.relations for read in known.reads(drafts, own))))
+
+    for root in roots:
+        enter(root)
+        while pending:
+            stratum, reads = pending[-1]
+            if (read := next(reads, None)) is not None:
+                enter(read)
+            else:
+                found[id(stratum)] = stratum
+                pending.pop()
+    return list(found.values())
