@@ -63,6 +63,12 @@ class Circuit:
         """The operators of all nodes, in order."""
         return (node.operator for node in self.nodes)
 
+    @cached_property
+    def kinds(self) -> frozenset[type[Operator]]:
+        """The kinds of its operators, and of those inside them."""
+        own = {type(operator) for operator in self.operators}
+        return frozenset(own.union(*(body.kinds for operator in self.operators for _, body in operator.bodies())))
+
     def type_of(self, number: int) -> ZSetType:
         """The type of a node that carries one Z-set."""
         type_ = self.nodes[number].type

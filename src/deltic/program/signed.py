@@ -65,16 +65,17 @@ class _Signed(Scope):
 
     def __init__(self, drafts: Drafts, body: Circuit, imports: Sequence[str]) -> None:
         super().__init__(drafts, body, imports)
+        self._sinks = body.sinks
         self.members: list[str] = []
         self.entering: dict[int, str] = {}
         self.improves = improves(body)
 
     def lower(self) -> dict[str, str]:
         """The histories of the sinks, by name."""
-        for name, number in self.circuit.sinks.items():
+        for name, number in self._sinks.items():
             self.feedback[name] = self._member(f"{name}{BY_ITERATION}", number, History(1))
         readers = Counter(itertools.chain.from_iterable(node.inputs for node in self.circuit.nodes))
-        for name, number in self.circuit.sinks.items():
+        for name, number in self._sinks.items():
             examine = EXAMINED.get(type(self.circuit.nodes[number].operator))
             if examine is not None and readers[number] == 1:
                 self._become(self.feedback[name], examine(self, number, 1))

@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def cancel_negations(circuit: Circuit) -> Circuit:
     """The circuit without double negations, and without terms of sums that cancel when another term is left."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Negate)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

@@ -22,7 +22,7 @@ _ABSORBED = (ops.Map, ops.FlatMap, ops.Filter, ops.Plus, ops.Join)
 
 def delay_distinct(circuit: Circuit) -> Circuit:
     """The circuit with one distinct, the last, where there was one before and one after such operators."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Distinct)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

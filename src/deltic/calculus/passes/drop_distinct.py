@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def drop_distinct(circuit: Circuit) -> Circuit:
     """The circuit without distincts of sets; with it goes the state that each of them keeps."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Distinct)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

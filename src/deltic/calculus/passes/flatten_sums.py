@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def flatten_sums(circuit: Circuit) -> Circuit:
     """The circuit with one sum where a sum alone read another one, and without sums of one term."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Plus)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

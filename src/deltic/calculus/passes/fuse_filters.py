@@ -11,7 +11,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def fuse_filters(circuit: Circuit) -> Circuit:
     """The circuit with one filter where a filter alone read another one."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Filter)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

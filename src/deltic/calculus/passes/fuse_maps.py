@@ -15,7 +15,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def fuse_maps(circuit: Circuit) -> Circuit:
     """The circuit with one map where a map alone read another one, and without maps that change nothing."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Map)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

@@ -28,7 +28,7 @@ _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
 
 def limit_ranks(circuit: Circuit) -> Circuit:
     """The circuit with a top-k before window functions of which a filter keeps the first rows alone."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Over)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

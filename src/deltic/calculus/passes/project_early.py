@@ -17,7 +17,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def project_early(circuit: Circuit) -> Circuit:
     """The circuit without dead columns in the joins that one map or aggregate alone reads."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Join)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

@@ -17,7 +17,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def push_filters(circuit: Circuit) -> Circuit:
     """The circuit with filters as near to the sources as they get without computing anything twice."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Filter)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

@@ -116,14 +116,18 @@ class Rewriting:
         return operator
 
 
-def rewrite(circuit: Circuit, rule: Rule) -> Circuit:
-    """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere any more."""
-    while True:
+def rewrite(circuit: Circuit, rule: Rule, kind: type[ops.Operator] = ops.Operator) -> Circuit:
+    """The circuit with the rule applied everywhere, in bodies too, until it applies nowhere any more.
+
+    The rule applies nowhere in a circuit without an operator of that kind.
+    """
+    while any(issubclass(found, kind) for found in circuit.kinds):
         rewriting = Rewriting(circuit, rule)
         found = rewriting.sweep(())
         if not rewriting.applied or found == circuit:
             return circuit
         circuit = found
+    return circuit
 
 
 def remembered(circuit: Circuit) -> set[int]:

@@ -9,7 +9,7 @@ from deltic.circuit.graph import Circuit, Node
 
 def share_sums(circuit: Circuit) -> Circuit:
     """The circuit with the terms of each sum in the order of their nodes."""
-    return rewrite(circuit, _rule)
+    return rewrite(circuit, _rule, ops.Plus)
 
 
 def _rule(rewriting: Rewriting, node: Node) -> int | None:

@@ -48,9 +48,9 @@ def _fixpoint(scope: Scope, node: Node) -> dict[str, str]:
         return lower_signed(scope.drafts, operator, imports)
     relations: list[str] = []
     inner = Scope(scope.drafts, operator.derivative, imports, relations)
-    changes = {name: _change(inner, number) for name, number in inner.circuit.sinks.items()}
+    changes = {name: _change(inner, number) for name, number in operator.derivative.sinks.items()}
     distinct = all(operator.body.type_of(number).is_set for number in operator.body.sinks.values())
-    for name, number in inner.circuit.sinks.items():
+    for name, number in operator.derivative.sinks.items():
         inner.feedback[name] = inner.declare(name, number, Derived(distinct))
         relations.append(inner.feedback[name])
         if changes[name] != number:
