@@ -1,20 +1,31 @@
-"""What a change of definitions costs: the 10th, 60th and 200th view, a view replaced and dropped, a file of 300 views.
+"""What a change of definitions costs: the 10th, 60th and 200th view, a text of 300 views, a state that is opened.
 
-`python benchmarks/definitions.py [--sizes 10,60,200] [--file 300]` counts seconds of the processor. The views are
-ordinary SQL by turns, each over the tables or over a view before it: filters, joins, aggregates, windows, unions and
-recursions; and relations of Datalog.
+`python benchmarks/definitions.py [--before DIR] [--sizes 10,60,200] [--file 300]` counts seconds of the processor, of
+this checkout and of another one. The views are ordinary SQL by turns, each over the tables or over a view before it:
+filters, joins, aggregates, windows, unions and recursions; and relations of Datalog.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count, islice
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from harness import report
 
 import deltic
+
+HERE = Path(__file__).parents[1]
 
 TABLES = {
     "sale": {"id": "int64", "shop": "int64", "item": "int64", "amount": "int64", "day": "int64"},
@@ -99,12 +110,60 @@ def spent(action: Callable[[], object]) -> float:
     return time.process_time() - before
 
 
-def one_by_one(texts: Iterator[str], add: str, sizes: list[int], rows: int) -> dict[int, float]:
-    """What the view that makes the catalog so large costs; and together under 0, what all of them do."""
-    pipeline, found, total = with_tables(rows), {}, 0.0
+def one_by_one(texts: Iterator[str], add: str, sizes: Sequence[int], rows: int) -> Iterator[float]:
+    """What the view costs that makes a catalog as large as each of the sizes; in the end what all of them do."""
+    pipeline, total = with_tables(rows), 0.0
     for number, text in enumerate(islice(texts, max(sizes)), 1):
-        seconds = spent(lambda text=text: getattr(pipeline, add)(text))
-        total += seconds
+        total += (seconds := spent(partial(getattr(pipeline, add), text)))
         if number in sizes:
-            found[number] = seconds
-    return {**found, 0: total}
+            yield seconds
+    yield total
+
+
+def figures(sizes: Sequence[int], file: int) -> Iterator[tuple[str, float]]:
+    """What is measured, and its seconds."""
+    fronts = {"SQL": (sql_texts, "sql", ";\n"), "Datalog": (datalog_texts, "datalog", "\n")}
+    for front, (texts, add, _) in fronts.items():
+        for rows in (0, 20_000):
+            held = f"{rows:,} rows" if rows else "no rows"
+            told = [*(f"{front}, view {size}, {held}" for size in sizes), f"{front}, all {max(sizes)}, {held}"]
+            yield from zip(told, one_by_one(texts(), add, sizes, rows), strict=True)
+    for front, (texts, add, between) in fronts.items():
+        text = between.join(islice(texts(), file))
+        yield f"{front}, {file} views in one text", spent(partial(getattr(with_tables(0), add), text))
+    with tempfile.TemporaryDirectory() as state:
+        pipeline = with_tables(0, state=state)
+        for text in islice(sql_texts(), max(sizes)):
+            pipeline.sql(text)
+        pipeline.close()
+        yield f"SQL, a state of {max(sizes)} views is opened", spent(partial(deltic.Pipeline, state=state))
+
+
+def measured(checkout: Path, arguments: Sequence[str]) -> dict[str, float]:
+    """The figures of a checkout, in a process of its own."""
+    inherited = os.environ | {"PYTHONPATH": str(checkout / "src")}
+    command = [sys.executable, __file__, *arguments, "--print"]
+    found: dict[str, float] = json.loads(subprocess.check_output(command, env=inherited, text=True))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", type=Path, help="another checkout, to compare with")
+    parser.add_argument("--sizes", default="10,60,200")
+    parser.add_argument("--file", type=int, default=300)
+    parser.add_argument("--print", action="store_true", help="print the figures of this process as JSON")
+    options = parser.parse_args()
+    if options.print:
+        print(json.dumps(dict(figures([*map(int, options.sizes.split(","))], options.file))))
+        return
+    arguments = ["--sizes", options.sizes, "--file", str(options.file)]
+    checkouts = {"before": options.before, "now": HERE} if options.before else {"now": HERE}
+    found = {name: measured(checkout, arguments) for name, checkout in checkouts.items()}
+    rows = [[case, *(f"{seconds[case]:.3f}" for seconds in found.values())] for case in found["now"]]
+    notes = "Seconds of the processor, kernels from a warm cache; collections of garbage that happen are in them."
+    report("definitions", "What a change of definitions costs", ["definitions", *found], rows, notes)
+
+
+if __name__ == "__main__":
+    main()

@@ -120,7 +120,7 @@ PLACES = {
     "adding rows to a relation": (relation.State, "append"),
     "adding counts": (relation.State, "count"),
     "a fixpoint": (recursion.Component, "bootstrap"),
-    "a plan": (engine_module, "plan"),
+    "a plan": (engine_module, "plans_of"),
     "taking over a relation": (relation.State, "evolved"),
     "the change of a view": (engine_module, "difference"),
     "the changes of views": (engine_module, "view_change"),
