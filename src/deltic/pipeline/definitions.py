@@ -239,6 +239,11 @@ class Definitions:
             raise statement.source.error(statement.name, told, "drop what reads it first, or write CASCADE")
         return self._without([name, *readers])
 
+    def _check_name(self, name: str) -> None:
+        """Raises CatalogError when there is a relation of that name."""
+        if name in self._others or name in self.sql.names:  # a catalog of all is made for the message alone
+            self.catalog.check_free(name)
+
     def _check_free(self, statement: CreateTable | CreateView | DeclareView, there: Sequence[str]) -> None:
         if there:
             kind = "view" if there[0] in self.catalog.views else "table"
@@ -255,7 +260,7 @@ class Definitions:
 
     def with_table(self, table: Table) -> Definitions:
         """With a table; raises CatalogError when its name is taken."""
-        self.catalog.check_free(table.name)
+        self._check_name(table.name)
         made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
         written = str(Circuit((_source(table),)))
         late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
@@ -291,7 +296,7 @@ class Definitions:
         """With a view, which takes the place of one of the same name when it `replaces` it."""
         if not replaces:
             for name in definition.names:
-                self.catalog.check_free(name)
+                self._check_name(name)
         before = self._without(definition.names) if replaces else self
         definitions = (*before.python.definitions, definition)
         made = replace(before, python=replace(before.python, definitions=definitions))
