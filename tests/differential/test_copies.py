@@ -121,11 +121,14 @@ def test_copies_in_tasks(name):
     compare(name, range(1), in_jobs, epochs=2)
 
 
+MADE = {"by lot": by_lot, "by size": by_size, "jobs": in_jobs, "process": partial(in_jobs, executor="process")}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [by_lot, by_size, in_jobs, partial(in_jobs, executor="process")], ids=str)
+@pytest.mark.parametrize("make", MADE)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_many_copies(name, make):
-    compare(name, range(20, 22), make)
+    compare(name, range(20, 22), MADE[make])
 
 
 def circuits(seeds: range, make: MakeEngine, **shape: bool) -> None:
