@@ -25,6 +25,7 @@ from deltic.engine.local.operators import window as windowing
 from deltic.engine.local.operators.flat_map import ranges
 from deltic.engine.local.storage.state import State
 from deltic.engine.reference import ReferenceEngine
+from deltic.errors import UnsupportedError
 from tests.conformance.engines import Driver
 
 INT = Type.INT64
@@ -213,6 +214,13 @@ def test_values_that_do_not_fit_yet():
     assert engine.changes({"s": [((large, large + 2), 1), ((1, 3), -1)]}) == {
         "v": {(1, 3, 1): -1, (1, 3, 2): -1, (large, large + 2, large): 1, (large, large + 2, large + 1): 1}
     }
+
+
+def test_a_range_that_no_memory_holds():
+    engine = expanded("range", column("x"), column("y"), x=INT, y=INT)
+    with pytest.raises(UnsupportedError, match=r"range makes 9,223,372,036,854,775,808 values"):
+        engine.changes({"s": [((-(2**62), 2**62), 1), ((1, 3), 1)]})
+    assert engine.changes({"s": [((1, 2), 1)]}) == {"v": {(1, 2, 1): 1}}
 
 
 def test_texts_and_undefined_arguments():

@@ -21,10 +21,13 @@ from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.layout import Values
 from deltic.engine.local.storage.run import Run, consolidate, plain
 from deltic.engine.local.storage.state import State
+from deltic.errors import UnsupportedError
 from deltic.program.operators.flat_map import Expanded
 
 Rows = npt.NDArray[np.int64]  # for each value that is generated, the number of the row
 Argument = tuple[np.ndarray[Any, Any], Type]
+MOST_VALUES = 1 << 28
+"""How many values the ranges of the rows of a change may have together: 2 GiB for each column that is made of them."""
 
 
 @kernel_of(Expanded)
@@ -68,13 +71,19 @@ class Expansion(Kernel):
 def ranges(
     defined: npt.NDArray[np.bool_], start: Values, stop: Values, step: Values | None = None
 ) -> tuple[Rows, Values]:
-    """The values of `range` for all rows at once; none where it is not `defined`."""
+    """The values of `range` for all rows at once; none where it is not `defined`.
+
+    Raises UnsupportedError where there are more than `MOST_VALUES`.
+    """
     step = np.ones_like(start) if step is None else step
     up = step > 0
     distance = np.where(up, stop - start, start - stop).view(np.uint64)  # right though the difference may wrap around
     size = np.where(up, step, -step).view(np.uint64)
     some = defined & np.where(up, start < stop, (start > stop) & (step < 0))
     counts = np.where(some, (distance - np.uint64(1)) // np.maximum(size, np.uint64(1)) + np.uint64(1), np.uint64(0))
+    if (made := float(counts.sum(dtype=np.float64))) > MOST_VALUES:
+        told = f"range makes {made:,.0f} values in one change, more than {MOST_VALUES:,}"
+        raise UnsupportedError(f"{told}; bring its ends nearer together, or change fewer rows at a time")
     lengths = counts.astype(np.int64)
     rows = np.repeat(np.arange(len(start)), lengths)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
