@@ -18,9 +18,10 @@ from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Kind, Type
 from deltic.errors import did_you_mean
 from deltic.sql.scalars import NULL, Typed, coerced
-from deltic.sql.scalars.coercion import as_signed
+from deltic.sql.scalars.coercion import as_signed, converted
+from deltic.sql.scalars.conditions import is_null
 from deltic.sql.scalars.functions.python import aggregate_called
-from deltic.sql.scalars.functions.rules import to
+from deltic.sql.scalars.functions.rules import RULES, to
 from deltic.sql.scalars.operators import Mismatch, case
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
@@ -79,8 +80,7 @@ def lowered(call: exp.Expression, value: Value, source: SourceText) -> Lowered:
     if asked.order and asked.name not in _ORDERED:
         raise source.error(call, f"{asked.name} takes no order of rows")
     found = rule(asked)
-    (function,) = (ACCUMULATORS[made.function] for made in found.calls)
-    if asked.is_distinct and not function.of_sets:
+    if asked.is_distinct and not all(ACCUMULATORS[made.function].of_sets for made in found.calls):
         found = replace(found, is_distinct=True)
     return _filtered(found, asked)
 
@@ -93,8 +93,7 @@ def _filtered(found: Lowered, asked: _Asked) -> Lowered:
     if condition.type.type is not Type.BOOLEAN:
         raise asked.source.error(asked.condition, f"FILTER takes a condition, not {written(condition.type.type)}")
     inputs = found.inputs or (Typed(exp.Boolean(this=True), replace(condition.type, nullable=False)),)
-    (made,) = found.calls
-    calls = (replace(made, inputs=tuple(range(len(inputs)))),)
+    calls = tuple(replace(made, inputs=tuple(range(len(inputs)))) for made in found.calls)
     return replace(found, inputs=tuple(case([(condition, i)], None) for i in inputs), calls=calls)
 
 
@@ -246,6 +245,16 @@ def _sum(asked: _Asked) -> Lowered:
     return _one("sum", coerced(number, Type.FLOAT64)) if number.type.type.is_float else _one("checked_sum", number)
 
 
+def _try_sum(asked: _Asked) -> Lowered:
+    """The sum, NULL where it is no BIGINT: of integers it is summed up as a decimal, which holds them all."""
+    asked.take(1, 1)
+    number = asked.number(asked.arguments[0])
+    if not number.type.type.is_integer:
+        return _sum(asked)
+    found = _one("checked_sum", coerced(number, Type.decimal(20)))
+    return replace(found, result=lambda results: converted(results[0], Type.INT64))
+
+
 def _avg(asked: _Asked) -> Lowered:
     asked.take(1, 1)
     number = asked.number(asked.arguments[0])
@@ -324,7 +333,22 @@ def _percentile(asked: _Asked) -> Lowered:
     column, part = asked.arguments
     if _has_frequency(part, asked.source):
         raise asked.error("percentile with a frequency is not supported", "repeat the rows, for example by explode")
-    return _one("percentile", asked.double(column), parameters=(_part(asked, part), False))
+    return _at_parts(asked, "percentile", asked.double(column), part)
+
+
+def _at_parts(asked: _Asked, function: str, column: Typed, node: exp.Expression, falls: bool = False) -> Lowered:
+    """A percentile of a column, or an array of those at several parts."""
+    if not isinstance(node, exp.Array):
+        return _one(function, column, parameters=(_part(asked, node), falls))
+    if not node.expressions:
+        raise asked.source.error(node, f"{asked.name} takes one percentage or more")
+    calls = tuple(Call(function, (0,), (_part(asked, part), falls)) for part in node.expressions)
+    return Lowered((column,), calls, _all_or_null)
+
+
+def _all_or_null(results: Sequence[Typed]) -> Typed:
+    """The array of results that are there together, else NULL."""
+    return case([(is_null(results[0]), coerced(NULL, (found := RULES["array"](*results)).type.type))], found)
 
 
 def _has_frequency(part: exp.Expression, source: SourceText) -> bool:
@@ -350,8 +374,8 @@ def _within_group(function: str) -> Rule:
         if len(asked.order) != 1:
             raise asked.error(f"{asked.name} takes one column to order by", "WITHIN GROUP (ORDER BY column)")
         (ordered,) = asked.order
-        parameters = _part(asked, asked.arguments[0]), bool(ordered.args.get("desc"))
-        return _one(function, asked.double(ordered.this), parameters=parameters)
+        falls = bool(ordered.args.get("desc"))
+        return _at_parts(asked, function, asked.double(ordered.this), asked.arguments[0], falls)
 
     return rule
 
@@ -359,13 +383,11 @@ def _within_group(function: str) -> Rule:
 def _approx_percentile(asked: _Asked) -> Lowered:
     asked.take(2, 3)
     column, part = asked.arguments[:2]
-    return _one("percentile_disc", asked.number(column), parameters=(_part(asked, part), False))
+    return _at_parts(asked, "percentile_disc", asked.number(column), part)
 
 
 def _part(asked: _Asked, node: exp.Expression) -> float:
     """The part of the way through all values that a percentile is at."""
-    if isinstance(node, exp.Array):
-        raise asked.source.error(node, "percentiles in an array are not supported", f"write one {asked.name} for each")
     part = asked.constant(node, Type.FLOAT64, "the percentage")
     if not isinstance(part, float) or not 0 <= part <= 1:
         raise asked.source.error(
@@ -421,13 +443,21 @@ _NAMES: dict[type[exp.Expression], str] = {
     exp.VariancePop: "var_pop",
 }
 """Spark's name of a function, where sqlglot's is another."""
-_ANONYMOUS = {"every": "bool_and", "mean": "avg", "some": "bool_or", "std": "stddev_samp"}
+_ANONYMOUS = {
+    "every": "bool_and",
+    "mean": "avg",
+    "some": "bool_or",
+    "std": "stddev_samp",
+    "try_avg": "avg",
+    "try_sum": "try_sum",
+}
 _ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg")
 _RULES: dict[str, Rule] = {
     "count": _count,
     "count_if": _count_if,
     "approx_count_distinct": _approx_count_distinct,
     "sum": _sum,
+    "try_sum": _try_sum,
     "avg": _avg,
     **dict.fromkeys(("min", "first", "any_value"), _extreme("min")),
     **dict.fromkeys(("max", "last"), _extreme("max")),
@@ -452,8 +482,6 @@ _RULES: dict[str, Rule] = {
     "mode": _mode,
 }
 _REFUSED = {
-    "try_sum": "sum, which rejects a change by which it overflows, is maintained",
-    "try_avg": "avg, which rejects a change by which it overflows, is maintained",
     "histogram_numeric": "count by intervals: GROUP BY floor(x / width)",
     "count_min_sketch": "exact counts are maintained: GROUP BY",
 }
