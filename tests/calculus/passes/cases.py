@@ -5,6 +5,20 @@ from __future__ import annotations
 AB = "{a: int64, b: int64}"
 BD = "{b: int64, d: int64}"
 ABD = "{a: int64, b: int64, d: int64}"
+# A recursion of two relations over %0 and %1, of which one is read.
+TWO = f"""%2 = fixpoint (%0, %1) : <p: set{AB}, q: set{AB}>
+          body {{
+            %0 = import 0 : set{AB}^1
+            %1 = import 1 : set{AB}^1
+            %2 = feedback p : set{AB}^1
+            %3 = plus (%0, %2) : zset{AB}^1
+            %4 = distinct (%3) : set{AB}^1
+            %5 = plus (%1, %2) : zset{AB}^1
+            %6 = distinct (%5) : set{AB}^1
+            %7 = sink p (%4) : set{AB}^1
+            %8 = sink q (%6) : set{AB}^1
+          }}
+        %3 = component p (%2) : set{AB}"""
 
 CASES = {
     "drop_unread": f"""
@@ -239,37 +253,13 @@ STAY = {
     "drop_unread of what a delay is computed from": f"""
         %0 = source s : set{AB}
         %1 = source t : set{AB}
-        %2 = fixpoint (%0, %1) : <p: set{AB}, q: set{AB}>
-          body {{
-            %0 = import 0 : set{AB}^1
-            %1 = import 1 : set{AB}^1
-            %2 = feedback p : set{AB}^1
-            %3 = plus (%0, %2) : zset{AB}^1
-            %4 = distinct (%3) : set{AB}^1
-            %5 = plus (%1, %2) : zset{AB}^1
-            %6 = distinct (%5) : set{AB}^1
-            %7 = sink p (%4) : set{AB}^1
-            %8 = sink q (%6) : set{AB}^1
-          }}
-        %3 = component p (%2) : set{AB}
+        {TWO}
         %4 = delay (%3) : set{AB}
         %5 = sink v (%4) : set{AB}""",
     "drop_unread of what was there": f"""
         %0 = source s : set{AB}
         %1 = delay (%0) : set{AB}
-        %2 = fixpoint (%0, %1) : <p: set{AB}, q: set{AB}>
-          body {{
-            %0 = import 0 : set{AB}^1
-            %1 = import 1 : set{AB}^1
-            %2 = feedback p : set{AB}^1
-            %3 = plus (%0, %2) : zset{AB}^1
-            %4 = distinct (%3) : set{AB}^1
-            %5 = plus (%1, %2) : zset{AB}^1
-            %6 = distinct (%5) : set{AB}^1
-            %7 = sink p (%4) : set{AB}^1
-            %8 = sink q (%6) : set{AB}^1
-          }}
-        %3 = component p (%2) : set{AB}
+        {TWO}
         %4 = sink v (%3) : set{AB}""",
     "drop_distinct": f"""
         %0 = source s : zset{AB}

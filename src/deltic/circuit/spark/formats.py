@@ -19,18 +19,18 @@ _EXACT = Context(prec=800)
 
 def _formatted(hole: str, bits: int, value: Any) -> str:
     """A value in a hole, `null` for NULL; %x and %o show negative integers by the `bits` of their type."""
-    flags, width, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
-    precision = None if places is None else int(places)
+    flags, least, places, kind = _PARTS.fullmatch(hole).groups()  # type: ignore[union-attr]
+    precision, width = None if places is None else int(places), int(least or 0)
     if value is None or kind == "s":
-        return _padded(("null" if value is None else value)[:precision], flags.replace("0", ""), int(width or 0))
+        return _padded(("null" if value is None else value)[:precision], flags.replace("0", ""), width)
     if kind in "xXo":
-        return _padded(format(value % (1 << bits), kind), flags, int(width or 0))
+        return _padded(format(value % (1 << bits), kind), flags, width)
     if isinstance(value, float) and not math.isfinite(value):
         sign = "-" if value < 0 else "+" if "+" in flags else ""
         shown = sign + ("NaN" if math.isnan(value) else "Infinity")
-        return _padded(shown, flags.replace("0", ""), int(width or 0))
+        return _padded(shown, flags.replace("0", ""), width)
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    return _padded(_number(number, kind, flags, 6 if precision is None else precision), flags, int(width or 0))
+    return _padded(_number(number, kind, flags, 6 if precision is None else precision), flags, width)
 
 
 def _number(number: Decimal, kind: str, flags: str, places: int) -> str:

@@ -62,7 +62,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _shown(time: datetime, source: str, target: str) -> datetime | None:
-    """What a clock of one zone shows when that of another shows a time, which has no zone.
+    """What a clock of one zone shows when that of another shows a time, whatever zone the time is said to be in.
 
     Of a time that the source's clock shows twice the first is meant; one that it skips is as much later.
     """
@@ -70,19 +70,17 @@ def _shown(time: datetime, source: str, target: str) -> datetime | None:
     if None in zones:
         return None
     try:
-        return time.replace(tzinfo=zones[0]).astimezone(UTC).astimezone(zones[1]).replace(tzinfo=None)
+        return time.replace(tzinfo=zones[0]).astimezone(UTC).astimezone(zones[1]).replace(tzinfo=time.tzinfo)
     except (OverflowError, ValueError):
         return None
 
 
 def _from_utc(time: datetime, zone: str) -> datetime | None:
-    found = _shown(time.replace(tzinfo=None), "UTC", zone)
-    return found and found.replace(tzinfo=UTC)
+    return _shown(time, "UTC", zone)
 
 
 def _to_utc(time: datetime, zone: str) -> datetime | None:
-    found = _shown(time.replace(tzinfo=None), zone, "UTC")
-    return found and found.replace(tzinfo=UTC)
+    return _shown(time, zone, "UTC")
 
 
 TEXT, TIMESTAMP, NTZ = Type.STRING, Type.TIMESTAMP, Type.TIMESTAMP_NTZ
