@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from harness import _family, report
+from harness import _family, keep_orphans, report
 from pages import Work, measured, session
 
 import deltic
@@ -41,6 +41,7 @@ VIEWS = {
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 PARTS = (0.0001, 0.01, 0.05)
 TIMES = 3
+EXECUTORS = ("local", "process", "job")
 # Rows of a load before the first one that counts: compiled code is read, and Spark's workers begin.
 _WARM = 1000
 NATIONS = [f"nation {i}" for i in range(25)]
@@ -72,6 +73,7 @@ class Refresh:
 
 def main(options: argparse.Namespace) -> None:
     """Measure and report."""
+    keep_orphans()
     rows: list[list[object]] = []
     with session(options.cores) as spark, tempfile.TemporaryDirectory() as scratch:
         for view in options.views:
@@ -83,14 +85,20 @@ def main(options: argparse.Namespace) -> None:
 def _of_view(spark: Any, view: str, options: argparse.Namespace, scratch: Path) -> list[list[object]]:
     """The rows of the report about a view, of all executors."""
     shards = options.shards
-    kinds: dict[str, dict[str, Any]] = {
-        "local engine": {},
-        f"{shards} shards, process": {"engine": "spark", "shards": deltic.Shards(shards, executor="process")},
-        f"{shards} shards, one job": {"engine": "spark", "shards": deltic.Shards(shards, scratch / "shards", "job")},
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {
+        "local": ("local engine", {}),
+        "process": (
+            f"{shards} shards, process",
+            {"engine": "spark", "shards": deltic.Shards(shards, executor="process")},
+        ),
+        "job": (
+            f"{shards} shards, one job",
+            {"engine": "spark", "shards": deltic.Shards(shards, scratch / "shards", "job")},
+        ),
     }
     whole = _recompute(spark, VIEWS[view], options.rows, scratch)
     rows, ends = [], []
-    for kind, given in kinds.items():
+    for kind, given in (kinds[name] for name in options.executors):
         next(epochs(spark, deltic.Pipeline(spark, **given), view, _WARM))
         pipeline = deltic.Pipeline(spark, **(given or {"engine": "local", "threads": 1}))
         for part, found in epochs(spark, pipeline, view, options.rows):
@@ -215,6 +223,7 @@ if __name__ == "__main__":
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--views", nargs="+", default=list(VIEWS), choices=list(VIEWS))
+    parser.add_argument("--executors", nargs="+", default=list(EXECUTORS), choices=EXECUTORS)
     parser.add_argument("--name", default="spark", help="of the file of results")
     parser.add_argument("--note", default="", help="what is to be known of this run")
     main(parser.parse_args())
