@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from harness import report
 
-from deltic.pipeline.spark import from_dataframe, to_dataframe
-from deltic.pipeline.spark_session import spark_session
+from deltic.pipeline.spark.session import spark_session
+from deltic.pipeline.spark.spark import from_dataframe, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

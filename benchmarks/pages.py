@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from deltic.pipeline.spark_session import _options
+from deltic.pipeline.spark.session import _options
 
 
 @contextmanager

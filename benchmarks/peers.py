@@ -24,7 +24,7 @@ from graphs import REACHABILITY, sparse, tree
 from harness import report
 
 import deltic
-from deltic.pipeline.spark_session import spark_session
+from deltic.pipeline.spark.session import spark_session
 
 SAME_GENERATION = """
 .decl edge(x: number, y: number)

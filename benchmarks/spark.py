@@ -172,7 +172,7 @@ def transaction(spark: Any, pipeline: deltic.Pipeline, changes: dict[str, tuple[
                 change.insert(name, new)
         reports.append(change.report)
 
-    reports: list[deltic.pipeline.report.EpochReport] = []
+    reports: list[deltic.pipeline.epochs.report.EpochReport] = []
     wall, cpu, work = _timed(spark, run)
     told = reports[0]
     return Refresh(wall, cpu, told.rows_visited / told.rows_in, work, told.bytes_read, told.bytes_written)

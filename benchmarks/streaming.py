@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from harness import report
 
 import deltic
-from deltic.pipeline.spark_session import spark_session
+from deltic.pipeline.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,17 +23,17 @@ from deltic.errors import (
 )
 
 if TYPE_CHECKING:
-    from deltic.pipeline.aggregates import aggregate
-    from deltic.pipeline.checking import check_derivative
     from deltic.pipeline.durable.state import Checkpoints
-    from deltic.pipeline.files import File
-    from deltic.pipeline.functions import function, functor
-    from deltic.pipeline.operators import ZSet, operator
+    from deltic.pipeline.io.files import File
     from deltic.pipeline.outside import External
+    from deltic.pipeline.python.aggregates import aggregate
+    from deltic.pipeline.python.checking import check_derivative
+    from deltic.pipeline.python.functions import function, functor
+    from deltic.pipeline.python.operators import ZSet, operator
+    from deltic.pipeline.reading.views import Between as between
     from deltic.pipeline.session import Pipeline
     from deltic.pipeline.shards import Shards
     from deltic.pipeline.streaming.changes import changes_stream, kafka_rows, register
-    from deltic.pipeline.views import Between as between
 
 __all__ = [
     "BusyError",
@@ -75,18 +75,18 @@ __version__ = "0.1.0"
 _LATER = {
     "Checkpoints": ("deltic.pipeline.durable.state", "Checkpoints"),
     "External": ("deltic.pipeline.outside", "External"),
-    "File": ("deltic.pipeline.files", "File"),
+    "File": ("deltic.pipeline.io.files", "File"),
     "Pipeline": ("deltic.pipeline.session", "Pipeline"),
     "Shards": ("deltic.pipeline.shards", "Shards"),
-    "ZSet": ("deltic.pipeline.operators", "ZSet"),
-    "aggregate": ("deltic.pipeline.aggregates", "aggregate"),
-    "between": ("deltic.pipeline.views", "Between"),
+    "ZSet": ("deltic.pipeline.python.operators", "ZSet"),
+    "aggregate": ("deltic.pipeline.python.aggregates", "aggregate"),
+    "between": ("deltic.pipeline.reading.views", "Between"),
     "changes_stream": ("deltic.pipeline.streaming.changes", "changes_stream"),
-    "check_derivative": ("deltic.pipeline.checking", "check_derivative"),
-    "function": ("deltic.pipeline.functions", "function"),
-    "functor": ("deltic.pipeline.functions", "functor"),
+    "check_derivative": ("deltic.pipeline.python.checking", "check_derivative"),
+    "function": ("deltic.pipeline.python.functions", "function"),
+    "functor": ("deltic.pipeline.python.functions", "functor"),
     "kafka_rows": ("deltic.pipeline.streaming.changes", "kafka_rows"),
-    "operator": ("deltic.pipeline.operators", "operator"),
+    "operator": ("deltic.pipeline.python.operators", "operator"),
     "register": ("deltic.pipeline.streaming.changes", "register"),
 }
 

@@ -19,7 +19,7 @@ from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.reading import parse_circuit
 from deltic.circuit.types import Column, Schema, Type
 from deltic.circuit.values import from_arrow, in_order, of_python, to_arrow
-from deltic.pipeline.spark import to_dataframe
+from deltic.pipeline.spark.spark import to_dataframe
 from tests.circuit.random_values import TYPES, bits, nullable
 
 NAN, INF = math.nan, math.inf

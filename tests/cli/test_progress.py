@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from deltic.cli import progress
-from deltic.pipeline.outcome import EpochDone
-from deltic.pipeline.report import EpochReport
+from deltic.pipeline.epochs.report import EpochReport
+from deltic.pipeline.job.outcome import EpochDone
 
 
 def shown(patience, monkeypatch):

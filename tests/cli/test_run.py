@@ -18,7 +18,7 @@ def own_session(request, monkeypatch):
 
     if request.node.callspec.params["engine"] == "spark":
         session = request.getfixturevalue("spark")
-        monkeypatch.setattr("deltic.pipeline.spark_session.spark_session", lambda *_: nullcontext(session))
+        monkeypatch.setattr("deltic.pipeline.spark.session.spark_session", lambda *_: nullcontext(session))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

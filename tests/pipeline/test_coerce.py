@@ -13,7 +13,7 @@ import pytest
 
 from deltic.circuit.types import Column, Schema, Type
 from deltic.errors import DataError
-from deltic.pipeline.coerce import to_table
+from deltic.pipeline.rows.coerce import to_table
 
 SCHEMA = Schema.of(n=Type.INT64, f=Type.FLOAT64, s=Type.STRING, u=Type.UINT64)
 EVERYTHING = Schema(

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from deltic import DelticError, Pipeline
 from deltic.cli.main import app
-from deltic.pipeline.history import History
+from deltic.pipeline.epochs.history import History
 
 PROGRAM = """
 .decl e(x: number, y: number)

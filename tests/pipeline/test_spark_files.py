@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import deltic
-from deltic.pipeline import spark_files
-from deltic.pipeline.spark import _IN_PLANS, to_dataframe
+from deltic.pipeline.spark import files as spark_files
+from deltic.pipeline.spark.spark import _IN_PLANS, to_dataframe
 
 pytestmark = pytest.mark.spark
 ROWS = pa.table({"a b": [1, 2, 3], "A B": ["x", None, "z"], "`.`": [[1], [], None]})
@@ -71,7 +71,7 @@ def test_a_directory_that_cannot_be_written(spark, tmp_path):
 MAKE = """
 import os, sys
 from pathlib import Path
-from deltic.pipeline.spark_files import _folder
+from deltic.pipeline.spark.files import _folder
 (_folder(Path(sys.argv[1])) / "0.parquet").touch()
 print(os.getpid(), flush=True)
 if sys.argv[2] == "killed":

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from deltic.circuit.types import Column, Schema, Type
 from deltic.circuit.values import from_arrow, to_arrow, to_python
 from deltic.errors import DataError
-from deltic.pipeline.coerce import to_table
-from deltic.pipeline.spark import to_dataframe
+from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.spark.spark import to_dataframe
 from tests.circuit.random_values import TYPES, bits, nullable
 
 UTC, NOON = datetime.UTC, datetime.datetime(2026, 1, 1, 12)

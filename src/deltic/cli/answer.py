@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deltic.pipeline.answers import Told
-from deltic.pipeline.evolution import Evolution
-from deltic.pipeline.rows import Rows
-from deltic.pipeline.transaction import Transaction
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.sql.answers import Told
 
 _SHOWN = 1000
 _WIDE = 10_000

@@ -16,7 +16,7 @@ from deltic.circuit.graph import Circuit
 from deltic.cli.options import ExplainFormat, macros_of, pragmas_of
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
-from deltic.pipeline.job import load_facts, load_program
+from deltic.pipeline.job.job import load_facts, load_program
 from deltic.pipeline.session import Pipeline
 
 _DRAWINGS = {ExplainFormat.dot: to_dot, ExplainFormat.mermaid: to_mermaid, ExplainFormat.svg: to_svg}

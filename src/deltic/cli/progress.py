@@ -10,7 +10,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from deltic.pipeline.outcome import EpochDone
+from deltic.pipeline.job.outcome import EpochDone
 
 _PATIENCE = 1.0
 

@@ -72,7 +72,7 @@ def _pipeline(document: Document, state: str | None) -> Iterator[Pipeline]:
     with ExitStack() as stack:
         spark = None
         if document.spark is not None:
-            from deltic.pipeline.spark_session import spark_session
+            from deltic.pipeline.spark.session import spark_session
 
             spark = stack.enter_context(spark_session(**document.spark))
         shards = Shards.named(**document.shards)

@@ -14,7 +14,7 @@ from deltic.cli.options import RunOptions
 from deltic.cli.table import epochs_table, late_rows, recomputed, seconds
 from deltic.engine.lateness import LateRows
 from deltic.errors import ChangeError, DelticError, Diagnostic, DiagnosticError, LateError
-from deltic.pipeline.outcome import EpochDone, EpochRejected, Outcome
+from deltic.pipeline.job.outcome import EpochDone, EpochRejected, Outcome
 
 _WIDE = 160
 

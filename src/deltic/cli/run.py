@@ -17,11 +17,11 @@ from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
 from deltic.pipeline.engines import StrategyName
+from deltic.pipeline.io.loader import Reader
 from deltic.pipeline.io.target import Writer
-from deltic.pipeline.job import Settings, run
-from deltic.pipeline.loader import Reader
+from deltic.pipeline.job.job import Settings, run
+from deltic.pipeline.job.outcome import Outcome
 from deltic.pipeline.observing import logged
-from deltic.pipeline.outcome import Outcome
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
 
@@ -133,8 +133,8 @@ def _session(options: RunOptions, progress: SilentProgress) -> Iterator[SparkSes
     if options.master is None:
         yield None
         return
-    from deltic.pipeline.java import require_java
-    from deltic.pipeline.spark_session import spark_session
+    from deltic.pipeline.spark.java import require_java
+    from deltic.pipeline.spark.session import spark_session
 
     with ExitStack() as stack:
         with progress.step("starting Spark"):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich import box
 from rich.table import Table
 
-from deltic.pipeline.outcome import EpochDone
-from deltic.pipeline.report import Changed
+from deltic.pipeline.epochs.report import Changed
+from deltic.pipeline.job.outcome import EpochDone
 
 _WIDEST = 6
 

@@ -27,7 +27,7 @@ from deltic.demo.verify import Difference, differences
 from deltic.demo.warm_up import warm_up
 from deltic.errors import DelticError
 from deltic.pipeline.engines import EngineName
-from deltic.pipeline.java import require_java
+from deltic.pipeline.spark.java import require_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

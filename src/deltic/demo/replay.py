@@ -14,8 +14,8 @@ from deltic.demo.insights import Observed, first_insights, insights
 from deltic.demo.tables import FactTables, changed_tables, program_text
 from deltic.demo.tree import Edit, Tree
 from deltic.pipeline.engines import EngineName
+from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.transaction import Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deltic.pipeline.spark_session import spark_session
+from deltic.pipeline.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

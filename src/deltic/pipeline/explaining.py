@@ -10,8 +10,8 @@ from deltic.catalog import Catalog
 from deltic.circuit.operators import Feedback, Source
 from deltic.circuit.spark.written import as_written
 from deltic.engine.protocol import Engine
-from deltic.pipeline.definitions import Definitions
-from deltic.pipeline.lateness import watermarks
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.epochs.lateness import watermarks
 
 
 def explained(name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[Pushed] | None) -> str:

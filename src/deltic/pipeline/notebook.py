@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deltic.engine.protocol import ComponentReport
-    from deltic.pipeline.report import EpochReport
-    from deltic.pipeline.rows import Rows
+    from deltic.pipeline.epochs.report import EpochReport
+    from deltic.pipeline.reading.rows import Rows
 
 _SHOWN = 20
 _RIGHT = ' style="text-align: right"'

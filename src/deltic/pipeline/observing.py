@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from deltic.engine.protocol import EpochResult, Size
 from deltic.errors import DelticError
-from deltic.pipeline.report import report_of
+from deltic.pipeline.epochs.report import report_of
 
 LOGGER = logging.getLogger("deltic")
 

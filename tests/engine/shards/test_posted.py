@@ -24,8 +24,8 @@ from deltic.engine.shards.files import LETTERS
 from deltic.engine.shards.posted import Posted
 from deltic.engine.spark.engine import SparkEngine
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.operations import with_weights
-from deltic.pipeline.posting import Rows
+from deltic.pipeline.epochs.operations import with_weights
+from deltic.pipeline.spark.posting import Rows
 from tests.engine.shards.jobs import run_here
 
 PROGRAM = """

@@ -26,8 +26,8 @@ from pathlib import Path
 from deltic.engine.files import files
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
+from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.session import Pipeline
-from deltic.pipeline.transaction import Transaction
 
 PROGRAM = """
 .decl e(x: symbol, y: symbol)

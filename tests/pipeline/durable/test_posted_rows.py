@@ -17,9 +17,9 @@ from deltic.engine.shards.posted import Lettered, Posted
 from deltic.errors import StateError
 from deltic.pipeline.durable.log import ROWS, Reader, segments
 from deltic.pipeline.durable.verifying import repair, verify
-from deltic.pipeline.posting import Rows
 from deltic.pipeline.session import Pipeline
 from deltic.pipeline.shards import Shards
+from deltic.pipeline.spark.posting import Rows
 from tests.engine.shards.jobs import run_here
 from tests.pipeline.durable.crashing import CHECKPOINTS, Faulty, Killed, act, after, check, disk
 from tests.pipeline.durable.test_crashes import end

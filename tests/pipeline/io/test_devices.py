@@ -19,7 +19,7 @@ import pytest
 from deltic.errors import DataError, ProgramError
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.arrow_writer import ArrowWriter
-from deltic.pipeline.job import Settings, run
+from deltic.pipeline.job.job import Settings, run
 from deltic.pipeline.session import Pipeline
 
 ALL = ".decl r(i: number, u: unsigned, f: float, s: symbol)\n.decl v(i: number, u: unsigned, f: float, s: symbol)\n"

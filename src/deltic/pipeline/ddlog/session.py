@@ -20,8 +20,8 @@ from deltic.errors import ChangeError, DataError
 from deltic.pipeline.ddlog.inputs import Input, Row
 
 if TYPE_CHECKING:
+    from deltic.pipeline.epochs.transaction import Transaction
     from deltic.pipeline.session import Pipeline
-    from deltic.pipeline.transaction import Transaction
 
 
 class Session:

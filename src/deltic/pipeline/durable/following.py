@@ -17,7 +17,8 @@ from deltic.engine.files.files import Files
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.shards.version import ShardsVersion
 from deltic.errors import StateError
-from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.replaying import replayed
 from deltic.pipeline.durable import manifest
 from deltic.pipeline.durable.log import Reader, Record, segments
 from deltic.pipeline.durable.manifest import Manifest
@@ -129,9 +130,9 @@ def definitions_of(place: str | Path, functions: Iterable[OfPython] | str | Path
     state = State.open(place, Checkpoints(), readonly=True)
     found = Pipeline(functions=functions)._definitions
     if state.manifest is not None:
-        found = found.replayed(state.manifest.definitions)
+        found = replayed(found, state.manifest.definitions)
     for record in state.records():
-        found = found.replayed(record.edits)
+        found = replayed(found, record.edits)
     return found
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from deltic.engine.files.files import Files
 from deltic.engine.prepared import Prepared
 from deltic.errors import DelticError
-from deltic.pipeline.definitions import Edit
+from deltic.pipeline.definitions.written import Edit
 from deltic.pipeline.durable.checkpoint import Moment
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import State
-from deltic.pipeline.epochs import Epochs, Logged
+from deltic.pipeline.epochs.epochs import Epochs, Logged
 
 if TYPE_CHECKING:
-    from deltic.pipeline.evolving import Evolving
+    from deltic.pipeline.definitions.evolving import Evolving
 
 
 class Keeping:

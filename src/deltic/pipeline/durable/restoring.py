@@ -7,13 +7,14 @@ from pathlib import Path
 
 from deltic.engine.protocol import EpochResult
 from deltic.errors import ProgramError, StateError, UnsupportedError
-from deltic.pipeline.definitions import Definitions
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.definitions.evolving import Evolving
+from deltic.pipeline.definitions.replaying import replayed
 from deltic.pipeline.durable.keeping import Keeping
 from deltic.pipeline.durable.log import Record
 from deltic.pipeline.durable.state import Checkpoints, State, check_options
-from deltic.pipeline.epochs import Epochs
-from deltic.pipeline.evolution import Evolution
-from deltic.pipeline.evolving import Evolving
+from deltic.pipeline.epochs.epochs import Epochs
 
 TRIES = 5
 """How often following begins once more, when the writer has removed what was being read."""
@@ -98,7 +99,7 @@ def replay(record: Record, state: State, evolving: Evolving, is_news: bool = Fal
     epochs = evolving.epochs
     with epochs.writing():
         if record.tables is None:
-            _, result = evolving.go_on(partial(Definitions.replayed, edits=record.edits))
+            _, result = evolving.go_on(partial(replayed, edits=record.edits))
         else:
             result = epochs.replay(record.tables, record.conflicts, record.token, is_news)
     state.check_epoch(record, epochs.last.version.epoch)
@@ -110,7 +111,7 @@ def _definitions(state: State, epochs: Epochs) -> Definitions:
     assert state.manifest is not None
     try:
         given = epochs.last.definitions
-        found = Definitions(functions=given.functions, pragmas=given.pragmas).replayed(state.manifest.definitions)
+        found = replayed(Definitions(functions=given.functions, pragmas=given.pragmas), state.manifest.definitions)
         found.check()
         return found
     except ProgramError as error:

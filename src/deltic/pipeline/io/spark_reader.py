@@ -15,7 +15,7 @@ from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.parsed import Batch
 from deltic.pipeline.io.splits import Split, joined, read, splits
-from deltic.pipeline.spark import spark_errors
+from deltic.pipeline.spark.spark import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

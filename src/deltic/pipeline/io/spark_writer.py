@@ -11,7 +11,7 @@ from deltic.engine.spark.described import described
 from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.target import Target, clear
-from deltic.pipeline.spark import spark_errors, to_dataframe
+from deltic.pipeline.spark.spark import spark_errors, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

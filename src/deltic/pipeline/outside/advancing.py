@@ -12,9 +12,9 @@ from deltic.engine.between import Between, has_ranges
 from deltic.engine.image import Json
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
+from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.io.signs import UPSERT
 from deltic.pipeline.names import find
-from deltic.pipeline.operations import with_weights
 from deltic.pipeline.outside.source import Found, Held, difference
 
 

@@ -11,14 +11,14 @@ from deltic.catalog import External, Table
 from deltic.circuit.types import Kind, Schema
 from deltic.engine.image import Json
 from deltic.errors import CatalogError
-from deltic.pipeline.coerce import to_table
 from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
 from deltic.pipeline.outside.connections import connected, quoted
 from deltic.pipeline.outside.frames import FrameSource
 from deltic.pipeline.outside.source import Found, Held, Source, filled
-from deltic.pipeline.posting import Sites
-from deltic.pipeline.spark import active_session, spark_errors
+from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.spark.posting import Sites
+from deltic.pipeline.spark.spark import active_session, spark_errors
 
 
 def database_source(place: External, spark: Any, sites: Sites | None) -> Source:

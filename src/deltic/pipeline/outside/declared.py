@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -53,13 +53,6 @@ class Outside:
         """Without what is about some tables and views."""
         attached = {name: source for name, source in self.attached.items() if name not in names}
         return Outside(MappingProxyType(attached), tuple(p for p in self.publications if p.view not in names))
-
-    def edits(self) -> Iterator[dict[str, Any]]:
-        """The changes that make it, as `Definitions.history` has them."""
-        for name, source in self.attached.items():
-            yield {"do": "attach", "name": name, "source": to_json(source)}
-        for made in self.publications:
-            yield {"do": "publish", "view": made.view, "to": to_json(made.to), "id": made.id}
 
 
 def to_json(place: External) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from deltic.catalog import Table
 from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.coerce import to_table
-from deltic.pipeline.operations import with_weights
+from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.outside.source import Found, Held, difference, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
+from deltic.pipeline.rows.coerce import to_table
 
 if TYPE_CHECKING:
     from deltic.engine.files.files import Files

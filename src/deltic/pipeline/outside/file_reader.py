@@ -16,11 +16,11 @@ from deltic.circuit.types import Column, Schema
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.loader import Loader
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.splits import read, splits
 from deltic.pipeline.io.text import parse_line
-from deltic.pipeline.loader import Loader
 from deltic.pipeline.outside.places import Place, place_at
 from deltic.pipeline.outside.source import filled
 

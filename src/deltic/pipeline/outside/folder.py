@@ -15,9 +15,9 @@ from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.image import Json
 from deltic.engine.shards.files import writing
 from deltic.errors import CatalogError, DataError, Diagnostic
+from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.io.layout import Kind
 from deltic.pipeline.io.locate import natural
-from deltic.pipeline.operations import with_weights
 from deltic.pipeline.outside.copies import Copies, Copying, copied
 from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, reading, unreadable
 from deltic.pipeline.outside.places import Stamps, place_at

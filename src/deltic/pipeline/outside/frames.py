@@ -12,11 +12,11 @@ from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.errors import CatalogError, DataError, Diagnostic
-from deltic.pipeline.coerce import to_table
 from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
 from deltic.pipeline.outside.source import Found, Held
-from deltic.pipeline.posting import Rows, Sites, posted_by
-from deltic.pipeline.spark import active_session, arrow_schema_of, quoted, spark_errors
+from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.spark.posting import Rows, Sites, posted_by
+from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

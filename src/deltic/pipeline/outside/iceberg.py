@@ -14,8 +14,8 @@ from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.coerce import to_table
 from deltic.pipeline.outside.source import Found, Held, difference, filled, nothing
+from deltic.pipeline.rows.coerce import to_table
 
 # A file of rows with the files that say which of its rows were deleted.
 Tasks = Mapping[tuple[str, ...], Any]

@@ -18,6 +18,7 @@ from deltic.catalog import External
 from deltic.circuit.types import Schema
 from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import DelticError
+from deltic.pipeline.epochs.report import EpochReport
 from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.copies import FOLDER, Copies
@@ -25,9 +26,8 @@ from deltic.pipeline.outside.declared import Publication
 from deltic.pipeline.outside.source import Found, Held, Source, keyed, netted, of_path, source_of
 from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
 from deltic.pipeline.outside.tasks import Tasks
-from deltic.pipeline.posting import Sites
-from deltic.pipeline.report import EpochReport
-from deltic.pipeline.spark import is_dataframe
+from deltic.pipeline.spark.posting import Sites
+from deltic.pipeline.spark.spark import is_dataframe
 
 if TYPE_CHECKING:
     from deltic.pipeline.session import Pipeline

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from deltic.errors import DelticError
 from deltic.pipeline.outside.target import Mark, Shown, Written
-from deltic.pipeline.spark import active_session, spark_errors, to_dataframe
+from deltic.pipeline.spark.spark import active_session, spark_errors, to_dataframe
 
 
 class SparkTarget:

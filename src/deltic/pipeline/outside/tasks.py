@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.posting import Sites
 from deltic.pipeline.shards import slots
-from deltic.pipeline.spark import spark_errors
+from deltic.pipeline.spark.posting import Sites
+from deltic.pipeline.spark.spark import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

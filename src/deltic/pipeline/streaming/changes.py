@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import StreamError
 from deltic.pipeline.names import find
-from deltic.pipeline.spark import active_session, quoted, spark_errors
+from deltic.pipeline.spark.spark import active_session, quoted, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from deltic.pipeline.views import View
+    from deltic.pipeline.reading.views import View
 
 _JSON = {
     "ignoreNullFields": "false",

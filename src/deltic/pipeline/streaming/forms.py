@@ -14,14 +14,14 @@ from deltic.catalog import Table
 from deltic.engine.batches import Changed
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
-from deltic.pipeline.coerce import columns_needed, to_table
+from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.io.envelopes import PARTS, are_envelopes
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.signs import MOST, weight_columns
-from deltic.pipeline.numbering import row_numbers
-from deltic.pipeline.operations import with_weights
-from deltic.pipeline.posting import Reader, Sites, posted_by
-from deltic.pipeline.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
+from deltic.pipeline.rows.coerce import columns_needed, to_table
+from deltic.pipeline.rows.numbering import row_numbers
+from deltic.pipeline.spark.posting import Reader, Sites, posted_by
+from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -14,8 +14,8 @@ from deltic.engine.protocol import Conflicts
 from deltic.engine.spark.described import described, is_connect
 from deltic.errors import DelticError, StreamError
 from deltic.pipeline.names import find
-from deltic.pipeline.posting import Sites
-from deltic.pipeline.spark import is_dataframe, spark_errors
+from deltic.pipeline.spark.posting import Sites
+from deltic.pipeline.spark.spark import is_dataframe, spark_errors
 from deltic.pipeline.streaming.applied import Applied, check_same, comes_again
 from deltic.pipeline.streaming.forms import Form, Kind
 

@@ -24,7 +24,7 @@ from deltic.errors import DelticError, StreamError, UnsupportedError
 from deltic.pipeline.durable.following import Followed, definitions_of
 from deltic.pipeline.io.signs import FEED
 from deltic.pipeline.names import check_choice, find
-from deltic.pipeline.spark import for_spark
+from deltic.pipeline.spark.spark import for_spark
 
 VERSION = "_commit_version"
 FORMS = ("weight", "feed")

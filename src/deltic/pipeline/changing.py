@@ -1,0 +1,83 @@
+"""What changes the rows of a pipeline: transactions, and time that passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from deltic.engine.lateness import LatePolicy
+from deltic.engine.protocol import Conflicts
+from deltic.pipeline.epochs.clock import Time
+from deltic.pipeline.epochs.transaction import Terms, Transaction
+from deltic.pipeline.names import check_choice
+from deltic.pipeline.parts import Parts
+
+
+class Changing(Parts):
+    """Opens transactions, each of which is one epoch."""
+
+    conflicts: Conflicts
+    late: LatePolicy
+
+    def transaction(
+        self,
+        conflicts: Conflicts | None = None,
+        token: str = "",
+        positions: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        late: LatePolicy | None = None,
+    ) -> Transaction:
+        """A transaction, for a with-block: all changes made in it are one epoch, or none takes effect.
+
+        Several threads may have one open, which are committed one after the other, each over the tables as the one
+        before has left them. `conflicts`, `timeout` and `late` override those of the pipeline. The end of the block
+        raises ChangeError where the changes do not fit the tables, DataError where values of statements do not, and
+        BusyError after a wait of `timeout` seconds for other threads. After any exception the tables and views are as
+        before.
+
+        `positions` say how far sources have been read, by their names, in anything that JSON can hold; they are part of
+        the epoch, and so is a `token`.
+        """
+        return self._transaction(conflicts, timeout, token, positions or {}, late=late)
+
+    def advance(self, to: Time | None = None) -> Transaction:
+        """An epoch in which time alone passes: `current_timestamp` is `to` then, or the machine's time.
+
+        `to` is a datetime, or a text such as "2026-03-01T12:30:00Z", in UTC where it has no zone. Where the pipeline
+        was not made with a time that stands, the machine's goes on from there once it is later. Raises DelticError for
+        a time before that of the last epoch.
+        """
+        if to is not None:
+            self._clock.advance(to, self.catalog, self._epochs.engine)
+        with self.transaction() as change:
+            pass
+        return change
+
+    def what_if(self, conflicts: Conflicts | None = None, timeout: float | None = None) -> Transaction:
+        """A transaction that is discarded at the end of its block, unless its `commit` is called in it.
+
+        Its `preview` has the tables and views as they would be, and their changes. Others may read and write meanwhile.
+        """
+        return self._transaction(conflicts, timeout, is_kept=False)
+
+    def _transaction(
+        self,
+        conflicts: Conflicts | None,
+        timeout: float | None,
+        token: str = "",
+        positions: Mapping[str, Any] | None = None,
+        is_kept: bool = True,
+        late: LatePolicy | None = None,
+    ) -> Transaction:
+        self._keeping.refuse_change()
+        self._opened.refuse("transactions do not nest")
+        if not self._epochs.have_begun:
+            self._engines.maintenance.check(self.catalog)
+        chosen = conflicts or self.conflicts
+        check_choice(chosen, "policy for conflicts", get_args(Conflicts))
+        chosen_late = late or self.late
+        check_choice(chosen_late, "policy for late rows", get_args(LatePolicy))
+        terms = Terms(chosen, timeout, token, positions or {}, is_kept, chosen_late)
+        made = Transaction(self._epochs, terms, self._engine_of, self.spark)
+        self._opened.note(made)
+        return made

@@ -1,0 +1,95 @@
+"""What connects a pipeline with places outside: tables that have the rows of sources, views that are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltic.catalog import External
+from deltic.errors import CatalogError, DelticError
+from deltic.pipeline.names import find
+from deltic.pipeline.parts import Parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from deltic.pipeline.outside.declared import Publication
+    from deltic.pipeline.outside.refreshing import RefreshReport
+
+
+class Connecting(Parts):
+    """Attaches sources to tables and refreshes these, and publishes views."""
+
+    def attach(self, name: str, source: External | DataFrame | str | Path) -> None:
+        """Let a table have the rows of another source from the next refresh on: what differs comes and goes.
+
+        A DataFrame is to be attached in each process anew. Raises CatalogError.
+        """
+        find(name, "table", self.tables)
+        place, frame = self._refreshing.place_of(source)
+        if self.sources.get(name) != place:
+            self._evolving.evolve(lambda now: now.attaching(name, place))
+        self._refreshing.give(name, frame)
+
+    def detach(self, name: str) -> None:
+        """Let a table have the source again that its definition names, or none; its rows stay.
+
+        Raises CatalogError where none was attached to it.
+        """
+        find(name, "table", self.tables)
+        if name not in self.attached:
+            raise CatalogError(f"{name} has no source that was attached to it")
+        self._evolving.evolve(lambda now: now.attaching(name, None))
+        self._refreshing.give(name, None)
+
+    @property
+    def attached(self) -> Mapping[str, External]:
+        """The sources that were attached to tables, by their names; those that definitions name are not among them."""
+        return self._definitions.outside.attached
+
+    @property
+    def sources(self) -> Mapping[str, External]:
+        """Where the rows of tables come from that are refreshed, by the names of the tables."""
+        return self._definitions.sources
+
+    def refresh(self, full: bool = False) -> RefreshReport:
+        """Let all tables with a source have the rows that these have now, in one epoch, or none of them.
+
+        What is read is what is new since the last refresh, as far as a source can tell; with `full` all of it is read
+        and compared. The positions of the sources are part of the epoch, so that a refresh after a crash goes on behind
+        it. Raises DataError where rows do not fit their table, ChangeError where they do not go together, and what
+        a source raises; then all tables are as before.
+        """
+        self._keeping.refuse_change()
+        return self._refreshing.refresh(full)
+
+    def publish(self, view: str, to: External | str | Path) -> None:
+        """Let a view be published with each refresh, in the state of the pipeline from now on.
+
+        `to` is an External: a Delta table, a table of a database, a temporary view of Spark, a folder of Parquet files;
+        or the path of such a folder. What is there already stays so. Raises CatalogError for what cannot be a target.
+        """
+        self._check_view(view)
+        publication = self._refreshing.publication(view, to)
+        if not self._definitions.outside.of(view, publication.to):
+            self._evolving.evolve(lambda now: now.publishing(publication))
+
+    def unpublish(self, view: str, to: External | str | Path | None = None) -> None:
+        """Publish a view no longer: there, or nowhere. What was published stays as it is. Raises DelticError."""
+        place = None if to is None else self._refreshing.publication(view, to).to
+        if not self._definitions.outside.of(view, place):
+            raise DelticError(f"{view} is not published{'' if place is None else f' to {place}'}")
+        self._evolving.evolve(lambda now: now.unpublishing(view, place))
+
+    @property
+    def publications(self) -> tuple[Publication, ...]:
+        """Which views are published, and where."""
+        return self._definitions.outside.publications
+
+    def pending(self, positions: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """What the next `refresh` would read of each source; nothing of it is read.
+
+        With the `positions` of another pipeline of this program, it is what that one would read.
+        """
+        return self._refreshing.pending(positions)

@@ -1,0 +1,159 @@
+"""What changes the definitions of a pipeline: programs, tables, views, functions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from deltic.catalog import External, Table, schema_of
+from deltic.catalog.lateness import Lateness
+from deltic.circuit.graph import Circuit
+from deltic.errors import ProgramWarning
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.definitions.view import view_definition
+from deltic.pipeline.names import find
+from deltic.pipeline.parts import Parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from deltic.circuit.custom import OfPython
+    from deltic.circuit.python import Nulls
+    from deltic.pipeline.python.flow import Flow
+
+
+class Defining(Parts):
+    """Adds tables, views and functions, replaces and drops them; each says by an Evolution what changed."""
+
+    def datalog(
+        self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
+    ) -> Evolution:
+        """Add a Datalog program: its declarations, rules and facts join those that are there.
+
+        `file` is what messages call the text; the files that it includes are sought beside it. `macros` are as if each
+        was defined by a line `#define NAME text`. Rules may read every table and view of the pipeline. Raises
+        ProgramError with all findings, and the pipeline stays as it was; what is likely wrong, but has a meaning, is
+        told by a ProgramWarning. Where tables hold rows already, what is new is
+        computed from them, and nothing else is: the evolution that is returned says what that was.
+        """
+        return self._warned(self._evolving.evolve(lambda now: now.adding(text, file, macros)))
+
+    def replace(
+        self, text: str, file: str = "<datalog>", macros: Mapping[str, str] = MappingProxyType({})
+    ) -> Evolution:
+        """As `datalog`, but the text takes the place of what there is about the relations that it derives.
+
+        Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
+        """
+        return self._warned(self._evolving.evolve(lambda now: now.replacing(text, file, macros)))
+
+    def _warned(self, evolution: Evolution) -> Evolution:
+        """What became of definitions; of what is likely wrong in their programs Python's warnings tell, once each."""
+        for finding in self.checked.warnings:
+            warnings.warn(finding.render(), ProgramWarning, stacklevel=3)
+        return evolution
+
+    def redefine(self, program: str | Path, macros: Mapping[str, str] = MappingProxyType({})) -> Evolution:
+        """Have just the definitions of a program, in a file or as text, in SQL or Datalog (with `macros`).
+
+        What it has in common with the present ones stays, what it has not goes. Raises ProgramError, DataError for a
+        file that is not text, and CatalogError where a table that holds rows would go.
+        """
+        return self._evolving.redefine(program, macros)
+
+    def table(
+        self,
+        name: str,
+        columns: Any = None,
+        key: str | Sequence[str] = (),
+        bag: bool | None = None,
+        lateness: Mapping[str, timedelta | int] | None = None,
+        source: External | DataFrame | str | Path | None = None,
+    ) -> Evolution:
+        """Add a table: `pipeline.table("sale", {"id": "int64", "shop": "string", "price": "float64?"}, key="id")`.
+
+        `columns` maps names to types: texts such as "decimal(10, 2)" or "array(string?)", with a question mark where
+        a value may be NULL, Python classes, or types of Arrow and of `deltic.circuit.types`; an Arrow schema does as
+        well. A table is a set of rows, or with `bag` a bag, where a row may be there several times. `key` are
+        the columns that tell rows apart: they are never NULL, the table is a set, and a transaction after which two
+        rows would agree in them is rejected with a ChangeError. With `lateness={"ts": timedelta(hours=1)}` a row that
+        comes or goes is late where its `ts` is more than that behind the greatest of the transactions before;
+        docs/sql.md tells what becomes of it.
+
+        With a `source` the table has the rows of that: an External, a Spark DataFrame, or the path of a folder of
+        files or of a Delta table; docs/refresh.md has all kinds. `refresh` lets it follow them. Its columns are then
+        those of the source, if they are not given, and without a key it is a bag. Raises CatalogError.
+        """
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        place, frame = (None, None) if source is None else self._refreshing.place_of(source)
+        if columns is None and place is not None:
+            schema = self._refreshing.columns(place, frame, keys)
+        else:
+            schema = schema_of(name, columns)
+        is_bag = bool(place and not keys) if bag is None else bag
+        late = Lateness.of(name, schema, lateness)
+        table = Table(name, schema, keys, is_bag, lateness=late, source=place)
+        evolution = self._evolving.evolve(lambda now: now.with_table(table))
+        if frame is not None:
+            self._refreshing.give(name, frame)
+        return evolution
+
+    def flow(self, name: str) -> Flow:
+        """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md tell how."""
+        from deltic.pipeline.python.flow import Flow
+
+        return Flow.of(name, find(name, "view or table", self.catalog.relations))
+
+    def view(self, name: str, circuit: Circuit | Flow | str, hidden: bool = False, replace: bool = False) -> Evolution:
+        """Add a view that a circuit computes, or its text, or a flow; their sources are tables and views by name.
+
+        The view is the sink of that name, or the one that there is. A `hidden` one is there for other definitions:
+        nobody reads it, and what nobody needs of it is not computed. With `replace` it takes the place of the view
+        of that name, however that was defined. Raises CatalogError, and for a text ProgramError.
+        """
+        definition = view_definition(name, circuit, hidden)
+        if replace:
+            find(name, "view", self.catalog.views, dict.fromkeys(self.catalog.tables, "it is a table"))
+        return self._evolving.evolve(lambda now: now.with_view(definition, replace))
+
+    def function(
+        self,
+        name: str | OfPython,
+        body: Callable[..., Any] | None = None,
+        *,
+        arguments: Sequence[Any] | None = None,
+        returns: Any = None,
+        vectorized: bool = False,
+        nulls: Nulls = "skip",
+        deterministic: bool = False,
+    ) -> Evolution:
+        """Add a function of Python, which SQL and Datalog call by its name, or what `deltic.function` has made.
+
+        What `deltic.aggregate` and `deltic.operator` have made they call, too: docs/extending.md says how.
+
+        `arguments` and `returns` are types as those of `table`, "int64?" where the result may be NULL; without them the
+        annotations of the function count. It gets the values of one row; `vectorized`, Arrow arrays of as many rows as
+        it pleases Deltic, and gives one. Where an argument is NULL the result is, and the function is not called; with
+        `nulls="pass"` it gets None. It has to be `deterministic`: rows that go are found by computing it again. Another
+        function of the same name takes its place, and the views that call it are made anew, if its code, constants,
+        closure, or a function of its module that it calls, is another. A state in a directory has no code of Python in
+        it: the pipeline that opens it is given the functions by `functions`. Raises CatalogError.
+        """
+        from deltic.pipeline.python.functions import function
+
+        if isinstance(name, str):
+            kept = {"arguments": arguments, "returns": returns, "vectorized": vectorized, "nulls": nulls}
+            found = function(body, name=name, deterministic=deterministic, **kept)
+        else:
+            found = name
+        return self._evolving.evolve(lambda now: now.with_function(found))
+
+    def drop(self, *names: str) -> Evolution:
+        """Drop tables, with their rows, and views. Raises CatalogError where others read them."""
+        for name in names:
+            find(name, "view or table", {**self.catalog.relations, **dict.fromkeys(self.checked.inlined)})
+        return self._evolving.evolve(lambda now: now.dropping(names))

@@ -1,0 +1,1 @@
+"""What front ends have defined, and how a pipeline goes on with other definitions."""

@@ -1,0 +1,72 @@
+"""What a statement of SQL defines or drops, beside what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.sql.names import find_name, spelt
+from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Drop, Statement
+
+
+def defining(now: Definitions, statement: Statement) -> Definitions:
+    """With what a statement of SQL defines, or without what it drops. Raises ProgramError."""
+    made = _defining(now, statement)
+    return now if made is now else made.after(now, "sql", text=statement.in_place, file=statement.source.file)
+
+
+def _defining(now: Definitions, statement: Statement) -> Definitions:
+    assert isinstance(statement, CreateTable | CreateView | DeclareView | Drop)
+    if isinstance(statement, Drop):
+        return _dropping(now, statement)
+    there = spelt(statement.name.name, [*now.others, *now.sql.names])
+    if isinstance(statement, DeclareView):
+        _check_free(now, statement, there)
+        return replace(now, sql=now.sql.with_declared(statement))
+    if isinstance(statement, CreateView) and there and there[0] in now.sql.undefined:
+        return replace(now, sql=now.sql.with_view(statement.called(there[0])))
+    if there and statement.unless_there:
+        _check_kind(now, statement, there[0])
+        return now
+    if isinstance(statement, CreateTable):
+        _check_free(now, statement, there)
+        return replace(now, sql=now.sql.with_table(statement.table))
+    if not there or not statement.replaces:
+        _check_free(now, statement, there)
+        return replace(now, sql=now.sql.with_view(statement))
+    (name,) = there
+    _check_kind(now, statement, name)
+    before = now if name in now.sql.names else now.without([name])
+    return replace(before, sql=before.sql.with_view(statement.called(name)))
+
+
+def _dropping(now: Definitions, statement: Drop) -> Definitions:
+    there = spelt(statement.name.name, now.catalog.relations)
+    if not there and statement.if_there:
+        return now
+    if there:
+        _check_kind(now, statement, there[0])
+    known = now.catalog.views if statement.kind == "view" else now.catalog.shown_tables
+    name = find_name(statement.name, statement.kind, known, statement.source)
+    readers = now.catalog.dependents(name)
+    if readers and not statement.cascade:
+        told = f"{name} cannot be dropped: {', '.join(readers)} read{'s' * (len(readers) == 1)} it"
+        raise statement.source.error(statement.name, told, "drop what reads it first, or write CASCADE")
+    return now.without([name, *readers])
+
+
+def _check_free(now: Definitions, statement: CreateTable | CreateView | DeclareView, there: Sequence[str]) -> None:
+    if there:
+        kind = "view" if there[0] in now.catalog.views else "table"
+        remedy = "or write CREATE OR REPLACE VIEW" if kind == "view" else "or DROP that one first"
+        told = f"there is a {kind} {there[0]} already"
+        raise statement.source.error(statement.name, told, f"choose another name, {remedy}")
+
+
+def _check_kind(now: Definitions, statement: CreateTable | CreateView | Drop, name: str) -> None:
+    """Raises ProgramError where a relation is no table or view as a statement says."""
+    kind = "view" if name in now.catalog.views else "table"
+    if kind != statement.kind:
+        remedy = f"write DROP {kind.upper()}" if isinstance(statement, Drop) else "choose another name"
+        raise statement.source.error(statement.name, f"{name} is a {kind}", remedy)

@@ -1,0 +1,224 @@
+"""What the front ends of a pipeline have defined, and the catalog that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from deltic.catalog import Catalog, Definition, External, Part, Table
+from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import check_name
+from deltic.circuit.types import ZSetType
+from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
+from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
+from deltic.errors import CatalogError
+from deltic.pipeline.definitions.written import Edit, table_to_json
+from deltic.pipeline.outside.declared import Outside, Publication, to_json
+from deltic.sql.statements.program import SqlProgram
+
+if TYPE_CHECKING:
+    from deltic.circuit.custom import OfPython
+    from deltic.datalog.ddlog.lowering.program import Lowered
+
+Functions: TypeAlias = "Mapping[str, OfPython]"
+Macros: TypeAlias = Mapping[str, str]
+PYTHON = "Python"
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Programs in Datalog and DDlog, SQL's statements, and what Python gave. A change makes another value.
+
+    `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
+    `pragmas` are put behind each program of Datalog.
+    """
+
+    programs: tuple[Program, ...] = ()
+    python: Part = field(default_factory=lambda: Part(PYTHON))
+    sql: SqlProgram = field(default_factory=SqlProgram)
+    history: tuple[Edit, ...] = field(default=(), compare=False)
+    functions: Functions = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+    ddlog: tuple[Lowered, ...] = ()
+    pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def since(self, before: Definitions) -> tuple[Edit, ...]:
+        """The changes that lead here from earlier definitions."""
+        count = len(before.history)
+        return self.history[count:] if self.history[:count] == before.history else self.history
+
+    def after(self, before: Definitions, do: str, **edit: Any) -> Definitions:
+        """These, which come about by a change of other ones, as it was written."""
+        return replace(self, history=(*before.history, {"do": do, **edit}))
+
+    @cached_property
+    def checked(self) -> CheckedProgram:
+        """The Datalog programs, checked together; raises ProgramError with all findings."""
+        parts = (self.python, self._sql_part, *self._ddlog_parts)
+        return check(self.programs, {name: t for part in parts for name, t in _types(part).items()}, self.functions)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """All definitions together; raises ProgramError or CatalogError when they are wrong."""
+        parts = [self._with_sources(part) for part in self._parts]
+        reads_clock = any(CLOCK.name in d.sources for part in parts for d in part.definitions)
+        marks = tuple(mark for part in parts for table in part.tables if (mark := table.watermark))
+        hidden = {"the clock": (CLOCK,) * reads_clock, "lateness": marks}
+        return Catalog((*parts, *(Part(front, tables) for front, tables in hidden.items() if tables)))
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        return (self.python, self._sql_part, *self._ddlog_parts, define(self.checked))
+
+    @property
+    def _ddlog_parts(self) -> Sequence[Part]:
+        return [lowered.part for lowered in self.ddlog]
+
+    def _with_sources(self, part: Part) -> Part:
+        """A part whose tables have the sources that were attached to them."""
+        attached = self.outside.attached
+        if not any(table.name in attached for table in part.tables):
+            return part
+        tables = (replace(table, source=attached.get(table.name, table.source)) for table in part.tables)
+        return replace(part, tables=tuple(tables))
+
+    def check(self) -> None:
+        """Raises ProgramError or CatalogError when definitions are wrong, or do not go together."""
+        _ = self.catalog
+
+    @cached_property
+    def _sql_part(self) -> Part:
+        """What SQL has defined, over the relations of Python, and those of Datalog as they are declared."""
+        if not self.functions:
+            return self.sql.part(self.others)
+        from deltic.sql.scalars.functions.python import knowing
+
+        with knowing(self.functions):
+            return self.sql.part(self.others)
+
+    @cached_property
+    def others(self) -> Mapping[str, ZSetType]:
+        """What SQL may rely on of the relations that others define."""
+        given = {name: t for part in (self.python, *self._ddlog_parts) for name, t in _types(part).items()}
+        return {**given, **declared_types(self.programs)}
+
+    def with_function(self, function: OfPython) -> Definitions:
+        """With a function of Python, in the place of one of that name; raises CatalogError for one of SQL's.
+
+        Those that SQL does not see are called as they like.
+        """
+        from deltic.sql.dialect import taken
+
+        name = function.name.lower()
+        check_name(name)
+        if function.in_sql and name in taken():
+            raise CatalogError(f"there is a function {name} in SQL: choose another name, or make it a deltic.functor")
+        return replace(self, functions={**self.functions, name: function}).after(self, "function", name=name)
+
+    def adding(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
+        """With a Datalog program beside the others, of whose components it may have instances. Raises ProgramError."""
+        program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
+        made = replace(self, programs=(*self.programs, program))
+        return made.after(self, "datalog", text=program.source.text, file=program.source.file)
+
+    def with_ddlog(self, text: str, file: str, directories: Sequence[str]) -> Definitions:
+        """With a DDlog program, whose modules are sought beside it and in directories. Raises ProgramError.
+
+        Functions of Python are its extern functions of the same names.
+        """
+        from deltic.datalog.ddlog.check import check
+        from deltic.datalog.ddlog.lowering.program import Lowered
+
+        places = [Path(file).parent, *map(Path, directories)]
+        functions = {function.name: function.body for function in self.functions.values()}
+        made = replace(self, ddlog=(*self.ddlog, Lowered(check(text, file, places, functions))))
+        return made.after(self, "ddlog", text=text, file=file, directories=list(directories))
+
+    def replacing(self, text: str, file: str, macros: Macros = MappingProxyType({})) -> Definitions:
+        """With a Datalog program whose relations take the place of those of the same names. Raises ProgramError."""
+        program = parse(with_pragmas(text, self.pragmas), file, components(self.programs), macros)
+        programs = tuple(replacing(self.programs, program))
+        gone = defined(program)
+        made = replace(self, programs=programs, python=_part_without(self.python, gone), sql=self.sql.without(gone))
+        return made.after(self, "replace", text=program.source.text, file=program.source.file)
+
+    def _check_name(self, name: str) -> None:
+        """Raises CatalogError when there is a relation of that name."""
+        if name in self.others or name in self.sql.names:  # a catalog of all is made for the message alone
+            self.catalog.check_free(name)
+
+    def with_table(self, table: Table) -> Definitions:
+        """With a table; raises CatalogError when its name is taken."""
+        self._check_name(table.name)
+        made = replace(self, python=replace(self.python, tables=(*self.python.tables, table)))
+        return made.after(self, "table", **table_to_json(table))
+
+    @cached_property
+    def sources(self) -> Mapping[str, External]:
+        """Where the rows of tables come from that are refreshed."""
+        return {name: table.source for name, table in self.catalog.shown_tables.items() if table.source}
+
+    def attaching(self, name: str, source: External | None) -> Definitions:
+        """With a source for a table, in place of the one that it had; None for the one that its definition names."""
+        if self.outside.attached.get(name) == source:
+            return self
+        made = replace(self, outside=self.outside.attaching(name, source))
+        return made.after(self, "attach", name=name, source=None if source is None else to_json(source))
+
+    def publishing(self, publication: Publication) -> Definitions:
+        """With a publication, if there is none of that view to that place."""
+        if self.outside.of(publication.view, publication.to):
+            return self
+        made = replace(self, outside=self.outside.publishing(publication))
+        to = to_json(publication.to)
+        return made.after(self, "publish", view=publication.view, to=to, id=publication.id)
+
+    def unpublishing(self, view: str, to: External | None) -> Definitions:
+        """Without the publications of a view, or the one to a place."""
+        made = replace(self, outside=self.outside.unpublishing(view, to))
+        return made.after(self, "unpublish", view=view, to=None if to is None else to_json(to))
+
+    def with_view(self, definition: Definition, replaces: bool) -> Definitions:
+        """With a view, which takes the place of one of the same name when it `replaces` it."""
+        if not replaces:
+            for name in definition.names:
+                self._check_name(name)
+        before = self.without(definition.names) if replaces else self
+        definitions = (*before.python.definitions, definition)
+        made = replace(before, python=replace(before.python, definitions=definitions))
+        (view,) = definition.views
+        return made.after(self, "view", name=view.name, text=view.text, hidden=view.is_hidden, replaces=replaces)
+
+    def dropping(self, names: Collection[str]) -> Definitions:
+        """Without these relations; raises CatalogError when others read them."""
+        self.catalog.check_unread(names)
+        return self.without(names).after(self, "drop", names=list(names))
+
+    def without(self, names: Collection[str]) -> Definitions:
+        """Without these relations, which nobody is asked about; raises CatalogError for one of a DDlog program."""
+        whole = [name for part in self._ddlog_parts for name in sorted(part.names.intersection(names))]
+        if whole:
+            raise CatalogError(f"{whole[0]} is of a DDlog program, of which no relation can go alone")
+        programs = tuple(without(self.programs, names))
+        return replace(
+            self,
+            programs=programs,
+            python=_part_without(self.python, names),
+            sql=self.sql.without(names),
+            outside=self.outside.without(names),
+        )
+
+
+def _types(part: Part) -> dict[str, ZSetType]:
+    """What a definition may rely on of each relation of a part."""
+    return {**{t.name: t.type for t in part.tables}, **{view.name: view.type for view in part.views}}
+
+
+def _part_without(part: Part, names: Collection[str]) -> Part:
+    tables = tuple(table for table in part.tables if table.name not in names)
+    definitions = tuple(d for d in part.definitions if not set(names).intersection(d.names))
+    return replace(part, tables=tables, definitions=definitions)

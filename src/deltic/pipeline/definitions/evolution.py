@@ -1,0 +1,74 @@
+"""What a change of definitions did to a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from deltic.catalog import Difference
+from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
+from deltic.engine.protocol import EpochResult
+from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.names import find
+from deltic.pipeline.reading.delta import Delta
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Evolution:
+    """Which tables and views came, went, or are defined anew, and the epoch that this was.
+
+    Before a pipeline holds rows there is nothing to compute, and `report` has nothing but zeros.
+    """
+
+    def __init__(
+        self,
+        difference: Difference,
+        views: Mapping[str, Schema],
+        result: EpochResult,
+        spark: SparkSession | None,
+        epoch: int = 0,
+    ) -> None:
+        self._difference, self._views, self._result, self._spark = difference, views, result, spark
+        self.report: EpochReport = report_of(result, epoch)
+        """The epoch in numbers; `report.extension` says what the engine built, kept and dropped for it."""
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Tables and views that are new."""
+        return self._difference.added
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Tables and views with another definition than before."""
+        return self._difference.replaced
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Tables and views that are no more."""
+        return self._difference.dropped
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        """Views that read what was replaced, their own definition being the same."""
+        return self._difference.dependent
+
+    def of(self, view: str) -> Delta:
+        """How the rows of a view changed; those of a new one all came."""
+        schema = find(view, "view", self._views)
+        change = self._result.changes.batch(view)
+        return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), self._spark)
+
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import facts
+
+        named = {kind: getattr(self, kind) for kind in ("added", "replaced", "dropped", "dependent")}
+        told = facts({kind: ", ".join(names) for kind, names in named.items() if names})
+        return told + (self.report._repr_html_() if self.report.epoch else "")
+
+    def __repr__(self) -> str:
+        told = self.report.extension.told if self.report.extension is not None else []
+        return "; ".join([str(self._difference), *told])

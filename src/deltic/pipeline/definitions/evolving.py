@@ -1,0 +1,139 @@
+"""Going on with other definitions while tables hold rows: what is new is computed, what is the same is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from deltic.calculus.planning.magic import Pushed
+from deltic.catalog import Catalog, Difference
+from deltic.catalog.clock import CLOCK
+from deltic.engine.image import Saved
+from deltic.engine.protocol import EpochResult
+from deltic.errors import CatalogError
+from deltic.pipeline.definitions.definitions import Definitions, Macros
+from deltic.pipeline.definitions.evolution import Evolution
+from deltic.pipeline.definitions.programs import program_of
+from deltic.pipeline.durable.keeping import Keeping
+from deltic.pipeline.engines import Engines
+from deltic.pipeline.epochs.clock import both
+from deltic.pipeline.epochs.epochs import Epochs, Logged
+from deltic.pipeline.epochs.opened import Opened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Evolving:
+    """Changes the definitions of a pipeline; after any exception they, and all rows, are as they were."""
+
+    def __init__(
+        self, epochs: Epochs, engines: Engines, keeping: Keeping, opened: Opened, spark: SparkSession | None
+    ) -> None:
+        self.epochs, self.engines = epochs, engines
+        self._keeping, self._opened, self._spark = keeping, opened, spark
+        self.pushed: tuple[Pushed, ...] = ()
+        """The recursions that derive what is asked of them."""
+
+    def evolve(self, change: Callable[[Definitions], Definitions]) -> Evolution:
+        """Go on with other definitions; where the first view asks for the time, one more epoch tells it."""
+        self._keeping.refuse_change()
+        self._opened.refuse("definitions are changed before or after it")
+        with self.epochs.writing():
+            before = self._catalog
+            difference, result = self.go_on(change)
+            if self.epochs.have_begun and CLOCK.name in self._catalog.tables.keys() - before.tables.keys():
+                with self.epochs.prepare({}, "error") as epoch:
+                    told = self.epochs.commit(epoch, Logged({}, "error"))
+                result = replace(result, changes=both(result.changes, told.changes))
+            return self._told(difference, result)
+
+    def redefine(self, program: str | Path, macros: Macros = MappingProxyType({})) -> Evolution:
+        """Go on with just the definitions of a program; raises CatalogError where a table that holds rows would go."""
+        now = self.epochs.last
+        wanted = program_of(program, now.definitions, macros)
+        difference = Difference.between(now.definitions.catalog, wanted.catalog)
+        if wanted.history == now.definitions.history:
+            return self._told(difference, EpochResult())
+        for name in difference.dropped:
+            if name not in now.definitions.catalog.shown_tables or not self.epochs.have_begun:
+                continue
+            if now.version.count(name, table=True):
+                raise CatalogError(
+                    f"table {name} holds rows, and the program does not declare it; declare it, or drop {name} first"
+                )
+        return self.evolve(lambda _: wanted)
+
+    def nothing(self) -> Evolution:
+        """What no definition at all changes."""
+        return Evolution(Difference(), self._catalog.view_schemas, EpochResult(), self._spark)
+
+    def restore(self, definitions: Definitions, saved: Saved | None, tables_alone: bool) -> None:
+        """Go on with the definitions of a checkpoint, and the rows that it has saved."""
+        circuit, self.pushed = self.engines.asked(definitions.catalog)
+        engines = self.engines
+        engine = engines.new(circuit) if saved is None else engines.restored(circuit, saved, tables_alone)
+        self.epochs.restore(engine, definitions)
+
+    def go_on(self, change: Callable[[Definitions], Definitions]) -> tuple[Difference, EpochResult]:
+        """Go on with other definitions, as one epoch, while no other thread writes."""
+        before = self.epochs.last.definitions
+        definitions = change(before)
+        difference = Difference.between(before.catalog, definitions.catalog)
+        circuit, pushed = self.engines.asked(definitions.catalog)
+        log = partial(self._keeping.log_edits, definitions.since(before))
+        if self.epochs.have_begun:
+            self.engines.maintenance.check(definitions.catalog)
+            self._refuse_lost_rows(definitions.catalog, difference)
+
+            def checked_log(epoch: int, made: EpochResult) -> None:
+                _refuse_forgotten(made, difference)
+                log(epoch)
+
+            result = self.epochs.extend(circuit, definitions, checked_log)
+        else:
+            result, engine = EpochResult(), self.engines.new(circuit)
+            log(self.epochs.engine.epoch)
+            self.epochs.replace(engine, definitions)
+        self.pushed = pushed
+        return difference, result
+
+    def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:
+        """Raises CatalogError where a table that holds rows would be no table any more, or have other columns."""
+        tables, version = self._catalog.tables, self.epochs.last.version
+        for name in difference.replaced:
+            if name not in self._catalog.shown_tables or not version.count(name, table=True):
+                continue
+            if name not in catalog.tables:
+                raise CatalogError(
+                    f"{name} is a table and holds rows; the program's rules would make it a view without them. "
+                    f"Add `.input {name}` to the program, so that it is both"
+                )
+            if catalog.tables[name] != tables[name]:
+                raise CatalogError(
+                    f"{name} is a table and holds rows, and {catalog.tables[name]} could not hold them; "
+                    f"drop {name} first"
+                )
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self.epochs.last.definitions.catalog
+
+    def _told(self, difference: Difference, result: EpochResult) -> Evolution:
+        return Evolution(difference, self._catalog.view_schemas, result, self._spark, self.epochs.last.version.epoch)
+
+
+def _refuse_forgotten(made: EpochResult, difference: Difference) -> None:
+    """Raises CatalogError where a view that stays as it is would lose what its tables have forgotten."""
+    partial = made.extension.partial if made.extension is not None else {}
+    for view in set(difference.kept) - set(difference.dependent):
+        if view in partial:
+            raise CatalogError(
+                f"with these definitions view {view} would be planned anew, and rows of {', '.join(partial[view])} "
+                "that it was computed from have been forgotten; nothing was changed. Define what is new over tables "
+                "alone, or in a pipeline of its own"
+            )

@@ -1,0 +1,83 @@
+"""Changes of definitions made again, as histories have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from typing import Any
+
+from deltic.catalog import External
+from deltic.errors import CatalogError
+from deltic.pipeline.definitions.by_sql import defining
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.programs import parse_statements, program_definitions
+from deltic.pipeline.definitions.view import view_definition
+from deltic.pipeline.definitions.written import Edit, table_of_json
+from deltic.pipeline.outside.declared import Publication, of_json
+
+
+def replayed(now: Definitions, edits: Iterable[Edit]) -> Definitions:
+    """With changes that other definitions have in their history; raises what these changes raise."""
+    return reduce(_again, edits, now)
+
+
+def _again(now: Definitions, edit: Edit) -> Definitions:
+    arguments = dict(edit)
+    do = arguments.pop("do")
+    if do not in _AGAIN:
+        raise CatalogError(f"a definition was changed by {do!r}, which this Deltic does not know")
+    return _AGAIN[do](now, **arguments)
+
+
+def _program(now: Definitions, text: str, file: str, language: str) -> Definitions:
+    return program_definitions(text, file, language, before=now)
+
+
+def _sql(now: Definitions, text: str, file: str) -> Definitions:
+    return reduce(defining, parse_statements(text, file), now)
+
+
+def _table(now: Definitions, **written: Any) -> Definitions:
+    return now.with_table(table_of_json(**written))
+
+
+def _view(now: Definitions, name: str, text: str, hidden: bool, replaces: bool) -> Definitions:
+    return now.with_view(view_definition(name, text, hidden), replaces)
+
+
+def _attach(now: Definitions, name: str, source: Mapping[str, Any] | None) -> Definitions:
+    return now.attaching(name, _place(source))
+
+
+def _publish(now: Definitions, **written: Any) -> Definitions:
+    return now.publishing(Publication(written["view"], of_json(written["to"]), written["id"]))
+
+
+def _unpublish(now: Definitions, view: str, to: Mapping[str, Any] | None) -> Definitions:
+    return now.unpublishing(view, _place(to))
+
+
+def _function(now: Definitions, name: str) -> Definitions:
+    """Whoever replays has given the function."""
+    return now.after(now, "function", name=name)
+
+
+def _place(written: Mapping[str, Any] | None) -> External | None:
+    return None if written is None else of_json(written)
+
+
+_AGAIN: Mapping[str, Callable[..., Definitions]] = {
+    "program": _program,
+    "datalog": Definitions.adding,
+    "replace": Definitions.replacing,
+    "ddlog": Definitions.with_ddlog,
+    "sql": _sql,
+    "table": _table,
+    "view": _view,
+    "drop": Definitions.dropping,
+    "attach": _attach,
+    "publish": _publish,
+    "unpublish": _unpublish,
+    "function": _function,
+}
+"""What makes a change again, by what it is called, with the arguments that were written."""

@@ -1,0 +1,43 @@
+"""A view by a circuit: as the circuit itself, as its text, or as a flow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltic.catalog import Definition, View
+from deltic.catalog.definitions import check_columns, check_name
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Sink
+from deltic.errors import CatalogError
+
+if TYPE_CHECKING:
+    from deltic.pipeline.python.flow import Flow
+
+
+def view_definition(name: str, given: Circuit | Flow | str, is_hidden: bool) -> Definition:
+    """The definition of a view by a circuit, its text, or a flow: the sink of that name, or the one that there is.
+
+    Raises ProgramError where the text cannot be read, CatalogError where the circuit is not that of a view.
+    """
+    check_name(name)
+    if isinstance(given, str):
+        from deltic.circuit.reading.parser import parse_circuit
+
+        circuit = parse_circuit(given, f"<{name}>")
+    else:
+        circuit = given if isinstance(given, Circuit) else given.circuit(name)
+    sinks = list(circuit.sinks)
+    if name not in sinks and len(sinks) != 1:
+        found = f"the sinks {', '.join(sinks)}" if sinks else "no sink"
+        raise CatalogError(f"view {name}: its circuit has {found}; name one of them {name}")
+    part = _named(circuit.part(name if name in sinks else sinks[0]), name)
+    type_ = part.type_of(part.sinks[name])
+    check_columns(name, type_.schema)
+    return Definition((View(name, type_, is_hidden, str(part)),), part)
+
+
+def _named(circuit: Circuit, name: str) -> Circuit:
+    """The circuit of one sink with that name for it."""
+    nodes = (replace(n, operator=Sink(name)) if isinstance(n.operator, Sink) else n for n in circuit.nodes)
+    return Circuit(tuple(nodes), circuit.depth)

@@ -1,0 +1,40 @@
+"""Changes of definitions as they are written down, and tables in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deltic.catalog import Table
+from deltic.catalog.lateness import Lateness
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.operators import Source
+from deltic.pipeline.outside.declared import of_json, to_json
+
+Edit = Mapping[str, Any]
+"""A change of definitions as what was written, in JSON: what is done by `do`, and its arguments."""
+
+
+def table_to_json(table: Table) -> dict[str, Any]:
+    """A table of Python as it is kept: its text is that of a circuit."""
+    node = Node(Source(table.name, table.schema, not table.is_bag), (), table.type)
+    late = {} if table.lateness is None else {"lateness": [table.lateness.column, table.lateness.length]}
+    source = {} if table.source is None else {"source": to_json(table.source)}
+    return {"text": str(Circuit((node,))), "key": table.key, "bag": table.is_bag, **late, **source}
+
+
+def table_of_json(
+    text: str,
+    key: Sequence[str],
+    bag: bool,
+    lateness: tuple[str, int] | None = None,
+    source: Mapping[str, Any] | None = None,
+) -> Table:
+    """The table that was kept so."""
+    from deltic.circuit.reading.parser import parse_circuit
+
+    (found,) = parse_circuit(text, "<table>").operators
+    assert isinstance(found, Source)
+    late = None if lateness is None else Lateness(*lateness)
+    outside = None if source is None else of_json(source)
+    return Table(found.name, found.schema, tuple(key), bag, lateness=late, source=outside)

@@ -1,0 +1,257 @@
+"""The epochs of a pipeline, one after the other: one thread writes at a time, and readers wait for nobody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.batches import Batch
+from deltic.engine.critical_section import CriticalSection
+from deltic.engine.interrupts import postponed
+from deltic.engine.lateness import LatePolicy
+from deltic.engine.phases import Phases
+from deltic.engine.prepared import Prepared
+from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.errors import DelticError
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.epochs.clock import Clock
+from deltic.pipeline.epochs.history import History
+from deltic.pipeline.epochs.keys import check_keys
+from deltic.pipeline.epochs.lateness import Admitted, Door, Mask
+from deltic.pipeline.observing import log_epoch
+from deltic.pipeline.reading.reading import Published
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deltic.catalog import Table
+    from deltic.engine.shards.posted import Site
+
+Batches = Mapping[str, Batch]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What is to be known of an epoch beside its number: how far sources have been read is part of it."""
+
+    batches: Batches
+    conflicts: Conflicts
+    positions: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Epochs:
+    """An engine, and what it has published of the last epochs, as many as are to be retained.
+
+    A method that changes something is called inside `with epochs.writing():`, where interrupts wait, too: for the next
+    place where an epoch can be given up, or for the end of the block. `before` is called before an epoch is prepared,
+    and `log` before one is committed; `clock` tells the time of each.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        definitions: Definitions,
+        retain: int,
+        timeout: float | None,
+        before: Callable[[Epochs], None],
+        log: Callable[[Prepared, Logged], None],
+        clock: Clock,
+    ) -> None:
+        if retain < 1:
+            raise DelticError(f"retain is {retain}; it is a number of epochs, the last one included: 1 or more")
+        self.engine = engine
+        self._retain, self._timeout = retain, timeout
+        self._section = CriticalSection()
+        self._before, self._log = before, log
+        self._clock = clock
+        self._tick: Batches = {}
+        self._door, self._admitted = Door(), Admitted({})
+        self._phases = Phases()
+        self._process = os.getpid()
+        self._first = engine.epoch
+        self._retained: dict[int, Published] = {}
+        self.history = History(engine.epoch)
+        self.positions: Mapping[str, Any] = {}
+        """How far sources have been read: what epochs said of them, the last word on each."""
+        self.observers: list[Callable[[int, EpochResult], None]] = [log_epoch]
+        """Are told of each epoch that was committed; they raise nothing."""
+        self._publish(definitions)
+
+    # Reading
+
+    @property
+    def last(self) -> Published:
+        """What is to be seen of the last epoch."""
+        self.check_process()
+        return self._last
+
+    @property
+    def have_begun(self) -> bool:
+        """Whether there was an epoch."""
+        return self.last.version.epoch > 0
+
+    def at(self, epoch: int) -> Published:
+        """What is to be seen of an epoch that is retained; raises DelticError for others."""
+        last = self.last
+        found = last if epoch == last.version.epoch else self._retained.get(epoch)
+        if found is None:
+            raise DelticError(f"epoch {epoch} cannot be read: {self._told(last.version.epoch)}")
+        return found
+
+    def _told(self, last: int) -> str:
+        """Which epochs are retained."""
+        first = max(last - self._retain + 1, self._first)
+        what = f"epochs {first} to {last} are" if first < last else f"epoch {last} alone is"
+        return f"{what} retained; Pipeline(retain=N) keeps the last N"
+
+    def check_process(self) -> None:
+        """Raises DelticError in a process that was forked: threads that are at work here are not there."""
+        if os.getpid() != self._process:
+            raise DelticError(
+                f"this pipeline is of process {self._process}, and was inherited by process {os.getpid()} when that "
+                "was forked: make a pipeline in the process that uses it"
+            )
+
+    # Writing
+
+    def writing(self, timeout: float | None = None) -> Writing:
+        """For a with-block: no other thread writes meanwhile.
+
+        Raises BusyError when another one does for longer than `timeout`, or that of all epochs, in seconds.
+        """
+        self.check_process()
+        if self._section.is_mine:
+            raise DelticError("the pipeline is at work in this very thread: a function that it calls cannot change it")
+        return Writing(self._section, self._timeout if timeout is None else timeout)
+
+    def prepare(self, batches: Batches, conflicts: Conflicts, token: str = "", late: LatePolicy = "drop") -> Prepared:
+        """Compute an epoch, in which it is later, and check the keys of tables; `commit` it, or it is aborted.
+
+        Rows that are too late are left out of it, or an error.
+        """
+        self._before(self)
+        self._phases = Phases()
+        catalog = self._last.definitions.catalog
+        self._admitted = self._door.admit(catalog, batches, self.engine.version, late)
+        batches = self._admitted.batches
+        self._tick = {**self._clock.tick(catalog, self.engine), **self._admitted.ticks}
+        self._phases.end("lateness")
+        epoch = self.engine.prepare({**batches, **self._tick}, conflicts, token)
+        self._phases.add(epoch.result.phases or {"evaluation": epoch.result.seconds})
+        epoch.result = replace(epoch.result, late=self._admitted.late, phases=self._phases.seconds)
+        if self._tick:
+            own = sum(batch.count() for batch in self._tick.values())
+            epoch.result = replace(epoch.result, rows_in=epoch.result.rows_in - own)
+        if conflicts != "trust":
+            try:
+                check_keys(catalog.tables, batches, self.engine.version, epoch.version)
+            except BaseException:
+                epoch.abort()
+                raise
+        self._phases.end("keys")
+        return epoch
+
+    def site(self, table: Table) -> Site | None:
+        """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
+        self.check_process()
+        return self.engine.site(table.name)
+
+    def are_late(self, table: Table, keys: pa.Table) -> Mask:
+        """Which keys of a table are of rows that are too late to change, whether they are there or not."""
+        return self._door.are_late(self._last.definitions.catalog, table, keys, self.engine.version)
+
+    def commit(self, epoch: Prepared, logged: Logged) -> EpochResult:
+        """Make a prepared epoch real: this is where it happens, and the last place where an interrupt prevents it.
+
+        It is logged first. Called inside `with epoch:`, so that it is aborted where that fails.
+        """
+        postponed.check()
+        self._phases.end("application")
+        self._log(epoch, replace(logged, batches={**self._admitted.batches, **self._tick}))
+        self._phases.end("log")
+        self.positions = {**self.positions, **logged.positions}
+        result = epoch.commit()
+        self._door.remember(epoch.version, self._admitted.marks)
+        self._publish(self._last.definitions)
+        self._phases.end("publication")
+        self._tell(result)
+        return result
+
+    def begin(self) -> None:
+        """Derive what follows from facts alone, as the first epoch, if there was none."""
+        if not self.engine.epoch:
+            with self.prepare({}, "error") as epoch:
+                self.commit(epoch, Logged({}, "error"))
+
+    def replay(self, batches: Batches, conflicts: Conflicts, token: str, is_news: bool = False) -> EpochResult:
+        """Do once more an epoch that was logged; where it `is_news`, those are told who follow views."""
+        result = self.engine.prepare(batches, conflicts, token).commit()
+        self._publish(self._last.definitions)
+        if is_news:
+            self._tell(result)
+        else:
+            self.history.forget(self._last.version.epoch)
+        return result
+
+    def extend(
+        self, circuit: Circuit, definitions: Definitions, log: Callable[[int, EpochResult], None]
+    ) -> EpochResult:
+        """Go on with other definitions, as an epoch in which no table changes.
+
+        `log` is called with its number and what it does before others see it, and prevents it by an exception.
+        """
+        before = copy(self.engine)
+        result = self.engine.extend(circuit)
+        try:
+            log(self.engine.epoch, result)
+        except BaseException:
+            self.engine = before
+            raise
+        self._publish(definitions)
+        self._tell(result)
+        return result
+
+    def replace(self, engine: Engine, definitions: Definitions) -> None:
+        """Go on with another engine, before the first epoch."""
+        self.engine = engine
+        self._publish(definitions)
+
+    def restore(self, engine: Engine, definitions: Definitions) -> None:
+        """Go on with an engine that has been restored, and its epochs."""
+        self._retained, self._first = {}, engine.epoch
+        self.history.forget(engine.epoch)
+        self.replace(engine, definitions)
+
+    def _tell(self, result: EpochResult) -> None:
+        """Let those know of an epoch who follow views, and who watch."""
+        number = self._last.version.epoch
+        self.history.add(number, result.changes)
+        for observer in self.observers:
+            observer(number, result)
+
+    def _publish(self, definitions: Definitions) -> None:
+        """Let readers see the last epoch."""
+        self._last = Published(definitions, self.engine.version)
+        last = self._last.version.epoch
+        self._retained[last] = self._last
+        self._retained.pop(last - self._retain, None)
+
+
+class Writing:
+    """A with-block in which one thread writes."""
+
+    def __init__(self, section: CriticalSection, timeout: float | None) -> None:
+        self._section, self._timeout = section, timeout
+
+    def __enter__(self) -> None:
+        self._section.enter(self._timeout)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._section.leave()

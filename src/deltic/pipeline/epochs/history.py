@@ -1,0 +1,111 @@
+"""The changes of the last epochs, for those who follow a view."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Condition
+from typing import TYPE_CHECKING
+
+from deltic.circuit.types import Schema
+from deltic.engine.changes import Changes, ViewChange
+from deltic.errors import DelticError
+from deltic.pipeline.reading.delta import Delta
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EPOCHS, ROWS = 1_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    number: int
+    changes: Changes
+    rows: int
+
+
+class History:
+    """Retains the changes of the last epochs: so many, of at most so many rows together, as handles.
+
+    One thread adds epochs; any may read.
+    """
+
+    def __init__(self, epoch: int = 0, epochs: int = EPOCHS, rows: int = ROWS) -> None:
+        self._most_epochs, self._most_rows = epochs, rows
+        self._kept: deque[_Epoch] = deque()
+        self._rows = 0
+        self._changed = Condition()
+        self.begin = self.epoch = epoch
+        """The epochs after `begin`, up to `epoch`, are retained."""
+
+    def add(self, number: int, changes: Changes) -> None:
+        """Retain the changes of an epoch, the next one."""
+        rows = sum(change.rows for change in changes.handles())
+        with self._changed:
+            self._kept.append(_Epoch(number, changes, rows))
+            self._rows, self.epoch = self._rows + rows, number
+            while self._kept and (self._rows > self._most_rows or len(self._kept) > self._most_epochs):
+                oldest = self._kept.popleft()
+                self._rows, self.begin = self._rows - oldest.rows, oldest.number
+            self._changed.notify_all()
+
+    def since(self, position: int, view: str) -> tuple[int, list[tuple[int, ViewChange]]]:
+        """The last epoch, and the changes of a view in those after a position. Raises DelticError for another one."""
+        with self._changed:
+            if position > self.epoch:
+                raise DelticError(f"there is no epoch {position} yet: the last one is {self.epoch}")
+            if position < self.begin:
+                raise DelticError(
+                    f"the changes of {view} since epoch {position} are no longer retained; those since epoch "
+                    f"{self.begin} are: read the view as it is, and follow it from there, with since=pipeline.epoch"
+                )
+            found = ((epoch.number, epoch.changes.batch(view)) for epoch in self._kept if epoch.number > position)
+            return self.epoch, [(number, change) for number, change in found if change is not None]
+
+    def wait(self, position: int, timeout: float | None) -> bool:
+        """Wait until there is an epoch after a position; whether there is."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.epoch > position, timeout)
+
+    def forget(self, epoch: int) -> None:
+        """Begin anew after an epoch."""
+        with self._changed:
+            self._kept.clear()
+            self._rows, self.begin, self.epoch = 0, epoch, epoch
+
+
+class Change(Delta):
+    """How one epoch changed a view: a Delta, and the number of the epoch."""
+
+    def __init__(self, epoch: int, change: ViewChange, spark: SparkSession | None) -> None:
+        super().__init__(change, spark)
+        self.epoch = epoch
+
+
+class Subscription:
+    """Follows a view: each iteration gives the Changes that were not given yet, and ends where there are no more.
+
+    `position` is the epoch up to which all was given: with it, `pipeline.changes(view, since=position)` goes on, in the
+    same process. `wait` waits for the next epoch.
+    """
+
+    def __init__(self, view: str, schema: Schema, history: History, position: int, spark: SparkSession | None) -> None:
+        self.view, self.schema, self.position = view, schema, position
+        self._history, self._spark = history, spark
+        history.since(position, view)
+
+    def __iter__(self) -> Iterator[Change]:
+        last, found = self._history.since(self.position, self.view)
+        for epoch, change in found:
+            yield Change(epoch, change, self._spark)
+            self.position = epoch
+        self.position = last
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until there is an epoch after `position`, for so many seconds at most; whether there is."""
+        return self._history.wait(self.position, timeout)
+
+    def __repr__(self) -> str:
+        return f"the changes of {self.view} since epoch {self.position}"

@@ -1,0 +1,349 @@
+"""Transactions: changes of tables that take effect together, in one epoch, or not at all [DBSP §12.4]."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.catalog import Table
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Schema
+from deltic.engine.batches import Changed
+from deltic.engine.lateness import LatePolicy
+from deltic.engine.prepared import Prepared
+from deltic.engine.protocol import Conflicts, Engine, EpochResult
+from deltic.engine.version import Version
+from deltic.errors import ChangeError, DataError, DelticError
+from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged
+from deltic.pipeline.epochs.operations import ChangeManager, KeyedChange, Operation, RowChange, logged, with_weights
+from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.names import find
+from deltic.pipeline.reading.delta import Delta
+from deltic.pipeline.reading.reading import Published
+from deltic.pipeline.reading.snapshot import Preview, change_of
+from deltic.pipeline.rows.coerce import to_table
+from deltic.pipeline.rows.forms import updates, with_key_alone
+from deltic.pipeline.spark.posting import posted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from deltic.sql.statements.effect import Effect
+
+
+class _Phase(enum.Enum):
+    OPEN = "is still open: its changes are known after the with-block; `preview` shows what they would be"
+    COMMITTED = "has been committed: open another one to change tables"
+    DISCARDED = "was discarded, by an error or on request: nothing of it was applied"
+    UNUSED = "has not begun: use it as `with pipeline.transaction() as change:`"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was agreed on for a transaction; `is_kept`: the end of its block commits it."""
+
+    conflicts: Conflicts
+    timeout: float | None = None
+    token: str = ""
+    positions: Mapping[str, Any] = field(default_factory=dict)
+    is_kept: bool = True
+    late: LatePolicy = "drop"
+
+
+class Transaction:
+    """Gathers changes inside a with-block and applies them at its end; any exception discards them all.
+
+    Rows that are inserted and deleted add up, and their order does not matter: a row that is deleted and inserted again
+    has not changed. `upsert`, `update`, deletions by key, and statements of SQL are about what the transaction has made
+    of the tables up to there. All of this is found out at the end of the block, from the tables as they are then,
+    whatever other threads have committed since it began.
+    """
+
+    def __init__(
+        self, epochs: Epochs, terms: Terms, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+    ) -> None:
+        self._epochs, self._terms, self._engine_of, self._spark = epochs, terms, engine_of, spark
+        self._definitions = epochs.last.definitions
+        self._operations: list[Operation] = []
+        self._phase = _Phase.UNUSED
+        self._seen: int | None = None
+        self._result = EpochResult()
+        self._report = EpochReport(0)
+
+    def insert(self, table: str, rows: Any) -> None:
+        """Insert rows: an Arrow table, a pandas or Spark DataFrame, or an iterable of tuples or dicts.
+
+        Raises DataError naming table, row and column when a row does not fit the table.
+        """
+        self._add(table, rows, 1)
+
+    def delete(self, table: str, rows: Any) -> None:
+        """Delete rows, given in any of the forms of `insert`.
+
+        Of a table with a key, rows may be given by the columns of their key alone.
+        """
+        found = self._table(table)
+        if found.key and len(found.key) < len(found.schema):
+            rows, by_key = with_key_alone(rows, found)
+            if by_key:
+                self._by_key("delete", found, found.key_schema, rows)
+                return
+        self._add(table, rows, -1)
+
+    def upsert(self, table: str, rows: Any) -> None:
+        """Let rows come in place of those that have their keys; where none has, they are inserted.
+
+        Of rows with one key the last one counts. Raises DelticError for a table without a key.
+        """
+        self._by_key("upsert", found := self._keyed(table), found.schema, rows)
+
+    def update(self, table: str, rows: Any) -> None:
+        """Give columns of the rows with these keys other values: dicts or a frame with the key and these columns.
+
+        Raises DelticError for a table without a key.
+        """
+        found = self._keyed(table)
+        for part, columns in updates(rows, found):
+            self._by_key("update", found, columns, part)
+
+    def change(self, table: str, rows: Any) -> None:
+        """Insert and delete rows as their column `__weight__` says: 1 or -1.
+
+        Or their column `op`, with + or -, or `_change_type`, of Delta's change data feed. Rows are given in the forms
+        of `insert`, but for tuples; dicts may also be envelopes of Debezium, and either of them JSON texts. Where the
+        table has a key, `op` may be u: the row comes in place of what has its key; or d: what has its key goes. Of a
+        key that is named so the last row counts.
+        """
+        found = self._table(table)
+        self.append(table, self._weighted("change", found, rows, None))
+
+    def sql(self, text: str, file: str = "<sql>") -> None:
+        """INSERT, DELETE, UPDATE and MERGE; each sees tables and views as the transaction has made them so far.
+
+        Raises ProgramError for what is wrong in them, or changes no table. Values that do not fit are found at the end.
+        """
+        from deltic.pipeline.sql.planning import effects
+
+        self._require(_Phase.OPEN)
+        found = effects(text, file, self._epochs.last.definitions)
+        for effect in found:
+            self._refuse_refreshed(effect.table)
+        self._operations += found
+
+    def append(self, table: str, rows: Changed) -> None:
+        """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
+
+        In their place may stand, in a table in memory, what says that a row is about its key: see
+        `deltic.pipeline.io.signs`.
+        """
+        self._require(_Phase.OPEN)
+        if isinstance(rows, pa.Table) and len(rows):
+            self._operations += logged(self._definitions.catalog.tables[table], rows)
+        elif not isinstance(rows, pa.Table) and rows.count():
+            self._operations.append(RowChange(table, rows))
+
+    def add(self, effect: Effect) -> None:
+        """What a statement of SQL does to a table."""
+        self._require(_Phase.OPEN)
+        self._refuse_refreshed(effect.table)
+        self._operations.append(effect)
+
+    def preview(self) -> Preview:
+        """Tables and views as the changes so far would leave them, and how these change; nothing is committed.
+
+        From then on the transaction is for the epoch that was looked at: when another one is committed before it, its
+        own commit raises ChangeError, and nothing of it is applied. Raises what a commit would raise.
+        """
+        self._require(_Phase.OPEN)
+        with self._epochs.writing(self._terms.timeout):
+            self._check_unmoved()
+            with self._prepare(self._batches()) as epoch:
+                self._seen = epoch.number - 1
+                published = Published(self._definitions, epoch.version)
+                return Preview(published, epoch.result, self._engine_of, self._spark)
+
+    def commit(self) -> None:
+        """Apply the changes now, and not at the end of the block, which then does nothing.
+
+        Raises what the end of the block would, see `Pipeline.transaction`; the transaction is discarded then.
+        """
+        self._require(_Phase.OPEN)
+        self._phase = _Phase.DISCARDED
+        with self._epochs.writing(self._terms.timeout):
+            self._check_unmoved()
+            logged = Logged(self._batches(), self._terms.conflicts, self._terms.positions)
+            with self._prepare(logged.batches) as epoch:
+                report = report_of(epoch.result, epoch.number)
+                self._result = self._epochs.commit(epoch, logged)
+                self._report, self._phase, self._operations = report, _Phase.COMMITTED, []
+
+    def discard(self) -> None:
+        """Forget the changes; the end of the block then does nothing."""
+        self._require(_Phase.OPEN)
+        self._phase, self._operations = _Phase.DISCARDED, []
+
+    def of(self, view: str) -> Delta:
+        """How the transaction changed a view; raises DelticError before the end of the with-block."""
+        self._require(_Phase.COMMITTED)
+        catalog = self._definitions.catalog
+        return change_of(view, self._result, catalog.view_schemas, catalog.table_schemas, self._spark)
+
+    @property
+    def report(self) -> EpochReport:
+        """The transaction in numbers; raises DelticError before the end of the with-block."""
+        self._require(_Phase.COMMITTED)
+        return self._report
+
+    def __repr__(self) -> str:
+        if self.is_open:
+            count = len(self._operations)
+            return f"an open transaction: {count:,} change{'s' * (count != 1)}, not committed yet"
+        if self._phase is not _Phase.COMMITTED:
+            return f"the transaction {self._phase.value}"
+        rows = self._report.rows_in
+        changed = (f"{name} {counts}" for name, counts in self._report.changed.items())
+        late = (f"left out {each.told}" for each in self._report.late)
+        return "; ".join([f"{rows:,} row{'s' * (rows != 1)} changed", *changed, *late])
+
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import facts
+
+        is_done = self._phase is _Phase.COMMITTED
+        return self._report._repr_html_() if is_done else facts({"transaction": self._phase.value})
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the with-block has begun and not ended."""
+        return self._phase is _Phase.OPEN
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the changes were applied: what an interrupt leaves to be asked, which may come right behind them."""
+        return self._phase is _Phase.COMMITTED
+
+    def __enter__(self) -> Transaction:
+        self._require(_Phase.UNUSED)
+        self._phase = _Phase.OPEN
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self.is_open:
+            if kind is None and self._terms.is_kept:
+                self.commit()
+            else:
+                self.discard()
+
+    def _batches(self) -> Batches:
+        """What the operations amount to, for the tables as they are now."""
+        last = self._epochs.last
+        if last.definitions is not self._definitions:
+            self._check_defined(last)
+        if not self._epochs.have_begun and any(map(_reads, self._operations)):
+            self._epochs.begin()
+            last = self._epochs.last
+        tables = last.definitions.catalog.tables
+        manager = ChangeManager(
+            tables, last.version, self._terms.conflicts, self._prepare, self._changed_by, self._epochs.are_late
+        )
+        return manager.batches(self._operations)
+
+    def _prepare(self, batches: Batches) -> Prepared:
+        return self._epochs.prepare(batches, self._terms.conflicts, self._terms.token, self._terms.late)
+
+    def _changed_by(self, effect: Effect, version: Version) -> Sequence[pa.Table]:
+        """The rows that go and come by a statement, over these tables and views."""
+        from deltic.pipeline.sql.evaluation import changed_by
+
+        return changed_by(effect, self._definitions.catalog.tables[effect.table], version, self._engine_of)
+
+    def _check_unmoved(self) -> None:
+        """Raises ChangeError where another epoch was committed after a look at what this one does."""
+        last = self._epochs.last.version.epoch
+        if self._seen is not None and last != self._seen:
+            self._phase = _Phase.DISCARDED
+            raise ChangeError(
+                f"the transaction was looked at on top of epoch {self._seen}, and the pipeline is at epoch {last} by "
+                "now: nothing was changed. Begin again, and look at what it does there"
+            )
+
+    def _check_defined(self, last: Published) -> None:
+        """Raises ChangeError where what the transaction changes or reads is defined in another way by now."""
+        now, then = last.definitions.catalog.tables, self._definitions.catalog.tables
+        for operation in self._operations:
+            name = operation.table
+            if not isinstance(operation, RowChange | KeyedChange) or now.get(name) != then[name]:
+                raise ChangeError(
+                    f"table {name}: definitions were changed while the transaction was open; nothing of it was "
+                    "applied. Begin again"
+                )
+        self._definitions = last.definitions
+
+    def _add(self, table: str, rows: Any, weight: int) -> None:
+        found = self._table(table)
+        batch = self._weighted("insert" if weight > 0 else "delete", found, rows, weight)
+        self.append(table, batch)
+
+    def _weighted(self, operation: str, table: Table, rows: Any, weight: int | None) -> Changed:
+        """Rows with this weight, or those that they say; of a DataFrame tasks write them where that can be."""
+        is_free = weight is not None or not table.key
+        with _telling(operation):
+            if is_free and (found := posted(rows, table, weight, self._epochs.site)) is not None:
+                return found
+            if weight is None:
+                return to_table(table.name, table.schema, rows, True, table.key)
+            return with_weights(to_table(table.name, table.schema, rows), weight)
+
+    def _by_key(self, kind: Any, table: Table, columns: Schema, rows: Any) -> None:
+        with _telling(kind):
+            batch = to_table(table.name, columns, rows)
+        if len(batch):
+            self._operations.append(KeyedChange(kind, table.name, batch))
+
+    def _table(self, name: str) -> Table:
+        self._require(_Phase.OPEN)
+        catalog = self._definitions.catalog
+        derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
+        found = find(name, "table", catalog.shown_tables, derived)
+        self._refuse_refreshed(name)
+        return found
+
+    def _refuse_refreshed(self, name: str) -> None:
+        """Raises DelticError for a table whose rows are those of a source."""
+        if (source := self._definitions.sources.get(name)) is not None:
+            raise DelticError(f"table {name} has the rows of {source}: change these, and call `refresh`")
+
+    def _keyed(self, name: str) -> Table:
+        """A table with a key; raises DelticError for one without."""
+        found = self._table(name)
+        if not found.key:
+            raise DelticError(
+                f"table {name} has no key, by which its rows could be found: declare one, as in "
+                f'pipeline.table("{name}", …, key="{found.schema.names[0] if found.schema.names else "id"}")'
+            )
+        return found
+
+    def _require(self, phase: _Phase) -> None:
+        if self._phase is not phase:
+            raise DelticError(f"the transaction {self._phase.value}")
+
+
+@contextmanager
+def _telling(operation: str) -> Iterator[None]:
+    """Let a DataError name the operation."""
+    try:
+        yield
+    except DataError as error:
+        raise error.of(operation) from error.__cause__
+
+
+def _reads(operation: Operation) -> bool:
+    """Whether an operation is a statement about the rows of tables and views."""
+    return not isinstance(operation, RowChange | KeyedChange) and operation.reads

@@ -1,0 +1,93 @@
+"""Files as sources of rows and changes, and as places for rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from deltic.circuit.types import Schema
+from deltic.engine.protocol import WEIGHT
+from deltic.errors import DataError, DelticError, Diagnostic
+from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.loader import Loader
+from deltic.pipeline.io.locate import Input, files_at
+from deltic.pipeline.io.target import Format, Target
+from deltic.pipeline.names import check_choice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, or a folder of part files, of rows or changes; the end of its name tells its format.
+
+    The other fields are about delimited text: what stands between fields, whether the first line is a header, and
+    whether fields may be quoted as in RFC 4180.
+    """
+
+    path: str | Path
+    delimiter: str | None = None
+    headers: bool = False
+    rfc4180: bool = False
+
+    def rows(self, table: str, schema: Schema, signed: bool, key: tuple[str, ...] = ()) -> pa.Table:
+        """The rows, with weights when `signed`, of a table with this key.
+
+        Raises DataError with the places of malformed ones.
+        """
+        from deltic.pipeline.io.arrow_reader import ArrowReader
+
+        path = Path(self.path)
+        if not path.exists():
+            raise DataError([Diagnostic(f"table {table}: there is no such file", str(path))])
+        source = Input(table, schema, None, self.delimiter, self.headers, self.rfc4180, key=key)
+        return Loader(ArrowReader(), None).load([files_at(source, path, signed)])[table]
+
+
+def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:
+    """Write rows, or changes with their weights, to a file, which appears when it is complete.
+
+    Raises DelticError where the file could not be read back.
+    """
+    from deltic.pipeline.io.arrow_writer import ArrowWriter
+
+    target = Path(path)
+    chosen = wanted or _FORMATS.get(target.suffix.lower())
+    if chosen is None:
+        raise DelticError(f"{target}: the end of a name tells the format: {', '.join(_FORMATS)}; or say kind=")
+    check_choice(chosen, "format", get_args(Format))
+    names = [name for name in rows.column_names if name != WEIGHT]
+    between = delimiter or ("\t" if target.suffix.lower() in (".tsv", ".txt") else ",")
+    if chosen == "csv":
+        _check_text(rows, target, between)
+    output = Output(target.stem, Schema.of_arrow(rows.select(names).schema), None, between, headers, rfc4180=True)
+    try:
+        ArrowWriter().write(rows, Target(target, chosen, output))
+    except OSError as error:
+        raise DelticError(f"{error.filename or target}: {error.strerror or error}") from error
+
+
+def _check_text(rows: pa.Table, path: Path, delimiter: str) -> None:
+    from deltic.pipeline.io.render import count_unreadable
+
+    if len(delimiter) != 1 or delimiter == '"':
+        raise DelticError(f"{path}: the delimiter is one character other than a quote, found {delimiter!r}")
+    found = count_unreadable(rows, delimiter, rfc4180=True)
+    if found:
+        raise DelticError(
+            f"{path}: {found:,} row{'s have' if found > 1 else ' has'} a line end in a text, which delimited text "
+            "does not keep; Parquet, Arrow and JSON lines do"
+        )

@@ -1,0 +1,224 @@
+"""A program over files: load the facts, apply the changes epoch by epoch, write the views and what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from deltic.engine.protocol import Conflicts
+from deltic.errors import ChangeError, DataError, DelticError
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.io.changes import Epoch, epochs
+from deltic.pipeline.io.directives import Interface, interface, sql_interface
+from deltic.pipeline.io.loader import Loader, Reader
+from deltic.pipeline.io.locate import Files, locate, missing
+from deltic.pipeline.io.rejects import Rejects
+from deltic.pipeline.io.target import Format, Writer, view_target
+from deltic.pipeline.job.outcome import EpochDone, EpochRejected, Outcome, Watch
+from deltic.pipeline.job.publisher import Publisher
+from deltic.pipeline.session import Pipeline
+
+INITIAL = "initial"
+POSITION = "deltic run"
+"""The name of the position that says which epoch was applied last."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to read and what to write. `skip_malformed` leaves malformed rows out instead of stopping.
+
+    With `missing_is_empty` a table whose file of facts is not there has no rows at first.
+    """
+
+    program: Path
+    facts: Path
+    changes: Path | None
+    out: Path
+    format: Format | None = None
+    skip_malformed: bool = False
+    conflicts: Conflicts = "error"
+    macros: Mapping[str, str] = field(default_factory=dict)
+    missing_is_empty: bool = False
+
+
+def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
+    """Run a program to its last epoch, or to the first one that is rejected: then the outcome has a failure.
+
+    Raises ProgramError or DataError when the program, the facts or the names of the changes' files are wrong;
+    then nothing is written.
+    """
+    with watch.step(f"compiling {settings.program}"):
+        evolution = load_program(settings.program, pipeline, settings.macros)
+        files = _interface(settings.program, pipeline)
+    initial = Epoch(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
+    following = epochs(settings.changes, files.inputs) if settings.changes else []
+    _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)
+    rejects = Rejects(settings.out / "rejects", {source.name for source in files.inputs})
+    job = _Job(
+        files,
+        pipeline,
+        Loader(reader, rejects if settings.skip_malformed else None),
+        Publisher(writer, files.outputs, settings.out, settings.format),
+        rejects,
+        watch,
+    )
+    watch.expect(1 + len(following))
+    job.outcome.notes += [finding.render() for finding in pipeline.checked.warnings]
+    if evolution:
+        job.outcome.notes.append(f"another program than before: {evolution}")
+    job.load(initial)
+    job.follow(following, settings.conflicts)
+    job.finish()
+    return job.outcome
+
+
+def load_program(program: Path, pipeline: Pipeline, macros: Mapping[str, str]) -> str:
+    """Let a pipeline have the definitions of the program in a file, and say what this changed of earlier ones.
+
+    `macros` are defined before it. Raises ProgramError when the program is wrong, DataError when it is not text.
+    """
+    is_new = not len(pipeline)
+    evolution = pipeline.redefine(program, macros)
+    differs = evolution.added or evolution.replaced or evolution.dropped
+    return str(evolution) if differs and not is_new else ""
+
+
+def load_facts(program: Path, facts: Path, pipeline: Pipeline, reader: Reader) -> None:
+    """Give a pipeline that has the program its facts; raises DataError where they are wrong."""
+    tables = Loader(reader, None).load(_facts(_interface(program, pipeline), facts, missing_is_empty=False))
+    with pipeline.transaction("normalize") as change:
+        for table, rows in tables.items():
+            change.insert(table, rows)
+
+
+def _interface(program: Path, pipeline: Pipeline) -> Interface:
+    """What a program reads and writes."""
+    return sql_interface(pipeline.catalog) if is_sql(program) else interface(pipeline.checked)
+
+
+def is_sql(program: Path) -> bool:
+    """Whether a program is SQL, by the end of its name; the others are Datalog."""
+    return program.suffix.lower() == ".sql"
+
+
+def _facts(files: Interface, folder: Path, missing_is_empty: bool) -> list[Files]:
+    """The files of the initial rows; raises DataError for tables with `.input` that have none, unless they may."""
+    found = {source: locate(source, folder) for source in files.inputs}
+    absent = [source for source, located in found.items() if source.required and located is None]
+    if absent and not missing_is_empty:
+        raise DataError([finding for source in absent for finding in missing(source, folder).diagnostics])
+    return [located for located in found.values() if located is not None]
+
+
+def _refuse_overwriting(read: Sequence[Files], files: Interface, settings: Settings) -> None:
+    """Raises DelticError when an output would take the place of a file that is read."""
+    inputs = {path.resolve() for found in read for path in [*found.paths, *(p.parent for p in found.paths)]}
+    for output in files.outputs:
+        if output.device != "file":
+            continue
+        path = view_target(output, settings.out, settings.format).path
+        if path.resolve() in inputs:
+            raise DelticError(f"{output.name} would be written over {path}, which is read; choose another --out")
+
+
+class _Job:
+    """The epochs of one run, one after the other."""
+
+    def __init__(
+        self,
+        files: Interface,
+        pipeline: Pipeline,
+        loader: Loader,
+        publisher: Publisher,
+        rejects: Rejects,
+        watch: Watch,
+    ) -> None:
+        self._pipeline, self._loader, self._publisher = pipeline, loader, publisher
+        self._rejects, self._watch = rejects, watch
+        self._sizes = files.sizes
+        self.outcome = Outcome(tuple(name for name in files.watched if name in pipeline.views))
+        self._last: str | None = pipeline.positions.get(POSITION)
+
+    def load(self, initial: Epoch) -> None:
+        """The first epoch: files of facts are sets, in which a row that stands twice is one row."""
+        if self._last is not None:
+            self.outcome.notes.append(f"the state goes on behind {self._last}; what came before is not read again")
+            return
+        started, rejected = time.perf_counter(), self._rejects.count
+        tables = self._read(initial)
+        reading = time.perf_counter() - started
+        with self._watch.step("loading the facts"), self._transaction("normalize", initial) as change:
+            while tables:
+                change.insert(*tables.popitem())
+        self._done(EpochDone(initial.name, change.report, reading, 0.0, self._rejects.count - rejected))
+
+    def follow(self, following: Sequence[Epoch], conflicts: Conflicts) -> None:
+        """The epochs of changes, up to the first one that is rejected."""
+        behind = self._behind([epoch.name for epoch in following])
+        for epoch in following[behind:]:
+            try:
+                self._apply(epoch, conflicts)
+            except (DataError, ChangeError) as error:
+                self.outcome.failure = EpochRejected(epoch.name, self._last or INITIAL, error)
+                return
+
+    def _behind(self, names: Sequence[str]) -> int:
+        """How many of the epochs of changes the state has; DelticError where its last one is not among them."""
+        if self._last in (None, INITIAL) or not names:
+            return 0
+        if self._last not in names:
+            raise DelticError(
+                f"the state goes on behind the changes {self._last}, which are not among those of --changes: "
+                f"{', '.join(names)}; give the folder that has them, or leave it out"
+            )
+        return names.index(self._last) + 1
+
+    def finish(self) -> None:
+        """Write the views."""
+        started = time.perf_counter()
+        with self._watch.step("writing the views"):
+            self.outcome.written += self._publisher.write_views(self._pipeline)
+        self.outcome.sizes = {name: len(self._pipeline[name]) for name in self._sizes}
+        self.outcome.write_seconds = time.perf_counter() - started
+        self.outcome.notes += self._publisher.notes
+        self.outcome.printed = self._publisher.printed
+        if self._rejects.count:
+            rows = f"{self._rejects.count:,} malformed row{'s' if self._rejects.count > 1 else ''}"
+            self.outcome.notes.append(f"{rows} left out; they are listed in {self._rejects.folder}")
+        if late := self._publisher.late:
+            told = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"
+            self.outcome.notes.append(f"{told} left out; see {self._publisher.late_folder}")
+
+    def _apply(self, epoch: Epoch, conflicts: Conflicts) -> None:
+        started, rejected = time.perf_counter(), self._rejects.count
+        tables = self._read(epoch)
+        reading = time.perf_counter() - started
+        with self._watch.step(f"epoch {epoch.name}"), self._transaction(conflicts, epoch) as change:
+            for table, rows in tables.items():
+                change.append(table, rows)
+        writing = self._write(epoch.name, change)
+        for late in change.report.late:
+            self._publisher.write_late(epoch.name, late)
+        self._done(EpochDone(epoch.name, change.report, reading, writing, self._rejects.count - rejected))
+
+    def _read(self, epoch: Epoch) -> dict[str, pa.Table]:
+        with self._watch.step(f"reading {epoch.name}"):
+            return self._loader.load(epoch.files)
+
+    def _write(self, epoch: str, change: Transaction) -> float:
+        started = time.perf_counter()
+        with self._watch.step(f"writing the changes of {epoch}"):
+            self._publisher.write_changes(epoch, change, self._pipeline)
+        return time.perf_counter() - started
+
+    def _transaction(self, conflicts: Conflicts, epoch: Epoch) -> Transaction:
+        return self._pipeline.transaction(conflicts, positions={POSITION: epoch.name})
+
+    def _done(self, done: EpochDone) -> None:
+        self._last = done.name
+        self.outcome.epochs.append(done)
+        self._watch.epoch(done)

@@ -1,0 +1,68 @@
+"""What a job over files did, and how it tells of its progress."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from deltic.errors import DelticError
+from deltic.pipeline.epochs.report import EpochReport
+
+
+@dataclass(frozen=True)
+class EpochDone:
+    """One epoch in numbers; the reading of its files and the writing of its changes stand beside the engine's time."""
+
+    name: str
+    report: EpochReport
+    read_seconds: float
+    write_seconds: float
+    rejected: int
+
+
+@dataclass(frozen=True)
+class Written:
+    """A relation that was written, with the number of its rows."""
+
+    name: str
+    rows: int
+    path: Path
+
+
+@dataclass
+class Outcome:
+    """What the job did; `failure` is why it stopped before its last epoch, if it did."""
+
+    watched: tuple[str, ...] = ()
+    """The views that the program outputs or whose size it prints."""
+    epochs: list[EpochDone] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+    """What the program writes to standard output."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    write_seconds: float = 0.0
+    failure: EpochRejected | None = None
+
+
+class EpochRejected(DelticError):
+    """An epoch was rejected, and the run stopped before it; `reason` says what is wrong with it."""
+
+    def __init__(self, epoch: str, last: str, reason: DelticError) -> None:
+        self.epoch, self.last, self.reason = epoch, last, reason
+        super().__init__(f"epoch {epoch} was rejected whole; the views are as after epoch {last}\n{reason}")
+
+
+class Watch(Protocol):
+    """Is told how a job gets on."""
+
+    def step(self, what: str) -> AbstractContextManager[None]:
+        """Around one piece of work."""
+
+    def expect(self, epochs: int) -> None:
+        """How many epochs there will be, the initial one included."""
+
+    def epoch(self, done: EpochDone) -> None:
+        """One epoch was applied."""

@@ -1,0 +1,75 @@
+"""Views, and their changes in each epoch, to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from deltic.circuit.types import Schema
+from deltic.engine.lateness import LateRows
+from deltic.pipeline.epochs.transaction import Transaction
+from deltic.pipeline.io.devices import on_stdout, to_device
+from deltic.pipeline.io.directives import Output
+from deltic.pipeline.io.render import count_unreadable
+from deltic.pipeline.io.target import Format, Target, Writer, change_target, clear, view_target
+from deltic.pipeline.job.outcome import Written
+from deltic.pipeline.session import Pipeline
+
+
+class Publisher:
+    """Writes into one folder; `notes` collects what the user should know about what was written.
+
+    Late rows that an earlier run has written there are removed at the start.
+    """
+
+    def __init__(self, writer: Writer, outputs: tuple[Output, ...], out: Path, wanted: Format | None) -> None:
+        self._writer, self._outputs = writer, outputs
+        self._out, self._format = out, wanted
+        self.notes: list[str] = []
+        self.printed: list[str] = []
+        """What goes to standard output."""
+        self.late = 0
+        """How many rows were late."""
+        self.late_folder = out / "late"
+        clear(self.late_folder)
+
+    def write_changes(self, epoch: str, change: Transaction, pipeline: Pipeline) -> None:
+        """What a committed transaction changed in each view that is an output, to OUT/changes/<epoch>."""
+        for output in self._outputs:
+            if output.name in pipeline.views:
+                changes = change.of(output.name).to_arrow()
+                target = change_target(output, self._out / "changes" / epoch, self._format)
+                self._writer.write(changes, target) if len(changes) else clear(target.path)
+
+    def write_late(self, epoch: str, rows: LateRows) -> None:
+        """The changes of a table that came too late, to OUT/late/<epoch>, in the form in which changes are read."""
+        schema = Schema.of_arrow(rows.rows.schema.remove(len(rows.rows.schema) - 1))
+        self._writer.write(rows.rows, change_target(Output(rows.table, schema), self.late_folder / epoch, self._format))
+        self.late += rows.count
+
+    def write_views(self, pipeline: Pipeline) -> Iterator[Written]:
+        """Each output, as it is now."""
+        for output in self._outputs:
+            rows = pipeline[output.name].to_arrow()
+            if output.device in ("stdout", "json"):
+                self.printed.append(on_stdout(rows, output))
+                continue
+            if output.device in ("sqlite", "jsonfile"):
+                yield Written(output.name, len(rows), to_device(rows, output, self._out))
+                continue
+            target = view_target(output, self._out, self._format)
+            self._writer.write(rows, target)
+            self._check(rows, target)
+            yield Written(output.name, len(rows), target.path)
+
+    def _check(self, rows: pa.Table, target: Target) -> None:
+        if target.format != "csv":
+            return
+        found = count_unreadable(rows, target.output.delimiter, target.output.rfc4180)
+        if found:
+            what = "a line end" if target.output.rfc4180 else "the delimiter or a line end"
+            rows = f"{found:,} row{'s' if found > 1 else ''} with {what} in a symbol"
+            remedy = "--format parquet keeps every row" + ("" if target.output.rfc4180 else ", rfc4180=true quotes")
+            self.notes.append(f"{target.path} cannot be read back: {rows}; {remedy}")

@@ -1,0 +1,1 @@
+"""Tables and views, to be read as of one epoch."""

@@ -1,0 +1,34 @@
+"""What changed: the rows of one view that came and went in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from deltic.engine.changes import count
+from deltic.engine.protocol import WEIGHT
+from deltic.pipeline.reading.rows import Rows
+
+
+class Delta(Rows):
+    """Rows with weights: 1 for a row that came, -1 for one that went.
+
+    As a table it has the view's columns and one more, `__weight__`. Iteration gives pairs of row and weight.
+    """
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for *row, weight in super().__iter__():
+            yield tuple(row), weight
+
+    @property
+    def inserted(self) -> int:
+        """How many rows came."""
+        return count(self._weights())[0]
+
+    @property
+    def deleted(self) -> int:
+        """How many rows went."""
+        return count(self._weights())[1]
+
+    def _weights(self) -> Any:
+        return self._table.column(WEIGHT).to_numpy()

@@ -1,0 +1,141 @@
+"""Tables and views by name, as of an epoch: what a pipeline has in common with what is read of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from deltic.catalog import Catalog
+from deltic.circuit.types import Schema
+from deltic.datalog import CheckedProgram
+from deltic.engine.batches import TableBatch
+from deltic.engine.version import Version
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.names import find
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.views import View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_HIDDEN = "it is hidden, there for other views alone"
+_INLINED = "it is inlined: its rules stand in those of others"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is to be seen of an epoch, by any thread: definitions, and the rows of what they define."""
+
+    definitions: Definitions
+    version: Version
+
+
+class Reading(ABC):
+    """A name gives a table or view to read; `in`, `list` and `len` are about these names."""
+
+    spark: SparkSession | None
+
+    @property
+    def _place(self) -> str | None:
+        """Where the state is kept; None for memory."""
+        return None
+
+    @property
+    @abstractmethod
+    def _definitions(self) -> Definitions:
+        """What is defined."""
+
+    @abstractmethod
+    def _version(self) -> Version:
+        """The rows."""
+
+    def __getitem__(self, name: str) -> View:
+        """A view or table by name; raises DelticError with the nearest name when there is none."""
+        return View(name, self._readable(name), lambda: self._version_with(name), self.spark, self._place)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a table or view of that name that can be read."""
+        return name in self._schemas
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the tables and views that can be read."""
+        return iter(self._schemas)
+
+    def __len__(self) -> int:
+        """How many tables and views there are."""
+        return len(self._schemas)
+
+    def query(self, text: str) -> Rows:
+        """The answer to one question in DuckDB's dialect, which DuckDB gives over Arrow.
+
+        It sees all tables and views as of one epoch, and reads the columns that the question needs. Unlike `sql`, whose
+        dialect is Spark's and whose answers are Deltic's own, it has all that DuckDB knows. Raises DelticError with
+        DuckDB's reason.
+        """
+        from deltic.pipeline.reading.queries import answer
+
+        read = partial(_columns_of, self._version())
+        return Rows(TableBatch(answer(text, self._schemas, read)), self.spark)
+
+    def _repr_html_(self) -> str:
+        from deltic.pipeline.notebook import table
+
+        return table(("name", "kind", "columns", "rows"), self._relations(), repr(self))
+
+    def _relations(self) -> list[tuple[str, str, str, int]]:
+        """The names, kinds, columns and numbers of rows of what can be read."""
+        tables, version = self.tables, self._version()
+        return [
+            (name, "table" if name in tables else "view", ", ".join(schema.names), version.count(name))
+            for name, schema in self._schemas.items()
+        ]
+
+    @property
+    def catalog(self) -> Catalog:
+        """All tables and views with their definitions, hidden views too."""
+        return self._definitions.catalog
+
+    @property
+    def checked(self) -> CheckedProgram:
+        """The Datalog programs, checked together: relations, rules and directives."""
+        return self._definitions.checked
+
+    @property
+    def tables(self) -> dict[str, Schema]:
+        """The tables and their columns."""
+        return dict(self.catalog.table_schemas)
+
+    @property
+    def views(self) -> dict[str, Schema]:
+        """The views and their columns; hidden ones are left out."""
+        return dict(self.catalog.view_schemas)
+
+    @property
+    def _schemas(self) -> dict[str, Schema]:
+        """The columns of what can be read."""
+        return {**self.tables, **self.views}
+
+    def _readable(self, name: str) -> Schema:
+        """The columns of a view or table; raises DelticError when there is none, or it is hidden."""
+        return find(name, "view or table", self._schemas, self._unreadable)
+
+    @property
+    def _unreadable(self) -> dict[str, str]:
+        """Why relations that are there cannot be read."""
+        return {**dict.fromkeys(self.checked.inlined, _INLINED), **dict.fromkeys(self.catalog.views, _HIDDEN)}
+
+    def _check_view(self, name: str) -> None:
+        find(name, "view", self.views, {**self._unreadable, **dict.fromkeys(self.tables, "it is a table")})
+
+    def _version_with(self, name: str) -> Version:
+        """The rows, to read those of a relation from, which may have been dropped since."""
+        self._readable(name)
+        return self._version()
+
+
+def _columns_of(version: Version, name: str, columns: Sequence[str]) -> pa.Table:
+    return version.read(name, columns=columns)

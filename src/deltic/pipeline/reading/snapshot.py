@@ -1,0 +1,113 @@
+"""Tables and views at one moment: as of an epoch, or as they would be after a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from deltic.circuit.graph import Circuit
+from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
+from deltic.engine.protocol import Engine, EpochResult
+from deltic.engine.version import Version
+from deltic.errors import DelticError
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.epochs.report import EpochReport, report_of
+from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.names import find
+from deltic.pipeline.reading.delta import Delta
+from deltic.pipeline.reading.reading import Published, Reading
+from deltic.pipeline.reading.rows import Rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Snapshot(Reading):
+    """The tables and views as of an epoch, whatever is committed meanwhile: `snapshot["reaches"]`.
+
+    It keeps the memory of its rows until it is dropped or, as a context, until the end of the block.
+    """
+
+    def __init__(
+        self, published: Published, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+    ) -> None:
+        self.spark = spark
+        self.epoch = published.version.epoch
+        """The number of the epoch."""
+        self._published: Published | None = published
+        self._engine_of = engine_of
+
+    def sql(self, text: str, file: str = "<sql>") -> Rows:
+        """The rows of a question of SQL over these tables and views. Raises ProgramError."""
+        from deltic.pipeline.sql.evaluation import answered
+        from deltic.pipeline.sql.planning import Query, asked
+
+        step = asked(text, file, self._definitions)
+        return answered(step, self._version(), self._engine_of, self.spark) if isinstance(step, Query) else step
+
+    @property
+    def _definitions(self) -> Definitions:
+        return self._seen.definitions
+
+    def _version(self) -> Version:
+        return self._seen.version
+
+    @property
+    def version(self) -> Version:
+        """The rows, as an engine has published them."""
+        return self._seen.version
+
+    @property
+    def _seen(self) -> Published:
+        if self._published is None:
+            raise DelticError(f"the snapshot of epoch {self.epoch} ended with its block: read inside of it")
+        return self._published
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._published = None
+
+    def __repr__(self) -> str:
+        return f"the tables and views as of epoch {self.epoch}"
+
+
+class Preview(Snapshot):
+    """The tables and views as a transaction would leave them, and what it would change; nothing is committed."""
+
+    def __init__(
+        self,
+        published: Published,
+        result: EpochResult,
+        engine_of: Callable[[Circuit], Engine],
+        spark: SparkSession | None,
+    ) -> None:
+        super().__init__(published, engine_of, spark)
+        self._result = result
+        self.report: EpochReport = report_of(result, self.epoch)
+        """The transaction in numbers."""
+
+    def of(self, view: str) -> Delta:
+        """How the transaction would change a view."""
+        return change_of(view, self._result, self.views, self.tables, self.spark)
+
+    def __repr__(self) -> str:
+        return f"epoch {self.epoch} as it would be: {self.report}"
+
+
+def change_of(
+    view: str,
+    result: EpochResult,
+    views: Mapping[str, Schema],
+    tables: Mapping[str, Schema],
+    spark: SparkSession | None,
+) -> Delta:
+    """How an epoch changed a view; raises DelticError when there is none of that name."""
+    schema = find(view, "view", views, dict.fromkeys(tables, "it is a table"))
+    change = result.changes.batch(view)
+    return Delta(change or TableBatch(arrow_schema(schema, True).empty_table()), spark)

@@ -1,0 +1,1 @@
+"""Rows in whatever form a user has them."""

@@ -1,0 +1,214 @@
+"""Rows in whatever form the user has them, as an Arrow table of a table's columns."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from deltic.circuit.types import Column, Schema
+from deltic.circuit.values import of_python, to_arrow
+from deltic.engine.conflicts import SHOWN
+from deltic.errors import DataError, Diagnostic, did_you_mean
+from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
+from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
+from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
+from deltic.pipeline.io.files import File
+from deltic.pipeline.io.in_python import rows_at, rows_of
+from deltic.pipeline.io.layout import Layout
+from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.objects import parse_json, parse_object
+from deltic.pipeline.io.parsed import arrow_schema, table_of
+from deltic.pipeline.io.signs import FEED, FEED_COLUMNS, weight_columns
+from deltic.pipeline.io.values import accepts, problem, shown, whole
+from deltic.pipeline.rows.tabular import is_column, tabular
+
+T = TypeVar("T")
+
+_SIGNED = "rows that all come, or all go, are for insert and delete"
+_LONGEST = 200
+_FRAME = 'rows of one column are a frame of it: df[["a"]] in pandas, df.select("a") in Spark, pa.table({"a": …})'
+
+
+def to_table(
+    name: str, schema: Schema, rows: Any, signed: bool = False, key: tuple[str, ...] = (), before: int = 0
+) -> pa.Table:
+    """The rows of a table called `name` as Arrow, with weights when `signed`; changes may be by its `key`.
+
+    `rows` is a `File` or a path of one, an Arrow table, batch or reader, or what hands itself out as one (polars,
+    DuckDB), a pandas or Spark DataFrame, what a view or change returned, a structured array of numpy (columns go by
+    their names), an array of numpy of two dimensions, or an iterable of tuples, lists or dicts. Raises DataError that
+    names the place: the number of the row, counted from those of a table or of changes that came `before`.
+    """
+    if is_column(rows):
+        raise _error(name, f"expected rows, found a single column ({type(rows).__name__})", _FRAME)
+    if isinstance(rows, Path | File):
+        return (rows if isinstance(rows, File) else File(rows)).rows(name, schema, signed, key)
+    layout = Layout(schema, signed=signed, key=key)
+    rows = tabular(rows, schema.names, lambda fields: _checked(name, fields, layout))
+    if isinstance(rows, pa.Table):
+        if not (signed and are_envelopes(rows.column_names, layout)):
+            return _conformed(name, rows, layout, before)
+        rows = rows_of(rows)
+    return _from_signed_rows(name, layout, rows, before) if signed else _from_rows(name, schema, rows)
+
+
+def columns_needed(name: str, schema: Schema, fields: pa.Schema, signed: bool, key: tuple[str, ...]) -> list[str]:
+    """The columns that `to_table` would read of a frame with these; raises DataError where they are not the table's."""
+    return _checked(name, fields, Layout(schema, signed=signed, key=key))
+
+
+def _checked(name: str, fields: pa.Schema, layout: Layout) -> list[str]:
+    """The columns that are needed. Raises DataError unless they have names and types of the table's, each once."""
+    if layout.signed and are_envelopes(fields.names, layout):
+        return [part for part in ENVELOPE if part in fields.names]
+    signs = weight_columns(layout) if layout.signed else []
+    passed = FEED_COLUMNS if FEED in signs and FEED in fields.names else ()
+    twice = [column for number, column in enumerate(fields.names) if column in fields.names[:number]]
+    if twice:
+        raise _error(name, f"there are several columns {twice[0]}", "give each column its own name")
+    try:
+        check_columns(fields, layout)
+        for extra in (column for column in fields.names if column not in (*layout.schema.names, *signs, *passed)):
+            raise Malformed(f"there is no column {extra}", hint=did_you_mean(extra, layout.schema.names))
+    except Malformed as error:
+        raise _error(name, error.reason, error.hint or f"the columns are {layout.schema}") from None
+    return [column for column in fields.names if column in (*layout.schema.names, *signs)]
+
+
+def _conformed(name: str, table: pa.Table, layout: Layout, before: int) -> pa.Table:
+    parsed = conform(table, layout)
+    if parsed.bad:
+        rows = rows_at(table, parsed.bad[:SHOWN])
+        numbers = [before + position + 1 for position in parsed.bad]
+        reasons = [_reason(row, layout) for row in rows]
+        raise _misfits(name, numbers, reasons, [tuple(row.values()) for row in rows])
+    return parsed.table
+
+
+def _misfits(name: str, numbers: Sequence[int], reasons: Iterable[str], rows: Iterable[Sequence[Any]]) -> DataError:
+    """The error for the rows with these numbers, the first of them with reasons and values."""
+    found = [
+        Diagnostic(f"{_place(f'{name}, row {number}', reason)}; the row is {shown(row, _LONGEST)}")
+        for number, reason, row in zip(numbers[:SHOWN], reasons, rows, strict=True)
+    ]
+    return DataError([*found, _more(name, len(numbers))] if len(numbers) > SHOWN else found)
+
+
+def _more(name: str, count: int) -> Diagnostic:
+    return Diagnostic(f"these are the first {SHOWN} of {count:,} rows that do not fit table {name}")
+
+
+def _reason(row: Mapping[str, Any], layout: Layout) -> str:
+    try:
+        parse_object({column: whole(value) for column, value in row.items()}, layout)
+    except Malformed as error:
+        return error.reason
+    raise AssertionError(f"row {row!r} is refused without a reason")
+
+
+def _from_rows(name: str, schema: Schema, rows: Any) -> pa.Table:
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise _error(name, f"expected rows, found {type(rows).__name__}", "a single row is given as [row]")
+    listed = _each(name, rows, partial(_values, schema=schema))
+    columns = zip(*listed, strict=True) if listed else ([] for _ in schema)
+    arrays = [_column(name, column, values, listed) for column, values in zip(schema, columns, strict=True)]
+    return table_of(arrays, schema.to_arrow(), len(listed))
+
+
+def _from_signed_rows(name: str, layout: Layout, rows: Any, before: int) -> pa.Table:
+    """Rows by names with a weight or a sign, envelopes of Debezium, and either of them as JSON."""
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise _error(name, f"expected changes, found {type(rows).__name__}", "a single change is given as [change]")
+    found = [signed for each in _each(name, rows, partial(_signed, layout=layout), before) for signed in each]
+    values = [tuple(of_python(v, c.type) for v, c in zip(row, layout.schema, strict=True)) for row, _ in found]
+    columns = [to_arrow([row[i] for row in values], c.type) for i, c in enumerate(layout.schema)]
+    weights = pa.array([weight for _, weight in found], pa.int64())
+    return table_of([*columns, weights], arrow_schema(layout.schema, signed=True), len(found))
+
+
+def _signed(row: Any, layout: Layout) -> list[Signed]:
+    """The rows that go and come by one change; raises Malformed."""
+    if isinstance(row, str | bytes):
+        try:
+            return parse_json(row if isinstance(row, str) else row.decode("utf-8"), layout)
+        except UnicodeDecodeError:
+            raise Malformed("the change is not UTF-8 text") from None
+    if is_envelope(row, layout):
+        return opened(row, layout)
+    if not isinstance(row, Mapping):
+        raise Malformed(f"expected a dict or its JSON, found {shown(row)}", hint=_SIGNED)
+    passed = (*layout.schema.names, *weight_columns(layout), *FEED_COLUMNS)
+    for extra in (key for key in row if key not in passed):
+        raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), layout.schema.names))
+    return [parse_object(row, layout)]
+
+
+def _each(name: str, rows: Iterable[Any], read: Callable[[Any], T], before: int = 0) -> list[T]:
+    """What is read of each row; raises DataError, which tells of the first ones that cannot be read."""
+    found, told, count = [], list[Diagnostic](), 0
+    for number, row in enumerate(rows, before + 1):
+        try:
+            found.append(read(row))
+        except Malformed as error:
+            count += 1
+            if count <= SHOWN:
+                told.append(Diagnostic(_place(f"{name}, row {number}", error.reason), hint=error.hint))
+    if count > SHOWN:
+        told.append(_more(name, count))
+    if told:
+        raise DataError(told)
+    return found
+
+
+def _values(row: Any, schema: Schema) -> Sequence[Any]:
+    """The values of one row, in the order of the columns; raises Malformed."""
+    if isinstance(row, Mapping):
+        for extra in (key for key in row if key not in schema.names):
+            raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
+        return parse_object(row, Layout(schema))[0]
+    if isinstance(row, str | bytes) or not isinstance(row, Sequence):
+        hint = "a row of one value is written (value,)" if len(schema) == 1 else ""
+        raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
+    if len(row) != len(schema):
+        found = f"expected {_counted(len(schema))}, found {len(row)}: {shown(row)}"
+        raise Malformed(found, hint=f"the columns are {schema}")
+    return row
+
+
+# Classes of whose values Arrow finds a type that keeps them; where values of two are together, it may change some.
+_ALIKE = [set(), *({kind} for kind in (int, float, str, bytes, bool, datetime.date, decimal.Decimal))]
+
+
+def _column(name: str, column: Column, values: Sequence[Any], rows: Sequence[Sequence[Any]]) -> pa.Array:
+    """The values of one column as an array, checked all at once where Arrow sees one type in them."""
+    try:
+        if set(map(type, values)) - {type(None)} in _ALIKE:
+            inferred = pa.array(values)
+            fits = accepts(column.type, inferred.type) and is_exact(inferred.type, column)
+            if fits and (column.nullable or not inferred.null_count):
+                return inferred.cast(column.type.arrow)
+    except REFUSED:
+        pass
+    wrong = {number: reason for number, value in enumerate(values, 1) if (reason := problem(value, column)) is not None}
+    if wrong:
+        numbers, reasons = list(wrong), [f"column {column.name}: {reason}" for reason in wrong.values()][:SHOWN]
+        raise _misfits(name, numbers, reasons, [rows[number - 1] for number in numbers[:SHOWN]])
+    return to_arrow([of_python(value, column.type) for value in values], column.type)
+
+
+def _counted(columns: int) -> str:
+    return f"{columns} value{'s' if columns != 1 else ''}"
+
+
+def _error(place: str, reason: str, hint: str = "") -> DataError:
+    return DataError([Diagnostic(_place(place, reason), hint=hint)])
+
+
+def _place(place: str, reason: str) -> str:
+    return f"table {place}{', ' if reason.startswith('column ') else ': '}{reason}"

@@ -1,0 +1,111 @@
+"""Rows in the forms of other libraries: as an Arrow table, or as rows of Python where a column has several types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltic.errors import DataError, Diagnostic
+from deltic.pipeline.io.columns import REFUSED
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, is_dataframe, quoted
+from deltic.without_pandas import postpone_pandas
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+postpone_pandas()
+
+Check = Callable[[pa.Schema], list[str]]
+"""Refuses columns before a row moves, or tells which of them are needed."""
+
+
+def tabular(rows: Any, names: tuple[str, ...], check: Check) -> Any:
+    """The rows as an Arrow table, whose columns go by their names; rows of Python as they are.
+
+    Columns that `check` does not ask for do not move. An array of two dimensions has the columns called `names`.
+    """
+    if isinstance(rows, Rows):
+        rows = rows.to_arrow()
+    if is_dataframe(rows):
+        return from_dataframe(rows.select(*map(quoted, check(arrow_schema_of(rows)))))
+    if _is_of("pandas", rows) and hasattr(rows, "columns"):
+        return _of_pandas(rows, check)
+    if _is_of("numpy", rows):
+        return _of_numpy(rows, names, check)
+    if isinstance(rows, pa.Table):
+        return rows.select(check(rows.schema))
+    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+        return _of_arrow(rows, check)
+    return rows
+
+
+def is_column(value: Any) -> bool:
+    """Whether this is one column of a frame, of Arrow's, pandas' or Spark's, and no rows."""
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        return True
+    is_one = type(value).__name__ in ("Series", "Index", "Column")
+    return is_one and any(_is_of(library, value) for library in ("pandas", "polars", "pyspark"))
+
+
+def _is_of(library: str, value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == library
+
+
+def _of_arrow(rows: Any, check: Check) -> pa.Table:
+    """What hands itself out as Arrow: a batch, a reader, a frame of polars, a relation of DuckDB."""
+    try:
+        if isinstance(rows, pa.RecordBatch) or not hasattr(rows, "__arrow_c_stream__"):
+            rows = pa.Table.from_batches([pa.record_batch(rows)]).to_reader()
+        reader = rows if isinstance(rows, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(rows)
+        wanted = check(reader.schema)
+        # Arrow's own kernels fail on an empty batch that is a slice of another one.
+        return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema).select(wanted)
+    except pa.ArrowException as error:
+        raise DataError([Diagnostic(f"the rows could not be read: {error}")]) from error
+
+
+def _of_pandas(frame: pd.DataFrame, check: Check) -> Any:
+    """The columns by their labels, what is missing as null."""
+    frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    columns = {name: frame[name] for name in frame.columns if list(frame.columns).count(name) == 1}
+    if len(columns) < frame.shape[1]:
+        check(pa.schema([pa.field(name, pa.null()) for name in frame.columns]))
+    return _of_columns(columns, lambda column: column.astype(object).where(column.notna(), None).tolist(), check)
+
+
+def _of_numpy(array: np.ndarray[Any, Any], names: tuple[str, ...], check: Check) -> Any:
+    """The fields of a structured array by their names, the columns of two dimensions by their places."""
+    if array.dtype.names is not None and array.ndim == 1:
+        columns = {name: array[name] for name in array.dtype.names}
+    elif array.ndim == 2 and array.shape[1] == len(names):
+        columns = dict(zip(names, array.T, strict=True))
+    else:
+        return array.tolist() if array.ndim == 2 else array
+    return _of_columns(columns, lambda column: column.tolist(), check)
+
+
+def _of_columns(columns: dict[str, Any], values: Callable[[Any], Iterable[Any]], check: Check) -> Any:
+    """A table of the columns; dicts, to find the row, when one holds values of several types."""
+    try:
+        table = pa.table([_array(column) for column in columns.values()], names=list(columns))
+    except REFUSED:
+        lists = [values(column) for column in columns.values()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+    return table.select(check(table.schema))
+
+
+def _array(column: Any) -> Any:
+    """A column as Arrow's; raises TypeError for objects of several classes, and for those that have parts.
+
+    Of these Arrow changes some to what others are, where the table's type says what each has to be.
+    """
+    if column.dtype == object and len({type(value) for value in column if value is not None}) > 1:
+        raise TypeError
+    found = pa.array(column)
+    if column.dtype == object and pa.types.is_nested(found.type):
+        raise TypeError
+    return found

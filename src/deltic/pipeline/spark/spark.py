@@ -1,0 +1,152 @@
+"""What Deltic asks of Spark: types, a session of its own, DataFrames from and to Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltic.circuit.types import Schema, Type
+from deltic.circuit.values import from_arrow
+from deltic.engine.spark.described import described
+from deltic.errors import DelticError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+ROWS = "Deltic: rows of a DataFrame"
+"""What Spark's pages call a job that reads one."""
+# Up to so many bytes a table is part of the plan of its DataFrame, where Spark knows its rows before it runs.
+_SMALL = 1 << 18
+# Above so many bytes Spark takes a table apart into partitions, instead of making it part of a plan.
+_IN_PLANS = "spark.sql.execution.arrow.localRelationThreshold"
+
+
+def to_dataframe(spark: SparkSession, table: pa.Table, directory: Path | None = None, small: int = _SMALL) -> DataFrame:
+    """An Arrow table as a DataFrame, whose types are what `Type.spark` says.
+
+    Up to `small` bytes are part of the plan; more go through a file in a directory, if there is one that executors
+    see, and through the memory of the driver otherwise. Raises DelticError where the file cannot be written.
+    """
+    from pyspark.sql.functions import col, make_ym_interval
+    from pyspark.sql.types import StructField, StructType
+
+    from deltic.pipeline.spark.files import through_file
+
+    schema = Schema.of_arrow(table.schema)
+    months = [c.name for c in schema if c.type is Type.YEAR_MONTH_INTERVAL]
+    travelling = [Type.INT32 if c.name in months else c.type for c in schema]
+    fields = [StructField(c.name, type_.spark, c.nullable) for c, type_ in zip(schema, travelling, strict=True)]
+    rows, types = for_spark(table), StructType(fields)
+    if directory is not None and rows.nbytes > small:
+        frame = through_file(spark, rows, types, directory)
+    else:
+        with _plans_up_to(spark, small):
+            frame = spark.createDataFrame(_without_empty_chunks(rows), types)
+    return _with_columns(frame, {name: make_ym_interval(months=col(quoted(name))) for name in months})
+
+
+def _without_empty_chunks(table: pa.Table) -> pa.Table:
+    """The table; Spark takes one for empty whose first chunk is, where it makes the rows part of a plan."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch for batch in table.to_batches() if batch.num_rows], table.schema)
+
+
+def _with_columns(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    """Some columns in place of others; Spark Connect refuses to put none there."""
+    return frame.withColumns(columns) if columns else frame
+
+
+@contextmanager
+def _plans_up_to(spark: SparkSession, small: int) -> Iterator[None]:
+    """Let Spark make no larger tables part of a plan in this block."""
+    before = spark.conf.get(_IN_PLANS, None)
+    spark.conf.set(_IN_PLANS, str(small))
+    try:
+        yield
+    finally:
+        spark.conf.unset(_IN_PLANS) if before is None else spark.conf.set(_IN_PLANS, before)
+
+
+def from_dataframe(frame: DataFrame) -> pa.Table:
+    """A DataFrame as an Arrow table; intervals from years to months are numbers of months there."""
+    with described(frame.sparkSession, ROWS, is_part=True):
+        return with_months(frame).toArrow()
+
+
+def with_months(frame: DataFrame) -> DataFrame:
+    """The DataFrame with numbers of months in place of intervals from years to months."""
+    from pyspark.sql.functions import col
+    from pyspark.sql.types import YearMonthIntervalType
+
+    months = [f.name for f in frame.schema if isinstance(f.dataType, YearMonthIntervalType)]
+    return _with_columns(frame, {name: col(quoted(name)).cast("interval month").cast("int") for name in months})
+
+
+def arrow_schema_of(frame: DataFrame) -> pa.Schema:
+    """The columns of a DataFrame with Arrow's types, found without a job; UnsupportedError for a type without any."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(f.name, Type.of_spark(f.dataType).arrow, f.nullable) for f in frame.schema])
+
+
+def for_spark(table: pa.Table) -> pa.Table:
+    """The table in the types that Spark has: unsigned integers in wider ones, intervals of months as their number."""
+    import pyarrow as pa
+
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        type_ = Type.of_arrow(field.type)
+        if type_ is Type.YEAR_MONTH_INTERVAL:
+            columns.append(pa.array(from_arrow(column, type_), pa.int32()))
+        else:
+            columns.append(column.cast(Type.of_spark(type_.spark).arrow))
+    return pa.table(columns, names=table.column_names)
+
+
+def quoted(name: str) -> str:
+    """A column's name in Spark SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def check_session(spark: object) -> None:
+    """Raises DelticError for what is no Spark session, such as a master's address."""
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        hint = f'.master("{spark}")' if isinstance(spark, str) else ""
+        raise DelticError(
+            f"expected a SparkSession, found {spark!r}: deltic.Pipeline(SparkSession.builder{hint}.getOrCreate()), "
+            "or deltic.Pipeline() to run without Spark"
+        )
+
+
+def active_session(spark: SparkSession | None) -> SparkSession:
+    """The session given, or the one that is active; raises DelticError when there is neither."""
+    if spark is not None:
+        return spark
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is None:
+        raise DelticError("to_spark() needs a Spark session: start one, or give it to deltic.Pipeline(spark)")
+    return active
+
+
+@contextmanager
+def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
+    """Turns what Spark raises into an error of Deltic, made of the first line of its reason."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as failure:
+        raise error(str(failure).strip().splitlines()[0]) from failure
+
+
+def is_dataframe(value: Any) -> bool:
+    """Whether a value is a Spark DataFrame; pyspark is not imported to find out. A Column has any attribute."""
+    return type(value).__module__.startswith("pyspark.sql") and hasattr(type(value), "toArrow")

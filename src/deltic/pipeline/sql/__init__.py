@@ -1,0 +1,1 @@
+"""Texts of SQL, done with a pipeline."""

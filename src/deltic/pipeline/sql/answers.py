@@ -1,0 +1,127 @@
+"""Answers to questions of SQL: rows in an order, lists of relations and columns, plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from deltic.catalog import Catalog, External
+from deltic.circuit.types import Schema
+from deltic.engine.batches import TableBatch
+from deltic.pipeline.reading.rows import Rows
+from deltic.sql.statements.ordering import KEY, Key
+from deltic.sql.types import written
+
+
+class Told(Rows):
+    """What EXPLAIN and SHOW CREATE tell: one row of one column, which prints as the text that it is."""
+
+    def __init__(self, column: str, text: str) -> None:
+        super().__init__(TableBatch(pa.table({column: [text]})))
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def arranged(rows: pa.Table, order: Mapping[int, Key], names: Sequence[str]) -> pa.Table:
+    """The rows in the order of these columns, under these names, without columns that are there for the order alone."""
+    if order:
+        import duckdb
+
+        by = ", ".join(
+            f"k{n} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+            for n, key in order.items()
+        )
+        named = {**{f"k{n}": rows.column(n) for n in order}, "position": range(len(rows))}
+        with duckdb.connect(":memory:") as connection:
+            connection.register("rows", pa.table(named))
+            positions = connection.execute(f"SELECT position FROM rows ORDER BY {by}").fetchnumpy()["position"]
+        rows = rows.take(positions)
+    shown = [number for number, name in enumerate(names) if not name.startswith(KEY)]
+    return rows.select(shown).rename_columns([names[number] for number in shown])
+
+
+def relations_table(catalog: Catalog, views_alone: bool) -> pa.Table:
+    """The tables and views that can be read: name, kind, columns, and which front end has defined them."""
+    names = {name: ("view", schema) for name, schema in catalog.view_schemas.items()}
+    if not views_alone:
+        names = {**{name: ("table", schema) for name, schema in catalog.table_schemas.items()}, **names}
+    return _table(
+        {
+            "name": list(names),
+            "kind": [kind for kind, _ in names.values()],
+            "columns": [", ".join(schema.names) for _, schema in names.values()],
+            "defined_by": [catalog.front(name) for name in names],
+        }
+    )
+
+
+def columns_table(catalog: Catalog, name: str) -> pa.Table:
+    """The columns of a relation: name, type, whether NULL is allowed, and whether they are of the key."""
+    schema, key = _schema(catalog, name), catalog.tables[name].key if name in catalog.tables else ()
+    return _table(
+        {
+            "column": list(schema.names),
+            "type": [written(column.type) for column in schema],
+            "nullable": ["yes" if column.nullable else "no" for column in schema],
+            "key": ["yes" if column.name in key else "" for column in schema],
+        }
+    )
+
+
+def details_table(catalog: Catalog, name: str) -> pa.Table:
+    """What there is to know of a relation besides its columns, a row for each fact, in the form of `columns_table`."""
+    kind = "view" if name in catalog.views else "table"
+    relation = catalog.views.get(name) or catalog.tables[name]
+    facts = {
+        "name": name,
+        "kind": kind,
+        "rows": "a set: no row is there twice" if catalog.relations[name].is_set else "a bag: a row may be there twice",
+        "defined by": catalog.front(name),
+        "place": relation.place,
+        "lateness": _lateness(catalog, name),
+        "reads": ", ".join(next((d.reads for d in catalog.definitions if name in d.names), ())),
+        "read by": ", ".join(catalog.readers([name])),
+        "text": relation.text,
+    }
+    told = {fact: value for fact, value in facts.items() if value}
+    empty = [""] * len(told)
+    return _table({"column": list(told), "type": list(told.values()), "nullable": empty, "key": empty})
+
+
+def statement_of(catalog: Catalog, name: str) -> str:
+    """The statement that makes a relation: as it was written, or one that makes such a table."""
+    relation = catalog.views.get(name) or catalog.tables[name]
+    if relation.text:
+        return relation.text
+    columns = [f"{c.name} {written(c.type)}{'' if c.nullable else ' NOT NULL'}" for c in _schema(catalog, name)]
+    table = catalog.tables[name]
+    key, late = ", ".join(table.key), table.lateness
+    if late is not None:
+        is_time = not late.shown(table.schema).isdecimal()
+        length = f"{'INTERVAL ' * is_time}{late.shown(table.schema).upper()}"
+        columns[table.schema.index(late.column)] += f" LATENESS {length}"
+    made = f"CREATE TABLE {name} ({', '.join([*columns, *([f'PRIMARY KEY ({key})'] * bool(key))])})"
+    return made if table.source is None else f"{made} {_using(table.source)}"
+
+
+def _using(source: External) -> str:
+    options = ", ".join(f"{name} {exp.Literal.string(value).sql('spark')}" for name, value in source.options)
+    return f"USING {source.kind}{f' OPTIONS ({options})' if options else ''}"
+
+
+def _lateness(catalog: Catalog, name: str) -> str:
+    """How late rows of a table may come, "" where they may without end."""
+    table = None if name in catalog.views else catalog.tables[name]
+    return "" if table is None or table.lateness is None else table.lateness.told(table.schema)
+
+
+def _schema(catalog: Catalog, name: str) -> Schema:
+    return catalog.relations[name].schema
+
+
+def _table(columns: dict[str, list[str]]) -> pa.Table:
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})

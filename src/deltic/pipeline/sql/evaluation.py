@@ -1,0 +1,78 @@
+"""Queries evaluated once, over tables and views as they are: by an engine that lives as long as the answer takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.catalog import Catalog, Definition, Part, Table
+from deltic.catalog.clock import CLOCK
+from deltic.circuit.graph import Circuit
+from deltic.circuit.operators import Source
+from deltic.engine.batches import TableBatch
+from deltic.engine.protocol import WEIGHT, Engine
+from deltic.engine.version import Version
+from deltic.errors import ChangeError, DataError, Diagnostic
+from deltic.pipeline.io.parsed import arrow_schema
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.sql.answers import arranged
+from deltic.pipeline.sql.planning import ANSWER, Query
+from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.program import FRONT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def circuit_of(definitions: Sequence[Definition]) -> Circuit:
+    """The circuit of definitions by themselves: what they read of others are its tables."""
+    own = {name for definition in definitions for name in definition.names}
+    sources = {name: type_ for d in definitions for name, type_ in d.sources.items() if name not in own}
+    tables = [Table(name, type_.schema, is_bag=not type_.is_set) for name, type_ in sources.items()]
+    return Catalog((Part(FRONT, tables, definitions),)).circuit
+
+
+def answered(
+    query: Query, version: Version, engine_of: Callable[[Circuit], Engine], spark: SparkSession | None
+) -> Rows:
+    """The rows of a question of SQL."""
+    engine = _evaluated([query.definition], version, engine_of)
+    return Rows(TableBatch(arranged(engine.read(ANSWER), query.order, query.names)), spark)
+
+
+def changed_by(
+    effect: Effect, table: Table, version: Version, engine_of: Callable[[Circuit], Engine]
+) -> list[pa.Table]:
+    """The rows of a table that go and come by a statement, with weights.
+
+    Raises ChangeError where a row would be changed more than once, DataError for NULL where none is allowed.
+    """
+    read = partial(_evaluated(effect.definitions, version, engine_of).read, counted=True)
+    if effect.ambiguous and len(read(effect.ambiguous)):
+        raise ChangeError(
+            f"table {table.name}: several rows of the source are for one row of the table; nothing was changed. "
+            "Let the condition after ON, or that of WHEN MATCHED, choose one of them"
+        )
+    return [_change(read(view), sign, table) for view, sign in effect.signs.items()]
+
+
+def _evaluated(definitions: Sequence[Definition], version: Version, engine_of: Callable[[Circuit], Engine]) -> Engine:
+    """An engine with the views of definitions. The engine that `engine_of` makes knows the time already."""
+    circuit = circuit_of(definitions)
+    engine = engine_of(circuit)
+    sources = [operator.name for operator in circuit.operators if isinstance(operator, Source)]
+    read = {name: TableBatch(version.read(name, counted=True)) for name in sources if name != CLOCK.name}
+    engine.apply(read, "trust")
+    return engine
+
+
+def _change(rows: pa.Table, sign: int, table: Table) -> pa.Table:
+    for column in table.schema:
+        if not column.nullable and rows.column(column.name).null_count:
+            raise DataError([Diagnostic(f"table {table.name}: column {column.name} is NOT NULL, and would be NULL")])
+    weights = pc.multiply(rows.column(WEIGHT), sign)
+    return pa.table([*(rows.column(name) for name in table.schema.names), weights], arrow_schema(table.schema, True))

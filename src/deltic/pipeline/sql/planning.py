@@ -1,0 +1,199 @@
+"""What a text of SQL does to a pipeline: all of it is checked first, and makes steps that are done in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from deltic.catalog import Catalog, Definition, View
+from deltic.circuit.types import Column, Schema, ZSetType
+from deltic.engine.batches import TableBatch
+from deltic.pipeline.definitions.by_sql import defining
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.programs import completed
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.sql.answers import Told, columns_table, details_table, relations_table, statement_of
+from deltic.sql.names import find_name
+from deltic.sql.queries import answer_circuit
+from deltic.sql.scalars.functions.python import knowing
+from deltic.sql.statements.effect import Effect
+from deltic.sql.statements.effects import effect_of
+from deltic.sql.statements.ordering import Key, ordered
+from deltic.sql.statements.parse import parse
+from deltic.sql.statements.statements import (
+    Bracket,
+    Change,
+    CreateTable,
+    CreateTableAs,
+    Defining,
+    Describe,
+    Explain,
+    Question,
+    Select,
+    Show,
+    Statement,
+)
+from deltic.sql.text import SourceText
+
+ANSWER = "the answer"
+"""The view that a query by itself is."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that is evaluated once, what SQL calls its columns, and the order in which its rows are shown."""
+
+    definition: Definition
+    names: Sequence[str]
+    order: Mapping[int, Key]
+    """The columns by their positions that order the rows, the one that counts most first."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A view by its name, or a query as a view, of which it is told how it is kept fresh."""
+
+    subject: str | Definition
+    extended: bool
+
+
+Step = Definitions | Effect | Query | Explained | Bracket | Rows
+"""Definitions to go on with, a change of a table, what begins or ends a transaction, or a question; or its answer."""
+
+
+def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
+    """The steps that a text's statements take after definitions. Definitions that stand together are one step.
+
+    Each statement sees the definitions before it. Raises ProgramError or CatalogError for the first one that is wrong.
+    """
+    begun = definitions
+    written = completed(text, file, definitions)[1]
+    for statement in (part for whole in written for part in _parts(whole, definitions)):
+        if isinstance(statement, Defining):
+            if _begins_anew(statement, begun, definitions):
+                definitions.check()
+                yield definitions
+                begun = definitions
+            definitions = defining(definitions, statement)
+            continue
+        catalog = definitions.catalog
+        if definitions is not begun:
+            yield definitions
+            begun = definitions
+        with knowing(definitions.functions):
+            step = statement if isinstance(statement, Bracket) else _step(statement, catalog)
+        yield step
+    if definitions is not begun:
+        definitions.check()
+        yield definitions
+
+
+def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
+    """What a text's statements change in tables; raises ProgramError for one that changes none."""
+    found = []
+    with knowing(definitions.functions):
+        for statement in parse(text, file):
+            if not isinstance(statement, Change):
+                told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
+                raise statement.error(told, "use pipeline.sql for others")
+            found.append(_effect(statement, definitions.catalog))
+    return found
+
+
+def asked(text: str, file: str, definitions: Definitions) -> Query | Rows:
+    """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
+    steps = []
+    with knowing(definitions.functions):
+        for statement in parse(text, file):
+            if not isinstance(statement, Select | Show | Describe):
+                raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
+            steps.append(_step(statement, definitions.catalog))
+    found = steps[-1] if steps else _rows(relations_table(definitions.catalog, False))
+    assert isinstance(found, Query | Rows)
+    return found
+
+
+def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
+    """The statements that one stands for, after the definitions that there are now."""
+    if not isinstance(statement, CreateTableAs):
+        yield statement
+        return
+    catalog = now.catalog
+    if statement.unless_there and any(name.lower() == statement.name.name.lower() for name in catalog.relations):
+        return
+    with knowing(now.functions):
+        definition, names = _answer(statement.query, catalog, statement.source)
+    (view,) = definition.views
+    schema = Schema(tuple(Column(n, column.type, True) for n, column in zip(names, view.schema, strict=True)))
+    yield from parse(statement.declared(schema), statement.source.file)
+    yield statement.inserted
+
+
+def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> bool:
+    """Whether a table is made that was dropped just before: its rows have to go, so that this is another step."""
+    if not isinstance(statement, CreateTable):
+        return False
+    name = statement.table.name
+    return name in begun.catalog.tables and name not in now.catalog.tables
+
+
+def _step(statement: Statement, catalog: Catalog) -> Step:
+    if isinstance(statement, Change):
+        return _effect(statement, catalog)
+    assert isinstance(statement, Question)
+    match statement:
+        case Select():
+            query, keys = ordered(statement.query, statement.source)
+            definition, names = _answer(query, catalog, statement.source)
+            order: dict[int, Key] = {}
+            for key in keys:
+                order.setdefault(key.position(names, statement.source), key)
+            return Query(definition, names, order)
+        case Explain():
+            return _explained(statement, catalog)
+        case Show(what="tables" | "views"):
+            return _rows(relations_table(catalog, statement.what == "views"))
+        case Show() | Describe():
+            return _described(statement, catalog)
+
+
+def _effect(statement: Change, catalog: Catalog) -> Effect:
+    return effect_of(statement, catalog.shown_tables, _readable(catalog))
+
+
+def _explained(statement: Explain, catalog: Catalog) -> Explained:
+    subject, source = statement.subject, statement.source
+    if isinstance(subject, exp.Identifier):
+        return Explained(find_name(subject, "view", catalog.views, source), statement.extended)
+    return Explained(_answer(subject, catalog, source)[0], statement.extended)
+
+
+def _described(statement: Show | Describe, catalog: Catalog) -> Rows:
+    assert statement.name is not None
+    name = find_name(statement.name, "table or view", _readable(catalog), statement.source)
+    if isinstance(statement, Show) and statement.what == "create":
+        return Told("statement", statement_of(catalog, name))
+    columns = columns_table(catalog, name)
+    if isinstance(statement, Describe) and statement.extended:
+        columns = pa.concat_tables([columns, details_table(catalog, name)])
+    return _rows(columns)
+
+
+def _answer(query: exp.Expression, catalog: Catalog, source: SourceText) -> tuple[Definition, list[str]]:
+    """The view of a query over what can be read, and what SQL calls its columns."""
+    circuit, names = answer_circuit(query, _readable(catalog), ANSWER, source)
+    return Definition((View(ANSWER, circuit.type_of(circuit.sinks[ANSWER])),), circuit), names
+
+
+def _readable(catalog: Catalog) -> dict[str, ZSetType]:
+    """The tables and views that are not hidden."""
+    hidden = catalog.tables.keys() - catalog.shown_tables.keys()
+    hidden |= catalog.views.keys() - catalog.view_schemas.keys()
+    return {name: type_ for name, type_ in catalog.relations.items() if name not in hidden}
+
+
+def _rows(table: pa.Table) -> Rows:
+    return Rows(TableBatch(table))

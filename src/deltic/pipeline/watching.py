@@ -1,0 +1,105 @@
+"""What a pipeline tells of itself: its epochs, plans, changes of views, sizes, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from deltic.circuit.graph import Circuit
+from deltic.engine.batches import TableBatch
+from deltic.engine.protocol import Size
+from deltic.pipeline.epochs.history import Subscription
+from deltic.pipeline.epochs.lateness import watermarks
+from deltic.pipeline.explaining import explained
+from deltic.pipeline.observing import Metrics, MetricsServer, sizes_table
+from deltic.pipeline.parts import Parts
+from deltic.pipeline.reading.reading import Published
+from deltic.pipeline.reading.rows import Rows
+from deltic.pipeline.reading.snapshot import Snapshot
+
+
+class Watching(Parts):
+    """Has epochs to read, explains views and follows them, and measures what is kept."""
+
+    @property
+    def epoch(self) -> int:
+        """The number of the last epoch: every transaction is one, and every change of definitions once there is one.
+
+        It is 0 before the first one. What follows from facts alone is an epoch, too, when somebody reads before then.
+        """
+        return self._epochs.last.version.epoch
+
+    def snapshot(self) -> Snapshot:
+        """The tables and views as they are now, to read several of them as of one epoch."""
+        self._version()
+        return self._snapshot(self._epochs.last)
+
+    def at(self, epoch: int) -> Snapshot:
+        """The tables and views as of an epoch that is retained: of the last `retain` ones, as the pipeline was told.
+
+        Raises DelticError for others, which says which are.
+        """
+        return self._snapshot(self._epochs.at(epoch))
+
+    def _snapshot(self, published: Published) -> Snapshot:
+        return Snapshot(published, self._engine_of, self.spark)
+
+    @property
+    def positions(self) -> Mapping[str, Any]:
+        """How far sources have been read: what transactions said of them, the last word on each."""
+        return self._epochs.positions
+
+    @property
+    def watermarks(self) -> dict[str, Any]:
+        """For each table with a lateness the time before which rows are late, None before it has had a row."""
+        return watermarks(self.catalog, self._version())
+
+    def explain(self, name: str, full: bool = False) -> str:
+        """How a view is kept fresh: what its parts cost and keep, and its delta queries.
+
+        `full`: also its circuit before and after, why that is right, and the plan of each delta query.
+        """
+        self._check_view(name)
+        pushed = self._evolving.pushed if self._engines.rewrites.demand else None
+        return explained(name, full, self._epochs.engine, self._definitions, pushed)
+
+    def circuit(self, name: str | None = None) -> Circuit:
+        """The circuit of one view, or of all views together."""
+        if name is None:
+            return self.catalog.circuit
+        self._check_view(name)
+        return self.catalog.circuit.part(name)
+
+    def changes(self, view: str, since: int | None = None) -> Subscription:
+        """Follow a view: how each epoch after `since` has changed it, or each one after the present one.
+
+        The changes of the last 1,000 epochs are there, of at most a million rows together. Raises DelticError for an
+        epoch before these, or that has not been.
+        """
+        self._check_view(view)
+        self._version()
+        position = self.epoch if since is None else since
+        return Subscription(view, self.views[view], self._epochs.history, position, self.spark)
+
+    def sizes(self) -> Rows:
+        """The memory of the state: for each relation and each order in which it is kept, the entries and the bytes.
+
+        Beside tables and views these are the relations of the plan, by the names that `explain` has for them.
+        """
+        return Rows(TableBatch(sizes_table(self._sizes())), self.spark)
+
+    def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> MetricsServer:
+        """Serve numbers of epochs and state from now on, in Prometheus' text format, at http://HOST:PORT/metrics.
+
+        Port 0 is any free one. What is returned has the `port`, and ends it by `close` or at the end of a with-block.
+        """
+        version = self._version()
+        metrics = Metrics({view: version.count(view) for view in self.views}, self._sizes, lambda: self.watermarks)
+        server = MetricsServer(metrics.text, host, port, partial(self._epochs.observers.remove, metrics.epoch))
+        self._epochs.observers.append(metrics.epoch)
+        return server
+
+    def _sizes(self) -> list[Size]:
+        with self._epochs.writing():
+            return self._epochs.engine.sizes()
