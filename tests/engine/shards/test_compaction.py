@@ -111,6 +111,8 @@ def test_compactions_and_epochs_by_turns(files):
     assert set(world.aside.told) <= {"compaction of 1 shard", "compaction of 2 shards"}
     loose = World(files, run_each=None, frozen=FROZEN)
     assert loose.engine.options.frozen is None
+    world.engine.extend(CIRCUIT)
+    assert world.engine.options.frozen == FROZEN, "another definition has compactions, too"
 
 
 @pytest.mark.parametrize("between", ["epochs", "an epoch that packs anew", "an aborted epoch", "the process"])

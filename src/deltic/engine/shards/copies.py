@@ -12,10 +12,11 @@ gets its copy at half of what it may keep it with, so that it does not go to and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from deltic.program.definitions import Constant, Derived
+from deltic.program.memory import remembered
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.top import Ranked
 from deltic.program.program import Program, Relation
@@ -24,6 +25,8 @@ from deltic.program.program import Program, Relation
 _VALUE = 32
 # The part of a task's memory that copies have, as a divisor.
 _PART = 8
+SHARE = 8
+"""The part of all rows of tables, as a divisor, that comes until it is measured again what there is."""
 
 
 def small_relations(program: Program) -> frozenset[str]:
@@ -71,6 +74,44 @@ class Copies:
                 held += wanted / margin
                 found[name] = f"at most {sizes[name]:,.0f} rows, beside {rows[beside]:,} of {beside}"
         return found
+
+
+@dataclass
+class Survey:
+    """When it is measured again of what there are to be copies: whenever much has come since the last time."""
+
+    copies: Copies
+    since: int = 0
+    """How many rows have come since."""
+    many: int = 0
+    """How many may come."""
+
+    def is_due(self, coming: int) -> bool:
+        """Whether it is time to measure again when so many rows come."""
+        self.since += coming
+        return self.since > self.many
+
+    def chosen(
+        self,
+        program: Program,
+        coming: Mapping[str, int],
+        there: Callable[[str], int],
+        kept: Collection[str],
+        shards: int,
+        copied: Mapping[str, str],
+    ) -> Mapping[str, str]:
+        """The relations to be copied when so many rows are `coming` to tables, where some are `copied` now.
+
+        So many rows are `there` of those that are `kept`.
+        """
+        self.since, self.many = 0, self.copies.least // SHARE
+        if remembered(program):
+            return copied
+        tables = {name: there(name) + coming.get(name, 0) for name in program.tables.values()}
+        total = sum(tables.values())
+        rows = {name: there(name) for name in kept} if sum(coming.values()) <= total // SHARE else {}
+        self.many = max(self.copies.least, total) // SHARE
+        return self.copies.chosen(program, rows | tables, shards, copied)
 
 
 def _joined(program: Program, rows: Mapping[str, int]) -> dict[str, set[str]]:

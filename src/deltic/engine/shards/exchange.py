@@ -5,6 +5,7 @@ Numbers of texts, and layouts, are a shard's own: the shard that has rows decode
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from deltic.engine.shards.plan import Key
 
 Inbox = Mapping[str, Sequence[pa.Table]]
 """Batches by the placed relation that they are for."""
+Mail = dict[int, dict[str, list[pa.Table]]]
+"""What is sent to each shard."""
 ITERATION = "iteration\0"
 """The column with the iterations of rows that carry any."""
 COUNTED = "counted\0"
@@ -74,6 +77,14 @@ def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parce
         for shard, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if end > start:
                 yield Parcel(target, shard, sorted_rows.slice(start, end - start))
+
+
+def mail_of(sent: Iterable[Parcel]) -> Mail:
+    """What is sent, by shard and placed relation."""
+    mail: Mail = defaultdict(lambda: defaultdict(list))
+    for parcel in sent:
+        mail[parcel.shard][parcel.target].append(parcel.rows)
+    return mail
 
 
 def waiting_in(parcels: Iterable[Parcel]) -> tuple[int | None, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeGuard
@@ -14,38 +13,32 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, Several, apart
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import joined
-from deltic.engine.critical_section import exclusive
 from deltic.engine.files.files import Files
-from deltic.engine.image import Saved
+from deltic.engine.image import Json
 from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
-from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import Conflicts, EpochResult
+from deltic.engine.shards.building import Built, building
 from deltic.engine.shards.compaction import FROZEN, Compaction
-from deltic.engine.shards.engine import (
-    Executed,
-    Mail,
-    ShardedEngine,
-    empty_relations,
-    mail_of,
-    summed,
-)
+from deltic.engine.shards.engine import Executed, ShardedEngine
 from deltic.engine.shards.evolution import Evolution
-from deltic.engine.shards.exchange import Parcel
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
+from deltic.engine.shards.group import empty_relations, summed
+from deltic.engine.shards.laid import Laid
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.posted import Lettered, Site, Split
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
 from deltic.engine.shards.round_tasks import RoundsTaken, adopting
+from deltic.engine.shards.setting import Definition
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
-from deltic.engine.shards.version import ShardsVersion
 from deltic.engine.spark.compacting import Compacting, RunEach
 from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import Executor
 from deltic.engine.spark.rounds import RoundJobs
+from deltic.program.program import Program
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
 # The last argument is what the job is called.
@@ -84,15 +77,12 @@ class SparkEngine(ShardedEngine):
         self._open: list[Shard] | None = None
         self._empty_in_files: Collection[str] = ()
         self._ahead = False
-        super().__init__(circuit, **options)
-        self.files, self._run_tasks, self.executor = directory.below(uuid4().hex), run_tasks, executor
+        super().__init__(circuit, frozen=None if run_each is None else frozen, **options)
+        self._directory, self.files = directory, directory.below(uuid4().hex)
+        self._run_tasks, self._run_each, self.executor = run_tasks, run_each, executor
         self._direct, self._few = direct, few
         self._compacting = None if run_each is None else Compacting(run_each)
-        if run_each is not None:
-            self.options = replace(self.options, frozen=frozen)
         atexit.register(self.files.clear)
-        self._given |= {"directory": directory, "run_tasks": run_tasks, "direct": direct, "few": few}
-        self._given |= {"run_each": run_each, "frozen": frozen}
 
     @property
     def shards(self) -> list[Shard]:
@@ -111,16 +101,21 @@ class SparkEngine(ShardedEngine):
         name = self.program.tables[table]
         placed, schema = self.plan.placed[name], self.program.relations[name].schema
         split = Split(name, placed.key, self.options.shards)
-        return Site(self._given["directory"].below(uuid4().hex), schema, split)
+        return Site(self._directory.below(uuid4().hex), schema, split)
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)
 
-    def _like(self, circuit: Circuit, **options: Any) -> ShardedEngine:
-        other = super()._like(circuit, **options)
-        assert isinstance(other, SparkEngine)
-        other.executor = self.executor
-        return other
+    def _like(self, **options: Any) -> ShardedEngine:
+        return super()._like(
+            directory=self._directory,
+            run_tasks=self._run_tasks,
+            run_each=self._run_each,
+            executor=self.executor,
+            direct=self._direct,
+            few=self._few,
+            **options,
+        )
 
     def _in_process(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         """Run the epoch in this process."""
@@ -132,24 +127,38 @@ class SparkEngine(ShardedEngine):
 
         return replace(executed, commit=commit)
 
-    def _build(self, old: ShardedEngine, found: Evolution) -> EpochResult:
-        assert isinstance(old, SparkEngine)
+    def _build(self, definition: Definition, found: Evolution, epoch: int) -> Built:
         if self.executor == "process":
-            result, self._ahead = super()._build(old, found), True
-            return result
-        builder = copy(self)
-        builder.program, builder.plan = found.program, found.building
-        constants = mail_of(builder._rows_of_constants(found.constants))
-        letters = list(sent(builder.files, _parcels(constants), 0, builder._direct))
-        outcome, _ = builder._by_jobs(found.building, letters, "trust", old._saved(), found.taken)
-        self._states, self._open, self._ahead = outcome.states, None, False
-        stores = self._written_stores(outcome.states)
-        self._empty_in_files = empty_relations(self.plan, stores)
-        self.version = ShardsVersion(old.epoch + 1, [LocalVersion.of(old.epoch + 1, self.program, s) for s in stores])
-        return builder._result_of(outcome)
+            return super()._build(definition, found, epoch)
+        return self._built_by_jobs(Laid(definition, found.plan), found, epoch)
+
+    def _built(
+        self, laid: Laid, found: Evolution, stores: Sequence[Store], learned: Sequence[Sequence[Json]], epoch: int
+    ) -> Built:
+        built = super()._built(laid, found, stores, learned, epoch)
+
+        def take() -> None:
+            self._ahead = True
+            built.take()
+
+        return replace(built, take=take)
+
+    def _built_by_jobs(self, laid: Laid, found: Evolution, epoch: int) -> Built:
+        """What is laid out, of the state as it is, by jobs."""
+        builder = building(laid.definition, found)
+        letters = list(sent(self.files, list(builder.constants(found.constants)), 0, self._direct))
+        outcome, _ = self._by_jobs(builder, letters, "trust", self._saved(), found.taken)
+        stores = self._written_stores(laid.plan, outcome.states)
+        empty = empty_relations(laid.plan, stores)
+
+        def take() -> None:
+            self._laid, self._empty_in_files = laid, empty
+            self._states, self._open, self._ahead = outcome.states, None, False
+
+        return Built(self._result_of(builder.program, outcome), laid.version(epoch, stores), take)
 
     def _stores(self) -> list[Store]:
-        return super()._stores() if self._open is not None else self._written_stores(self._states)
+        return super()._stores() if self._open is not None else self._written_stores(self.plan, self._states)
 
     def _saved(self) -> Mapping[int, str]:
         """The descriptions of the state as it is, in files."""
@@ -157,12 +166,11 @@ class SparkEngine(ShardedEngine):
             return self._states
         return {shard.number: save(shard, self.files, self._states.get(shard.number)) for shard in self._open}
 
-    @exclusive
-    def restore(self, saved: Saved, tables_alone: bool = False) -> None:
-        before = self.files
-        super().restore(saved, tables_alone)
-        self._ahead = self._open is not None
-        before.clear()
+    def _take_rows_of(self, other: ShardedEngine) -> None:
+        assert isinstance(other, SparkEngine)
+        self.files.clear()
+        self.files, self._states, self._empty_in_files = other.files, other._states, other._empty_in_files
+        self._open, self._ahead = other._open, other._open is not None
 
     @property
     def nbytes(self) -> int:
@@ -190,10 +198,9 @@ class SparkEngine(ShardedEngine):
         letters = list(self._letters_of(changes))
         written = self.files.traffic.written - written
         plan = restrict(self.plan, {letter.target for letter in letters}, self._empty())
-        outcome, stores = self._by_jobs(plan, letters, conflicts, self._states)
+        outcome, stores = self._by_jobs(replace(self._laid, plan=plan), letters, conflicts, self._states)
         outcome.written += written
-        versions = [LocalVersion.of(self.epoch + 1, self.program, store) for store in stores]
-        version, empty = ShardsVersion(self.epoch + 1, versions), empty_relations(self.plan, stores)
+        version, empty = self._laid.version(self.epoch + 1, stores), empty_relations(self.plan, stores)
 
         def commit() -> None:
             self._states, self._open, self._ahead, self._empty_in_files = outcome.states, None, False, empty
@@ -201,40 +208,45 @@ class SparkEngine(ShardedEngine):
             if self._compacting is not None:
                 self._compacting.begin(self, outcome.apart)
 
-        result, rows_in = self._result_of(outcome), outcome.rows_in
-        return Executed(version, result, lambda name: rows_in.get(name, 0), commit, _nothing, self._shrunk_in(stores))
+        result, rows_in = self._result_of(self.program, outcome), outcome.rows_in
+        shrunk = self._laid.shrunk(stores)
+        return Executed(version, result, lambda name: rows_in.get(name, 0), commit, _nothing, shrunk)
 
     def _by_jobs(
         self,
-        plan: ShardPlan,
+        laid: Laid,
         changes: Sequence[Letter],
         conflicts: Conflicts,
         states: Mapping[int, str],
         taken: Mapping[str, str] | None = None,
     ) -> tuple[Outcome, list[Store]]:
-        """Run a plan on letters, from states in files: what comes of it, and the stores as they are in files then.
+        """Run a program on letters, from states in files: what comes of it, and the stores as they are in files then.
 
         Where another plan has written the states, those placed relations are `taken` over that have these names there.
         """
+        plan, options, told = laid.plan, laid.options, f"epoch {self.epoch + 1}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
         letters = [*wake(self.options.shards), *changes]
         state, limits = (conflicts, states, taken), (self._direct, self._few)
-        jobs = RoundJobs(plan, self.options, self.files, *state, *limits, self._outcome, f"epoch {self.epoch + 1}")
+        jobs = RoundJobs(plan, options, self.files, *state, *limits, self._outcome, told)
         rounds: list[RoundsTaken] = []
         for step in plan.iterated:
             rounds.append(jobs.iterate(step, letters))
             letters += rounds[-1].letters
         final = adopting(plan, plan.iterated)
-        stages = range(len(final.stages))
-        tasks = [Task(final, self.options, self.files.place, states, s, conflicts, self._direct, taken) for s in stages]
-        outcome = self._outcome(letters, tasks, self._told(len(tasks)))
-        self._refuse(chain(outcome.faults, *(each.faults for each in rounds)))
-        stores = self._written_stores(outcome.states)
+        tasks = [
+            Task(final, options, self.files.place, states, stage, conflicts, self._direct, taken)
+            for stage in range(len(final.stages))
+        ]
+        stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
+        outcome = self._outcome(letters, tasks, f"{told}: {stages}: {some_of(list(laid.program.sinks))}")
+        laid.refuse(chain(outcome.faults, *(each.faults for each in rounds)))
+        stores = self._written_stores(plan, outcome.states)
         for each in rounds:
             outcome.visited += each.visited
             outcome.read += each.read
             outcome.written += each.written
-        limit = self.options.task_memory
+        limit = options.task_memory
         outcome.reports += [
             each.report(outcome, stores, told_in_rounds(plan, each.step, stores, limit)) for each in rounds
         ]
@@ -253,7 +265,7 @@ class SparkEngine(ShardedEngine):
                     here[table] = Several.of(rest)
             else:
                 here[table] = batch
-        yield from sent(self.files, _parcels(self._mail_of(here)), 0, self._direct)
+        yield from sent(self.files, list(self._sent(here)), 0, self._direct)
 
     def _is_posted(self, batch: Changed, table: str) -> TypeGuard[Lettered]:
         """Whether tasks have written a batch as the shards of this program read it."""
@@ -268,10 +280,6 @@ class SparkEngine(ShardedEngine):
             raise joined(sorted(outcome.errors, key=lambda error: isinstance(error, Outgrown)))
         return outcome
 
-    def _told(self, stages: int) -> str:
-        """What the job of the next epoch is called."""
-        return f"epoch {self.epoch + 1}: {stages} stage{'s' * (stages > 1)}: {some_of(list(self.program.sinks))}"
-
     def _write(self) -> None:
         """Let the files have the committed state."""
         if self._ahead and self._open is not None:
@@ -279,17 +287,18 @@ class SparkEngine(ShardedEngine):
             self._ahead = False
 
     def _empty(self) -> Collection[str]:
+        """The relations of which searches need rows, and no shard has any."""
         if self._open is not None:
-            return super()._empty()
+            return empty_relations(self.plan, self._stores())
         return self._empty_in_files if self._states else self.plan.needs
 
-    def _written_stores(self, states: Mapping[int, str]) -> list[Store]:
+    def _written_stores(self, plan: ShardPlan, states: Mapping[int, str]) -> list[Store]:
         """The stores of shards that were written, to be read when somebody looks."""
         described = [read_description(self.files, name) for _, name in sorted(states.items())]
-        return [store_of(self.plan, self.files, one) for one in described]
+        return [store_of(plan, self.files, one) for one in described]
 
-    def _result_of(self, outcome: Outcome) -> EpochResult:
-        mailbox, found = Mailbox(self.files), {v: n for v, n in self.program.sinks.items() if n in outcome.changes}
+    def _result_of(self, program: Program, outcome: Outcome) -> EpochResult:
+        mailbox, found = Mailbox(self.files), {v: n for v, n in program.sinks.items() if n in outcome.changes}
         changes = {v: ViewChange(*outcome.counts[n], mailbox.reader(outcome.changes[n])) for v, n in found.items()}
         reports = tuple(summed(outcome.reports))
         return EpochResult(
@@ -343,11 +352,6 @@ class SparkEngine(ShardedEngine):
         What they name no more goes with the next epoch.
         """
         self._states = {**self._states, **states}
-
-
-def _parcels(mail: Mail) -> list[Parcel]:
-    """What is sent to the shards, one by one."""
-    return [Parcel(to, n, rows) for n, inbox in mail.items() for to, batches in inbox.items() for rows in batches]
 
 
 def _nothing() -> None:

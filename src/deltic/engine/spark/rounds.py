@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from deltic.engine.files.files import Files
 from deltic.engine.protocol import Conflicts
-from deltic.engine.shards.engine import Mail, check_end, first_of, mail_of, take_round
-from deltic.engine.shards.exchange import Parcel
+from deltic.engine.shards.exchange import Mail, Parcel, mail_of
+from deltic.engine.shards.group import check_end, first_of, take_round
 from deltic.engine.shards.letters import Letter, Mailbox, sent
 from deltic.engine.shards.options import Options
 from deltic.engine.shards.plan import Iterate, ShardPlan

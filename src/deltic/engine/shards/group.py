@@ -1,0 +1,211 @@
+"""All shards of a program in one process: an exchange between two stages is a list of batches for each of them."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deltic.circuit.iterations import limit_error
+from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.conflicts import ConflictError, joined
+from deltic.engine.interrupts import postponed
+from deltic.engine.local.recursion.strategy import Strategy
+from deltic.engine.local.storage.arrow import view_change
+from deltic.engine.local.storage.store import Store
+from deltic.engine.local.version import LocalVersion
+from deltic.engine.protocol import ComponentReport, Conflicts, EpochResult
+from deltic.engine.shards.exchange import Mail, Parcel, mail_of
+from deltic.engine.shards.laid import Laid
+from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.room import told_in_rounds
+from deltic.engine.shards.round_steps import Renumbered
+from deltic.engine.shards.rounds import in_rounds
+from deltic.engine.shards.shard import Shard
+from deltic.engine.shards.version import ShardsVersion, together
+from deltic.errors import DelticError
+
+
+class ShardGroup:
+    """The shards of a program that is laid out, which take epochs together."""
+
+    def __init__(self, laid: Laid, shards: Sequence[Shard]) -> None:
+        self.laid, self.plan, self.shards = laid, laid.plan, shards
+
+    @property
+    def stores(self) -> list[Store]:
+        """The stores of all shards."""
+        return [shard.store for shard in self.shards]
+
+    def run(self, sent: Iterable[Parcel], conflicts: Conflicts) -> EpochResult:
+        """Take all shards through an epoch, once more where values were numbered anew amid rounds; `end` is to follow.
+
+        After any exception the rows are as before.
+        """
+        parcels = list(sent)
+        try:
+            while True:
+                try:
+                    return self._run(parcels, conflicts)
+                except Renumbered:
+                    self.roll_back()
+        except BaseException:
+            self.roll_back()
+            raise
+
+    def end(self, epoch: int, before: ShardsVersion) -> ShardsVersion:
+        """The version of an epoch that was run, after the one `before`, at the cost of the relations that it changes.
+
+        What it changes is part of the rows then; `roll_back` still undoes it.
+        """
+        try:
+            versions = list(self._versions(epoch, before))
+        except BaseException:
+            self.roll_back()
+            raise
+        self.forget_changes()
+        return ShardsVersion(epoch, versions)
+
+    def _versions(self, epoch: int, before: ShardsVersion) -> Iterator[LocalVersion]:
+        for shard, version in zip(self.shards, before.shards, strict=True):
+            if shard.is_repacked:
+                yield LocalVersion.of(epoch, self.laid.program, shard.store)
+            else:
+                yield version.following(epoch, shard.store.changed())
+
+    def forget_changes(self) -> None:
+        """Forget what the epoch has changed, which is part of the rows."""
+        for shard in self.shards:
+            shard.forget_changes()
+
+    def keep(self) -> None:
+        """What the epoch made is final."""
+        for shard in self.shards:
+            shard.is_repacked = False
+
+    def roll_back(self) -> None:
+        """Have the rows of before the epoch."""
+        for shard in self.shards:
+            shard.roll_back()
+
+    def changed_rows(self, name: str) -> int:
+        """How many rows of a relation the epoch has changed."""
+        return sum(shard.changed_rows(name) for shard in self.shards)
+
+    # An epoch
+
+    def _run(self, sent: Iterable[Parcel], conflicts: Conflicts) -> EpochResult:
+        """Take all shards through the stages of an epoch."""
+        mail, empty, iterated = mail_of(sent), empty_relations(self.plan, self.stores), list[ComponentReport]()
+        for shard in self.shards:
+            shard.begin(conflicts, empty)
+        for stage, steps in enumerate(self.plan.stages):
+            mail = mail_of(self._stage(stage, mail))
+            iterated += [self._iterate(step) for step in steps if isinstance(step, Iterate)]
+        self.laid.refuse(fault for shard in self.shards for fault in shard.environment.faults)
+        postponed.check()
+        for shard in self.shards:
+            shard.end()
+        found = {view: change for view, name in self.laid.program.sinks.items() if (change := self._change(name))}
+        reports = (*summed(report for shard in self.shards for report in shard.reports), *iterated)
+        return EpochResult(Changes(found), rows_visited=self._visited(), components=reports)
+
+    def _stage(self, stage: int, mail: Mail) -> list[Parcel]:
+        """Take all shards through a stage: what they send."""
+        sent: list[Parcel] = []
+        errors: list[DelticError] = []
+        for shard in self.shards:
+            try:
+                sent += shard.run(stage, mail.get(shard.number, {}))
+            except ConflictError as error:
+                errors.append(error)
+        if errors:
+            raise joined(errors)
+        return sent
+
+    def _iterate(self, step: Iterate) -> ComponentReport:
+        """Take all shards through the rounds of a recursion."""
+        started, visited, options = time.perf_counter(), self._visited(), self.laid.options
+        was_empty, rounds = all(shard.is_empty(step) for shard in self.shards), 0
+        while (now := first_of(self.shards, step)) is not None:
+            check_end(step, now, options.iteration_limit)
+            take_round(self.shards, step, now)
+            rounds += 1
+        for shard in self.shards:
+            shard.finish_rounds(step)
+        return ComponentReport(
+            step.stratum.relations,
+            Strategy.NESTED.value,
+            "bootstrap" if was_empty else "update",
+            in_rounds(rounds, len(self.shards)),
+            sum(self.changed_rows(name) for name in self.plan.followed(step)),
+            sum(self.changed_rows(name) for name in step.stratum.relations),
+            self._visited() - visited,
+            time.perf_counter() - started,
+            sum(shard.states[name].nbytes for shard in self.shards for name in step.timed),
+            told_in_rounds(self.plan, step, self.stores, options.task_memory),
+        )
+
+    def _visited(self) -> int:
+        return sum(shard.environment.visits.rows for shard in self.shards)
+
+    def _change(self, name: str) -> ViewChange | None:
+        """The change of a relation on all shards."""
+        parts = [
+            view_change(shard.states[name], delta, shard.store.interner)
+            for shard in self.shards
+            if (delta := shard.states[name].delta) is not None
+        ]
+        if not parts:
+            return None
+        inserted, deleted, rows = (sum(getattr(p, what) for p in parts) for what in ("inserted", "deleted", "rows"))
+        return ViewChange(inserted, deleted, rows, lambda: together(part.to_arrow() for part in parts))
+
+
+# Rounds
+
+
+def first_of(shards: Iterable[Shard], step: Iterate) -> int | None:
+    """The least iteration for which anything waits on any shard."""
+    return min((first for shard in shards if (first := shard.first(step)) is not None), default=None)
+
+
+def take_round(shards: Sequence[Shard], step: Iterate, now: int, told: list[Parcel] | None = None) -> None:
+    """Take all shards through the round of iteration `now`; what it changes is `told`, for who is to adopt it."""
+    mail: Mail = {}
+    for stage in range(len(step.stages)):
+        sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in shards)
+        mail = mail_of([parcel for parcels in sent for parcel in parcels])
+    if told is not None:
+        told += [parcel for shard in shards for parcel in shard.changed_in_round(step)]
+    for shard in shards:
+        shard.end_round(step, mail.get(shard.number, {}))
+
+
+def check_end(step: Iterate, now: int, limit: int) -> None:
+    """Raise IterationLimitError past the limit; at the iteration after it, known rows may be derived again."""
+    if now > limit + 1 and step.computing:
+        raise limit_error(sorted(step.stratum.relations), step.computing, limit)
+
+
+# What shards have together
+
+
+def empty_relations(plan: ShardPlan, stores: Sequence[Store]) -> Collection[str]:
+    """The relations of which searches need rows, and that have none in these stores of all shards."""
+    return frozenset(n for n in plan.needs if not any(store.states[n].contents.runs for store in stores))
+
+
+def summed(reports: Iterable[ComponentReport]) -> Iterator[ComponentReport]:
+    """The reports of each recursion as one; the first one's action and reason stand for all."""
+    found: dict[tuple[str, ...], list[ComponentReport]] = defaultdict(list)
+    for report in reports:
+        found[report.relations].append(report)
+    for same in found.values():
+        sums: dict[str, Any] = {
+            what: sum(getattr(report, what) for report in same)
+            for what in ("rows_in", "rows_out", "rows_visited", "seconds", "state_bytes")
+        }
+        yield replace(same[0], **sums)

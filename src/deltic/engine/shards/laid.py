@@ -1,0 +1,109 @@
+"""A program that is laid out on shards: what an epoch runs on, and another program, or another way, makes anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from deltic.engine.batches import Changed, arrow_of
+from deltic.engine.local.operators.faults import Faults
+from deltic.engine.local.storage.store import Store
+from deltic.engine.local.version import LocalVersion
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.exchange import Parcel, parcels
+from deltic.engine.shards.lay_out import lay_out
+from deltic.engine.shards.options import Options
+from deltic.engine.shards.plan import Key, ShardPlan
+from deltic.engine.shards.room import shrunk
+from deltic.engine.shards.setting import Definition
+from deltic.engine.shards.shard import Shard
+from deltic.engine.shards.version import ShardsVersion
+from deltic.program.definitions import Constant
+from deltic.program.program import Program, Relation
+
+NOWHERE: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Laid:
+    """What is to be kept, and its plan on shards."""
+
+    definition: Definition
+    plan: ShardPlan
+
+    @classmethod
+    def of(cls, definition: Definition, there: Mapping[str, tuple[Key, ...]] = NOWHERE) -> Laid:
+        """A program that is laid out anew; rows of relations that are `there` are spread by some keys already.
+
+        Raises UnsupportedError when something of it has no place on shards.
+        """
+        return cls(definition, lay_out(definition.program, definition.maintained, there))
+
+    @property
+    def program(self) -> Program:
+        """The program, whose relations are the homes of the plan."""
+        return self.definition.program
+
+    @property
+    def options(self) -> Options:
+        """What the shards have in common beside the plan."""
+        return self.definition.options
+
+    @property
+    def in_rounds(self) -> frozenset[str]:
+        """The relations of recursions that take rounds."""
+        return frozenset(name for step in self.plan.iterated for name in step.stratum.relations)
+
+    # What is sent
+
+    def changed(self, changes: Mapping[str, Changed]) -> Iterator[Parcel]:
+        """The changes of tables, where they belong."""
+        for table, batch in changes.items():
+            name = self.program.tables[table]
+            yield from self._spread(name, arrow_of(table, batch, self.program.relations[name].schema))
+
+    def constants(self, names: Iterable[str]) -> Iterator[Parcel]:
+        """The rows of those relations that are constants, where they belong."""
+        for name in names:
+            if isinstance((relation := self.program.relations[name]).definition, Constant):
+                yield from self._spread(name, _rows_of(relation))
+
+    def _spread(self, name: str, rows: pa.Table) -> Iterator[Parcel]:
+        return parcels(name, rows, self.plan.placed[name].key, self.options.shards)
+
+    # What is there
+
+    def empty(self) -> list[Shard]:
+        """The shards without rows."""
+        return self.shards([Store() for _ in range(self.options.shards)])
+
+    def shards(self, stores: Iterable[Store]) -> list[Shard]:
+        """The shards whose rows are in some stores."""
+        return [Shard(number, self.plan, self.options, store) for number, store in enumerate(stores)]
+
+    def version(self, epoch: int, stores: Sequence[Store]) -> ShardsVersion:
+        """The tables and views of an epoch, which are in some stores."""
+        return ShardsVersion(epoch, [LocalVersion.of(epoch, self.program, store) for store in stores])
+
+    def shrunk(self, stores: Sequence[Store]) -> frozenset[str]:
+        """The relations of recursions in rounds that some stores have little of, where rounds go by size."""
+        limit = self.options.task_memory
+        return shrunk(self.plan, stores, limit) if limit is not None else frozenset()
+
+    def refuse(self, faults: Iterable[tuple[str, str, int]]) -> None:
+        """Raise an EvaluationError where a row has no value: faults of different shards may cancel."""
+        total = Faults()
+        for relation, message, weight in faults:
+            total.add(self.plan.placed[relation].home, message, weight)
+        total.refuse(self.program.views_over)
+
+
+def _rows_of(relation: Relation) -> pa.Table:
+    """The rows of a constant as a batch."""
+    assert isinstance(relation.definition, Constant)
+    rows = relation.definition.rows
+    columns = [pa.array([row[i] for row in rows], c.type.arrow) for i, c in enumerate(relation.schema)]
+    return pa.table([*columns, pa.array([1] * len(rows), pa.int64())], [*relation.schema.names, WEIGHT])

@@ -1,0 +1,83 @@
+"""What shards are to keep, and how: the program of a circuit, under the options that an engine was given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from deltic.circuit import operators as ops
+from deltic.circuit.graph import Circuit
+from deltic.circuit.iterations import ITERATION_LIMIT
+from deltic.engine.local.recursion.refresh import AUTO, Refresh
+from deltic.engine.local.recursion.strategy import Strategies, Strategy
+from deltic.engine.placed import RoundsChoice
+from deltic.engine.shards.copies import Copies
+from deltic.engine.shards.options import Options
+from deltic.engine.shards.recursion import Maintained
+from deltic.program.compiling import Compiler
+from deltic.program.program import Program
+
+SHARDS = 8
+"""How many shards there are where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The options of an engine on shards; see `LocalEngine` for those that are not told here.
+
+    Recursions that preserve no key take rounds of exchanges over all shards, or are on one of them, as `rounds` says:
+    with "auto" those are in rounds that are `outgrown`, which become those that have more than `task_memory` bytes.
+    Every shard has a copy of the relations that are `copied`, which become those that `copies` finds to be small.
+    Runs of `frozen` rows and more are merged by compactions; without a number epochs merge all.
+    """
+
+    strategy: Strategy = Strategy.NESTED
+    refresh: Refresh = AUTO
+    iteration_limit: int = ITERATION_LIMIT
+    strategies: Mapping[str, Strategy] | None = None
+    shards: int = SHARDS
+    rounds: RoundsChoice = "always"
+    task_memory: int | None = None
+    outgrown: Collection[str] = ()
+    copies: Copies | None = None
+    copied: Mapping[str, str] = field(default_factory=dict)
+    frozen: int | None = None
+    compiler: Compiler = field(default_factory=Compiler)
+
+    def defined(self, circuit: Circuit) -> Definition:
+        """What is to be kept of a circuit; raises UnsupportedError when it has no derivative."""
+        program = self.compiler.program(circuit, strict=self.refresh.strict)
+        chosen = {program.sinks.get(view, view): s for view, s in (self.strategies or {}).items()}
+        bags = frozenset(op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
+        options = Options(
+            self.shards,
+            bags,
+            Strategies(self.strategy, chosen),
+            self.refresh,
+            self.iteration_limit,
+            self.task_memory,
+            frozen=self.frozen,
+        )
+        return Definition(circuit, program, self, options)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A circuit, its program, and how shards are to keep it: `options` is what each of them is told of the setting."""
+
+    circuit: Circuit
+    program: Program
+    setting: Setting
+    options: Options
+
+    @property
+    def maintained(self) -> Maintained:
+        """What has part in how the program is laid out."""
+        setting, options = self.setting, self.options
+        outgrown, copied = frozenset(setting.outgrown), frozenset(setting.copied)
+        return Maintained(options.strategies, options.refresh, setting.rounds, outgrown, copied)
+
+    def with_other(self, **options: Any) -> Definition:
+        """The same program, which other options lay out in another way."""
+        return replace(self, setting=replace(self.setting, **options))
