@@ -12,6 +12,7 @@ import random
 import pyarrow as pa
 import pytest
 
+from deltic.engine.files.pieces import Mapped
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import Lettered, Posted
 from deltic.errors import StateError
@@ -173,21 +174,63 @@ def test_replay_by_another_split(tmp_path, executor):
         assert check(other, 4) == 4
 
 
+@pytest.mark.parametrize("executor", ["process", "job"])
+def test_rows_are_read_once_by_those_who_apply_them(tmp_path, executor, monkeypatch):
+    place, read = tmp_path / "state", list[str]()
+    pipeline = open_(place, checkpoint=100)
+    for step in range(1, 3):
+        act(pipeline, step, post)
+    names = [n for r in Reader(pipeline._keeping.files, 0).records() for _, rows in r.lettered for n in rows.named]
+    end(pipeline)
+
+    def part(mapped, start, size):
+        read.append(mapped.name)
+        return original(mapped, start, size)
+
+    original = Mapped.part
+    monkeypatch.setattr(Mapped, "part", part)
+    with open_(place, executor) as pipeline:
+        assert pipeline.epoch == 2
+        of_the_log = [name for name in read if name.startswith(ROWS)]
+        assert sorted(of_the_log) == (sorted(names) if executor == "process" else [])
+        assert check(pipeline, 2) == 2
+
+
+def flipped(place, pipeline):
+    """Change a bit of the last file of rows that the log names; its name."""
+    last = [r for r in Reader(pipeline._keeping.files, 0).records() if r.lettered][-1]
+    name = last.lettered[0][1].named[0]
+    data = bytearray((place / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (place / name).write_bytes(data)
+    return name
+
+
+def test_who_follows_is_told_of_damaged_rows_each_time(tmp_path):
+    place = tmp_path / "state"
+    pipeline = open_(place, checkpoint=100)
+    for step in range(1, 4):
+        act(pipeline, step, post)
+    with Pipeline(state=place, readonly=True) as follower:
+        act(pipeline, 4, post)
+        name = flipped(place, pipeline)
+        for _ in range(2):
+            with pytest.raises(StateError, match=rf"{name}: .*--repair"):
+                follower.follow()
+            assert check(follower, 3) == 3
+    end(pipeline)
+
+
 @pytest.mark.parametrize("damage", ["flipped", pytest.param("gone", marks=pytest.mark.slow)])
 def test_damaged_rows_are_told_and_the_log_is_cut_there(tmp_path, damage):
     place = tmp_path / "state"
     pipeline = open_(place, checkpoint=100)
     for step in range(1, 5):
         act(pipeline, step, post)
-    last = [r for r in Reader(pipeline._keeping.files, 0).records() if r.lettered][-1]
+    name = place / flipped(place, pipeline)
     end(pipeline)
-    name = place / last.lettered[0][1].named[0]
     if damage == "gone":
         name.unlink()
-    else:
-        data = bytearray(name.read_bytes())
-        data[len(data) // 2] ^= 1
-        name.write_bytes(data)
     with pytest.raises(StateError, match=rf"{name.name}: .*--repair"):
         open_(place)
     assert any(name.name in told for told in verify(place).wrong)

@@ -300,7 +300,8 @@ def _frame(how: str, schema: Schema, rows: Rows) -> pd.DataFrame:
         return table.to_pandas(types_mapper=pd.ArrowDtype)
     frame = table.to_pandas(integer_object_nulls=True)
     if how == "nullable":
-        return frame.convert_dtypes(convert_floating=False)
+        with np.errstate(invalid="ignore"):  # pandas casts a float to see whether it is whole, and infinity is none
+            return frame.convert_dtypes(convert_floating=False)
     return frame.astype("category") if how == "category" else frame
 
 

@@ -40,7 +40,6 @@ class Followed:
         self, place: str | Path, epoch: int | None = None, functions: Iterable[OfPython] | str | Path = ()
     ) -> None:
         self._functions = functions
-        self._waiting: Record | None = None
         self._open(place, epoch)
         self.begin = self.epoch
         self.changes: dict[int, Changes] = {}
@@ -59,7 +58,6 @@ class Followed:
         done = 0
         for record in self._records():
             if (epoch is not None and record.epoch > epoch) or (rows is not None and done >= rows):
-                self._waiting = record
                 return
             done += sum(batch.count() for batch in (record.tables or {}).values())
             before = self.epoch
@@ -95,7 +93,7 @@ class Followed:
         made = self._state.manifest
         self.pipeline: Pipeline = Pipeline(**(_options(made) if made else {}), functions=self._functions)
         begin_with_checkpoint(self._state, self.pipeline._evolving)
-        self._reader, self._waiting = Reader(self._state.files, self._state.sequence), None
+        self._reader = Reader(self._state.files, self._state.sequence)
         self.changes = {}
         self.go_on(epoch)
         if epoch is not None and self.epoch != epoch:
@@ -105,9 +103,6 @@ class Followed:
 
     def _records(self) -> Iterator[Record]:
         """What comes next in the log."""
-        if self._waiting is not None:
-            record, self._waiting = self._waiting, None
-            yield record
         starts = segments(self._state.files)
         if starts and starts[0][0] > self._reader.last + 1:
             raise StateError(

@@ -76,6 +76,12 @@ class Record:
         batches = (self.tables or {}).items()
         return [(name, _lettered(p)) for name, batch in batches for p in apart(batch) if not isinstance(p, TableBatch)]
 
+    def check_rows(self) -> None:
+        """Read the rows that stand in files of their own; raises StateError where one is damaged or missing."""
+        for _, rows in self.lettered:
+            for _ in rows.parts():
+                pass
+
     @property
     def nbytes(self) -> int:
         """The bytes of these files that the record needs."""
@@ -171,11 +177,12 @@ class Tail:
 class Reader:
     """Reads records from one number on; `tail` is that of the last file, when all are read.
 
-    Asked again, it goes on behind those that it has read.
+    A record is done with once the next one is asked for: asked again, the reader goes on behind the last of these.
+    Rows that stand in files of their own are left to who needs them, unless records are read `with_rows`.
     """
 
-    def __init__(self, files: Files, after: int) -> None:
-        self.files, self.after = files, after
+    def __init__(self, files: Files, after: int, with_rows: bool = False) -> None:
+        self.files, self.after, self._with_rows = files, after, with_rows
         self.last = after
         self.bytes = 0
         self.name, self.end = "", 0
@@ -206,14 +213,14 @@ class Reader:
             if record.sequence != number:
                 raise self._damaged(name, f"at byte {at:,} stands record {record.sequence:,} instead of {number:,}")
             if record.sequence > self.after:
-                _check(record)
+                if self._with_rows:
+                    record.check_rows()
+                yield record
+                self.last = record.sequence
+                self.bytes += _START + len(body) + record.nbytes
             number += 1
             at += _START + len(body)
             self.end = at
-            if record.sequence > self.after:
-                self.last = record.sequence
-                self.bytes += _START + len(body) + record.nbytes
-                yield record
         self.tail = Tail(name, at, len(data))
 
     def _body(self, name: str, data: bytes, at: int, is_last: bool) -> bytes | None:
@@ -253,13 +260,6 @@ def segments(files: Files) -> list[tuple[int, str]]:
     """The files of the log with the numbers of their first records, in order."""
     named = ((name.rpartition("/")[2], name) for name in files.names(FOLDER))
     return sorted((int(number), name) for number, name in named if number.isdecimal())
-
-
-def _check(record: Record) -> None:
-    """Read all rows of a record; raises StateError where a file is damaged or missing."""
-    for _, rows in record.lettered:
-        for _ in rows.parts():
-            pass
 
 
 def rows_of(files: Files, which: Callable[[int], bool]) -> list[str]:

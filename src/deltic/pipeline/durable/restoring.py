@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from deltic.engine.protocol import EpochResult
-from deltic.errors import ProgramError, StateError, UnsupportedError
+from deltic.errors import DelticError, ProgramError, StateError, UnsupportedError
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.evolving import Evolving
@@ -94,14 +94,19 @@ def _follow(state: State, evolving: Evolving) -> None:
 def replay(record: Record, state: State, evolving: Evolving, is_news: bool = False) -> EpochResult:
     """Do once more what a record of the log says; raises StateError where it becomes another epoch than it was.
 
-    Where it `is_news` those are told who follow views.
+    So it does where rows in files of their own are damaged, which are read by who applies them. Where it `is_news`
+    those are told who follow views.
     """
     epochs = evolving.epochs
     with epochs.writing():
         if record.tables is None:
             _, result = evolving.go_on(partial(replayed, edits=record.edits))
         else:
-            result = epochs.replay(record.tables, record.conflicts, record.token, is_news)
+            try:
+                result = epochs.replay(record.tables, record.conflicts, record.token, is_news)
+            except DelticError:
+                record.check_rows()  # a task names its own link to a damaged file; this names the file of the log
+                raise
     state.check_epoch(record, epochs.last.version.epoch)
     return result
 

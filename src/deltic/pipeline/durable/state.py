@@ -130,7 +130,7 @@ class State:
             for record in self._reader.records():
                 yield record
                 self._count(record)
-                self._since[1] = self._reader.bytes
+            self._since[1] = self._reader.bytes
         except OSError as error:
             raise StateError(f"state {self.files.place}: {error.strerror or error}: {error.filename}") from error
 

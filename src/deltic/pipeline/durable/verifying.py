@@ -81,7 +81,7 @@ def _damage(files: Files, made: Manifest, name: str, found: Verified) -> Iterato
 def _check_log(files: Files, found: Verified) -> None:
     starts = segments(files)
     try:
-        for _ in Reader(files, starts[0][0] - 1 if starts else 0).records():
+        for _ in Reader(files, starts[0][0] - 1 if starts else 0, with_rows=True).records():
             found.records += 1
     except StateError as error:
         found.wrong.append(str(error))
@@ -155,7 +155,7 @@ def repair(place: str | Path, full: bool = False, sample: int = 0) -> Verified:
 def _set_aside_log(files: Files, found: Verified) -> None:
     """Cut the log off before the first record that is damaged; all of its files from there on are kept elsewhere."""
     starts = segments(files)
-    reader = Reader(files, starts[0][0] - 1 if starts else 0)
+    reader = Reader(files, starts[0][0] - 1 if starts else 0, with_rows=True)
     try:
         for _ in reader.records():
             pass
