@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import sqlglot
 
@@ -116,11 +117,14 @@ _connection = duckdb.connect(config={"threads": 1})
 
 def _answer(query: str, schema: Schema, state: Mapping[str, Bag]) -> Bag:
     for table in schema:
-        _connection.register("given", arrow_table(table.columns, state[table.name], "n"))
-        names = ", ".join(c.name for c in table.columns)
-        _connection.execute(f"CREATE OR REPLACE TABLE {table.name} AS SELECT {names} FROM given, range(n)")
-        _connection.unregister("given")
+        rows = arrow_table(table.columns, state[table.name], "n")
+        _connection.register(table.name, rows.drop_columns("n").take(_each_as_often(rows.column("n"))))
     return Bag(_connection.execute(query).fetchall())
+
+
+def _each_as_often(counts: pa.ChunkedArray) -> pa.Array:
+    """The places of rows, each as often as its count says."""
+    return pa.array(np.repeat(np.arange(len(counts)), counts.to_numpy()))
 
 
 def bag_of(table: pa.Table) -> Bag:
