@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from deltic.catalog.external import External
 from deltic.catalog.lateness import Lateness
@@ -22,6 +23,21 @@ _NAME = re.compile(rf"{_WORD}(\.{_WORD})*")
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """A value that all rows have in a column, as rows have it; None for NULL."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Former:
+    """What a table was before it was altered, and what each of its columns is: a column of that, or one value."""
+
+    table: Table
+    columns: tuple[str | Fixed, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """A relation whose rows come from outside: a set, or a bag when rows may be there several times.
 
@@ -30,7 +46,7 @@ class Table:
     `storing` how SQL stores values in some columns.
     `text` is what declares it, as it was written, where it was in SQL, and `place` where it was declared. A hidden one
     is there for views alone, and the pipeline itself changes it; one with a `source` is changed by refreshes alone.
-    Raises CatalogError for a name, a column or a key that
+    `former` is the table that it was before it was altered. Raises CatalogError for a name, a column or a key that
     no table can have.
     """
 
@@ -44,6 +60,7 @@ class Table:
     place: str = field(default="", compare=False)
     text: str = field(default="", compare=False)
     source: External | None = field(default=None, compare=False)
+    former: Former | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)

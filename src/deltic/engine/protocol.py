@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from deltic.circuit.tables import WEIGHT as WEIGHT
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from deltic.engine.batches import Changed
     from deltic.engine.image import Image, Saved
     from deltic.engine.shards.posted import Site
+
+NOTHING: Mapping[str, Changed] = MappingProxyType({})
+"""No rows of any table."""
 
 # What to do with a change that does not fit the contents of a set: an insertion of a present row or a
 # deletion of an absent one rejects the epoch, is made a no-op, or is believed without a look.
@@ -181,11 +185,12 @@ class Engine(Version, Protocol):
         with self.prepare(changes, conflicts, token) as epoch:
             return epoch.commit()
 
-    def extend(self, circuit: Circuit) -> EpochResult:
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
         """Go on with another circuit, as one epoch in which no table changes; the changes are those of its views.
 
-        Tables that both circuits have keep their rows, and views that both have change by the difference; a view that
-        is new, or whose columns are others, comes with all of its rows. What is unchanged keeps its state and costs
+        Tables that have `rows` begin with these, whatever had their names before; others that both circuits have keep
+        theirs, and views that both have change by the difference; a view that is new, or whose columns are others,
+        comes with all of its rows. What is unchanged keeps its state and costs
         nothing. Raises UnsupportedError when the engine cannot run the circuit; after any exception the engine is as
         before, with the circuit of before.
         """

@@ -28,7 +28,7 @@ from deltic.engine.between import Between
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.conflicts import Conflict, ConflictError
 from deltic.engine.prepared import Prepared, refuse_second
-from deltic.engine.protocol import Conflicts, Engine, EpochResult, Extension
+from deltic.engine.protocol import NOTHING, Conflicts, Engine, EpochResult, Extension
 from deltic.engine.version import Version
 
 
@@ -72,7 +72,7 @@ class ReferenceEngine(Engine):
         self._prepared = Prepared(version, token, result, commit, abort)
         return self._prepared
 
-    def extend(self, circuit: Circuit) -> EpochResult:
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
         other = ReferenceEngine(circuit, self._limit)
@@ -81,6 +81,8 @@ class ReferenceEngine(Engine):
         for name in other._sources.keys() & self._sources.keys():
             if other._sources[name] == self._sources[name]:
                 other._sums[name] = self._sums[name]
+        for name, batch in rows.items():
+            other._sums[name] = from_arrow(arrow_of(name, batch, other._sources[name].schema))
         for name in other._views.keys() & self._views.keys():
             if other._schema(name) == self._schema(name):
                 other._views[name] = self._views[name]

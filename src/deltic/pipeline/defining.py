@@ -13,6 +13,7 @@ from deltic.catalog import External, Table, schema_of
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
 from deltic.errors import ProgramWarning
+from deltic.pipeline.definitions.altering import altering, how_of
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.view import view_definition
 from deltic.pipeline.names import find
@@ -101,6 +102,30 @@ class Defining(Parts):
         if frame is not None:
             self._refreshing.give(name, frame)
         return evolution
+
+    def alter(
+        self,
+        table: str,
+        *,
+        add: Mapping[str, Any] = MappingProxyType({}),
+        drop: str | Sequence[str] = (),
+        rename: Mapping[str, str] = MappingProxyType({}),
+        types: Mapping[str, Any] = MappingProxyType({}),
+        nullable: Mapping[str, bool] = MappingProxyType({}),
+        defaults: Mapping[str, Any] = MappingProxyType({}),
+        key: str | Sequence[str] | None = None,
+        to: str = "",
+    ) -> Evolution:
+        """Alter a table, whose rows stay: `pipeline.alter("sale", add={"n": "int64"}, defaults={"n": 1}, drop="shop")`.
+
+        Columns are dropped, renamed, have wider `types`, may be NULL or not, and are added, in this order; names are
+        those that columns have by then. `defaults` are what SQL stores where nothing is given, and what rows that are
+        there have in a column that is added. `key` is a new primary key, () for none, and `to` a new name. Raises
+        CatalogError where rows, or views that name a column, stand against it; nothing is changed then.
+        """
+        find(table, "table", self.tables)
+        how = how_of(add, drop, rename, types, nullable, defaults, key, to)
+        return self._evolving.evolve(lambda now: altering(now, table, how))
 
     def flow(self, name: str) -> Flow:
         """A table or view to build others of in Python, with `view`: docs/streams.md and docs/extending.md tell how."""

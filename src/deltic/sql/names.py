@@ -72,3 +72,14 @@ def _names_read(node: exp.Expression, own: frozenset[str]) -> Iterator[exp.Table
     for child in node.iter_expressions():
         if child is not clause:
             yield from _names_read(child, own)
+
+
+def reads_column(query: exp.Expression, table: str, column: str) -> bool:
+    """Whether a query that reads a table names a column of it, or what may be one."""
+    meant = [node for node in names_read(query) if node.name.lower() == table.lower()]
+    called = {(node.alias or node.name).lower() for node in meant} | {""}
+    for node in query.find_all(exp.Column):
+        parts = [part.name.lower() for part in node.parts]
+        if column.lower() in parts and (parts[0] in called or parts[0] == column.lower()):
+            return True
+    return False

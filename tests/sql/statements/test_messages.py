@@ -11,7 +11,7 @@ TEXTS = {
     "quotes": "SELECT 'abc",
     "comment": "SELECT 1, /* and so on",
     "misspelt": "SELEC 1",
-    "other-statement": "ALTER TABLE t ADD COLUMN y INT",
+    "other-statement": "GRANT SELECT ON t",
     "too-early": "SELECT id\nFROM t\nWHERE",
     "misplaced": "SELECT id nam e FROM t",
     "parenthesis": "CREATE TABLE q (a INT b INT)",

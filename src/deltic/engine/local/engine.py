@@ -52,7 +52,7 @@ from deltic.engine.local.strata import Strata, constant_change, is_constant
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.phases import Phases
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
-from deltic.engine.protocol import ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
+from deltic.engine.protocol import NOTHING, ComponentReport, Conflicts, Engine, EpochResult, Extension, Size
 from deltic.engine.resources import Resources
 from deltic.errors import IterationLimitError, UnsupportedError
 from deltic.program.compiling import Compiler
@@ -208,10 +208,10 @@ class LocalEngine(Engine):
             yield
 
     @exclusive
-    def extend(self, circuit: Circuit) -> EpochResult:
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
         started = time.perf_counter()
         refuse_second(self._prepared)
-        held = {table: self._held(table) for table in self.program.tables}
+        held = {table: self._held(table) for table in self.program.tables if table not in rows}
         known = {**held, **self._plans.of_recursions(self._recursive())}
         self._fit()
         other = copy(self)
@@ -219,10 +219,12 @@ class LocalEngine(Engine):
         other._plans = replace(plans.extended(circuit, known, partial(self._values, {})), costs=self._plans.costs)
         program = self._program_of(other._plans.circuit)
         with self._working():
-            kept = other._evolve(self, circuit, program)
+            kept = other._evolve(self, circuit, program, rows)
+            batches = other._encoded(rows)
+            other._make_room(batches)
         new = tuple(name for name in program.relations if name not in kept)
         with self._working():
-            found = other._settled(partial(other._begin, self, new, kept), self._fit)
+            found = other._settled(partial(other._begin, self, new, kept, batches), self._fit)
         other.store.end_epoch()
         other.epoch += 1
         other.version, other._is_repacked = other._version_of(other.epoch), False
@@ -234,14 +236,19 @@ class LocalEngine(Engine):
         seconds = time.perf_counter() - started
         return EpochResult(found[1], 0, self._environment.visits.rows, seconds, self._components, self.extension)
 
-    def _evolve(self, old: LocalEngine, circuit: Circuit, program: Program) -> dict[str, str]:
-        """Be what goes on with another program, apart from the old engine: the relations that are kept."""
+    def _evolve(
+        self, old: LocalEngine, circuit: Circuit, program: Program, begun: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Be what goes on with another program, apart from the old engine: the relations that are kept.
+
+        Nothing is kept of tables that are `begun` anew.
+        """
         strategies = self._strategies_of(program)
         before = _are_sets(old.circuit)
         changed = [
             old.program.tables[t]
             for t, is_set in _are_sets(circuit).items()
-            if before.get(t) is not is_set and t in before
+            if t in before and (before[t] is not is_set or t in begun)
         ]
         kept = kept_relations(
             old.program, program, lambda new, was: strategies.of(new) is old._strategies.of(was), changed
@@ -251,9 +258,14 @@ class LocalEngine(Engine):
         self._strata.adopt(old._strata, kept)
         return kept
 
-    def _begin(self, old: LocalEngine, new: Collection[str], kept: Mapping[str, str]) -> Changes:
-        """The epoch in which new relations begin; the changes of the views from what they were in the old engine."""
-        self._change_tables({}, "error")
+    def _begin(
+        self, old: LocalEngine, new: Collection[str], kept: Mapping[str, str], batches: Mapping[str, Encoded]
+    ) -> Changes:
+        """The epoch in which new relations begin, tables of them with these batches.
+
+        Its changes are those of the views from what they were in the old engine.
+        """
+        self._change_tables(batches, "trust")
         self._components = self._strata.run(new)
         for name, was in kept.items():
             made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
@@ -372,11 +384,15 @@ class LocalEngine(Engine):
 
     def _run_epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> tuple[Snapshot, Changes]:
         """The state before and the changes of the views."""
-        for name, (columns, _) in batches.items():
-            make_room(self.states[self.program.tables[name]], columns)
+        self._make_room(batches)
         changed = [self.program.tables[name] for name in batches] + [s.relation.name for s in self._pending_constants()]
         relations = self._strata.may_change(frozenset(changed))
         return self._settled(partial(self._epoch, batches, conflicts), relations=relations)
+
+    def _make_room(self, batches: Mapping[str, Encoded]) -> None:
+        """Make the domains of tables include the values of batches."""
+        for name, (columns, _) in batches.items():
+            make_room(self.states[self.program.tables[name]], columns)
 
     def _settled(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from deltic.engine.batches import Changed
 from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.image import Json
 from deltic.engine.local.storage.store import Store
@@ -40,11 +41,14 @@ def evolved(former: Former, old: Definition, new: Definition) -> Evolution:
     return evolution(former, new.program, new.maintained, lambda now, was: alike[0](now) is alike[1](was))
 
 
-def former(laid: Laid, stores: Sequence[Store], other: Definition) -> Former:
-    """What there is in some stores for another definition to go on with: nothing of tables that turn into bags."""
-    tables, turned = laid.program.tables, laid.options.bags ^ other.options.bags
+def former(laid: Laid, stores: Sequence[Store], other: Definition, begun: Mapping[str, Changed]) -> Former:
+    """What there is in some stores for another definition to go on with.
+
+    It is nothing of tables that turn into bags, or are `begun` with other rows.
+    """
+    tables, turned = laid.program.tables, {*(laid.options.bags ^ other.options.bags), *begun}
     changed = [tables[table] for table in turned if table in tables and table in other.program.tables]
-    return Former(laid.program, laid.plan, rows_in(stores), changed)
+    return Former(laid.program, laid.plan, rows_in(stores), changed, begun)
 
 
 def rows_in(stores: Sequence[Store]) -> Rows:
@@ -68,7 +72,7 @@ def build(
     relations = builder.plan.program.relations
     pairs = [(relations[name], was) for name, was in found.taken.items()]
     group = ShardGroup(builder, builder.shards(_taken(store, pairs) for store in stores))
-    result = group.run(builder.constants(found.constants), "trust")
+    result = group.run(builder.beginning(found), "trust")
     made = sum(_made_orders(new, before, found.taken) for new, before in zip(group.stores, stores, strict=True))
     group.forget_changes()
     stay = [(r, name) for name, r in laid.plan.program.relations.items() if laid.plan.placed[name].kept]

@@ -215,9 +215,9 @@ class ShardedEngine(Engine):
         self._take(built)
         return built.result.rows_visited
 
-    def _former(self, other: Definition) -> Former:
-        """What there is for another definition to go on with."""
-        return former(self._laid, self._stores(), other) if self._has_begun else NOTHING
+    def _former(self, other: Definition, begun: Mapping[str, Changed] = NO_CHANGES) -> Former:
+        """What there is for another definition to go on with, whose tables that are `begun` have other rows."""
+        return former(self._laid, self._stores(), other, begun) if self._has_begun else NOTHING
 
     def _build(self, definition: Definition, found: Evolution, epoch: int) -> Built:
         """Compute what a definition wants and is not there, from what is: its version is that of an epoch.
@@ -246,19 +246,19 @@ class ShardedEngine(Engine):
     # Definitions
 
     @exclusive
-    def extend(self, circuit: Circuit) -> EpochResult:
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NO_CHANGES) -> EpochResult:
         refuse_second(self._prepared)
         setting = self._definition.setting
         while True:
             try:
-                return self._extend(setting.defined(circuit))
+                return self._extend(setting.defined(circuit), rows)
             except Outgrown as found:
                 setting = replace(setting, outgrown=frozenset(setting.outgrown).union(found.relations))
 
-    def _extend(self, definition: Definition) -> EpochResult:
-        """Go on with another circuit."""
+    def _extend(self, definition: Definition, rows: Mapping[str, Changed]) -> EpochResult:
+        """Go on with another circuit, whose tables that have rows begin with these."""
         started, program = time.perf_counter(), self.program
-        found = evolved(self._former(definition), self._definition, definition)
+        found = evolved(self._former(definition, rows), self._definition, definition)
         due = self._due_epoch()
         try:
             built = self._build(definition, found, self.epoch + 1)

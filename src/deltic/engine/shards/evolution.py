@@ -10,9 +10,10 @@ relation whose home has another key moves: its rows are sent there, with their w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from deltic.engine.batches import Changed
 from deltic.engine.local.evolution import Same, kept_relations
 from deltic.engine.local.storage.kinds import Kind, kind_of
 from deltic.engine.protocol import Extension
@@ -44,17 +45,23 @@ class Evolution:
     """The placed relations that are there, with their names in the plan of before."""
     constants: tuple[str, ...]
     """The constants whose rows come in that epoch."""
+    begun: Mapping[str, Changed]
+    """The tables that begin in it with rows, and these."""
     extension: Extension
 
 
 @dataclass(frozen=True)
 class Former:
-    """A program and its plan, of which there are `rows`; nothing is of use of tables that are `changed`."""
+    """A program and its plan, of which there are `rows`; nothing is of use of tables that are `changed`.
+
+    Tables that are `begun` have other rows in the program to come, whatever had their names here.
+    """
 
     program: Program
     plan: ShardPlan
     rows: Rows
     changed: Collection[str] = ()
+    begun: Mapping[str, Changed] = field(default_factory=dict)
 
 
 def evolution(former: Former, program: Program, maintained: Maintained, is_maintained_alike: Same) -> Evolution:
@@ -103,8 +110,10 @@ class _Evolving:
         told = replace(raw, program=replace(raw.program, sinks=sinks))
         constants = tuple(n for n, r in program.relations.items() if isinstance(r.definition, Constant))
         new = tuple(name for name in constants if name not in taken)
-        building = restrict(replace(told, steps=tuple(self._steps(told, taken, aliases))), new, raw.placed)
-        return Evolution(self.plan, program, building, taken, new, self._extension())
+        begun = self.former.begun
+        arriving = (*new, *(program.tables[table] for table in begun))
+        building = restrict(replace(told, steps=tuple(self._steps(told, taken, aliases))), arriving, raw.placed)
+        return Evolution(self.plan, program, building, taken, new, begun, self._extension())
 
     # Programs
 

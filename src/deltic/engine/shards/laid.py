@@ -13,6 +13,7 @@ from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.storage.store import Store
 from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import WEIGHT
+from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.exchange import Parcel, parcels
 from deltic.engine.shards.lay_out import lay_out
 from deltic.engine.shards.options import Options
@@ -70,6 +71,11 @@ class Laid:
         for name in names:
             if isinstance((relation := self.program.relations[name]).definition, Constant):
                 yield from self._spread(name, _rows_of(relation))
+
+    def beginning(self, found: Evolution) -> Iterator[Parcel]:
+        """The rows with which constants and tables begin in an evolution, where they belong."""
+        yield from self.constants(found.constants)
+        yield from self.changed(found.begun)
 
     def _spread(self, name: str, rows: pa.Table) -> Iterator[Parcel]:
         return parcels(name, rows, self.plan.placed[name].key, self.options.shards)

@@ -146,7 +146,7 @@ class SparkEngine(ShardedEngine):
     def _built_by_jobs(self, laid: Laid, found: Evolution, epoch: int) -> Built:
         """What is laid out, of the state as it is, by jobs."""
         builder = building(laid.definition, found)
-        letters = list(sent(self.files, list(builder.constants(found.constants)), 0, self._direct))
+        letters = list(sent(self.files, list(builder.beginning(found)), 0, self._direct))
         outcome, _ = self._by_jobs(builder, letters, "trust", self._saved(), found.taken)
         stores = self._written_stores(laid.plan, outcome.states)
         empty = empty_relations(laid.plan, stores)

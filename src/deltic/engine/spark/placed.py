@@ -14,7 +14,7 @@ from deltic.engine.image import Image, Saved
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.placed import Placed
 from deltic.engine.prepared import Prepared, prepared_by, refuse_second
-from deltic.engine.protocol import Conflicts, Engine, EpochResult, Size
+from deltic.engine.protocol import NOTHING, Conflicts, Engine, EpochResult, Size
 from deltic.engine.shards.posted import Posted, Site
 from deltic.engine.spark.engine import SparkEngine
 from deltic.engine.spark.moving import Movable, move
@@ -185,19 +185,19 @@ class PlacedEngine(Engine):
         return self._held
 
     @exclusive
-    def extend(self, circuit: Circuit) -> EpochResult:
+    def extend(self, circuit: Circuit, rows: Mapping[str, Changed] = NOTHING) -> EpochResult:
         refuse_second(self._prepared)
         elsewhere: Home = "shards" if self.home == "local" else "local"
         held = self._measured()
         why: dict[Home, str] = {elsewhere: "definitions change where the state is"}
         placed = self._at(self.placement.choose(held.rows, held, why))
         try:
-            result = self._engine.extend(circuit)
+            result = self._engine.extend(circuit, rows)
         except UnsupportedError as error:
             if self._local is None or self.home == "local":
                 raise
             placed = self._at(Placed("local", f"shards cannot go on with these definitions ({error})", {}))
-            result = self._engine.extend(circuit)
+            result = self._engine.extend(circuit, rows)
         self.circuit, self._last = circuit, placed
         self._settle(self._engine)
         return replace(result, placement=placed)

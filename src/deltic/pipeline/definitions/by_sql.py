@@ -1,13 +1,24 @@
-"""What a statement of SQL defines or drops, beside what there is."""
+"""What a statement of SQL defines, alters or drops, beside what there is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from deltic.pipeline.definitions.altering import altered_by
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.sql.names import find_name, spelt
-from deltic.sql.statements.statements import CreateTable, CreateView, DeclareView, Drop, Statement
+from deltic.sql.statements.statements import (
+    Altering,
+    AlterTable,
+    AlterView,
+    CreateTable,
+    CreateView,
+    DeclareView,
+    Defining,
+    Drop,
+    Statement,
+)
 
 
 def defining(now: Definitions, statement: Statement) -> Definitions:
@@ -17,9 +28,11 @@ def defining(now: Definitions, statement: Statement) -> Definitions:
 
 
 def _defining(now: Definitions, statement: Statement) -> Definitions:
-    assert isinstance(statement, CreateTable | CreateView | DeclareView | Drop)
+    assert isinstance(statement, Defining)
     if isinstance(statement, Drop):
         return _dropping(now, statement)
+    if isinstance(statement, AlterTable | AlterView):
+        return _altering(now, statement)
     there = spelt(statement.name.name, [*now.others, *now.sql.names])
     if isinstance(statement, DeclareView):
         _check_free(now, statement, there)
@@ -39,6 +52,14 @@ def _defining(now: Definitions, statement: Statement) -> Definitions:
     _check_kind(now, statement, name)
     before = now if name in now.sql.names else now.without([name])
     return replace(before, sql=before.sql.with_view(statement.called(name)))
+
+
+def _altering(now: Definitions, statement: Altering) -> Definitions:
+    found = altered_by(now, statement)
+    if not isinstance(statement, AlterView) or statement.query is None:
+        return found
+    (name,) = spelt(statement.name.name, now.catalog.views)
+    return _defining(now, statement.defined(name, now.sql.views))
 
 
 def _dropping(now: Definitions, statement: Drop) -> Definitions:

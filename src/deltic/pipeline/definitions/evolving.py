@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from deltic.calculus.planning.magic import Pushed
 from deltic.catalog import Catalog, Difference
 from deltic.catalog.clock import CLOCK
+from deltic.catalog.definitions import Former
 from deltic.engine.image import Saved
 from deltic.engine.protocol import EpochResult
 from deltic.errors import CatalogError
@@ -23,6 +24,7 @@ from deltic.pipeline.engines import Engines
 from deltic.pipeline.epochs.clock import both
 from deltic.pipeline.epochs.epochs import Epochs, Logged
 from deltic.pipeline.epochs.opened import Opened
+from deltic.pipeline.rows.carrying import carried, formers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,10 +59,11 @@ class Evolving:
         now = self.epochs.last
         wanted = program_of(program, now.definitions, macros)
         difference = Difference.between(now.definitions.catalog, wanted.catalog)
+        carried_on = {former.table.name for former in formers(now.definitions.catalog, wanted.catalog).values()}
         if wanted.history == now.definitions.history:
             return self._told(difference, EpochResult())
         for name in difference.dropped:
-            if name not in now.definitions.catalog.shown_tables or not self.epochs.have_begun:
+            if name not in now.definitions.catalog.shown_tables or not self.epochs.have_begun or name in carried_on:
                 continue
             if now.version.count(name, table=True):
                 raise CatalogError(
@@ -88,13 +91,15 @@ class Evolving:
         log = partial(self._keeping.log_edits, definitions.since(before))
         if self.epochs.have_begun:
             self.engines.maintenance.check(definitions.catalog)
-            self._refuse_lost_rows(definitions.catalog, difference)
+            altered = formers(before.catalog, definitions.catalog)
+            self._refuse_lost_rows(definitions.catalog, difference, altered)
+            rows = carried(self.epochs.last.version, definitions.catalog, altered)
 
             def checked_log(epoch: int, made: EpochResult) -> None:
                 _refuse_forgotten(made, difference)
                 log(epoch)
 
-            result = self.epochs.extend(circuit, definitions, checked_log)
+            result = self.epochs.extend(circuit, definitions, checked_log, rows)
         else:
             result, engine = EpochResult(), self.engines.new(circuit)
             log(self.epochs.engine.epoch)
@@ -102,10 +107,15 @@ class Evolving:
         self.pushed = pushed
         return difference, result
 
-    def _refuse_lost_rows(self, catalog: Catalog, difference: Difference) -> None:
-        """Raises CatalogError where a table that holds rows would be no table any more, or have other columns."""
+    def _refuse_lost_rows(self, catalog: Catalog, difference: Difference, altered: Mapping[str, Former]) -> None:
+        """Raises CatalogError where a table that holds rows would be no table any more, or have other columns.
+
+        Those that were `altered` are to have rows of before.
+        """
         tables, version = self._catalog.tables, self.epochs.last.version
         for name in difference.replaced:
+            if name in altered:
+                continue
             if name not in self._catalog.shown_tables or not version.count(name, table=True):
                 continue
             if name not in catalog.tables:

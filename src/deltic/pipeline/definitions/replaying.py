@@ -8,6 +8,7 @@ from typing import Any
 
 from deltic.catalog import External
 from deltic.errors import CatalogError
+from deltic.pipeline.definitions.altering import altering
 from deltic.pipeline.definitions.by_sql import defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.programs import parse_statements, program_definitions
@@ -75,6 +76,7 @@ _AGAIN: Mapping[str, Callable[..., Definitions]] = {
     "table": _table,
     "view": _view,
     "drop": Definitions.dropping,
+    "alter": altering,
     "attach": _attach,
     "publish": _publish,
     "unpublish": _unpublish,

@@ -199,14 +199,14 @@ class Epochs:
         return result
 
     def extend(
-        self, circuit: Circuit, definitions: Definitions, log: Callable[[int, EpochResult], None]
+        self, circuit: Circuit, definitions: Definitions, log: Callable[[int, EpochResult], None], rows: Batches
     ) -> EpochResult:
-        """Go on with other definitions, as an epoch in which no table changes.
+        """Go on with other definitions, as an epoch in which no table changes; those begin with `rows` that have some.
 
         `log` is called with its number and what it does before others see it, and prevents it by an exception.
         """
         before = copy(self.engine)
-        result = self.engine.extend(circuit)
+        result = self.engine.extend(circuit, rows)
         try:
             log(self.engine.epoch, result)
         except BaseException:

@@ -8,7 +8,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.catalog import Catalog, External
-from deltic.circuit.types import Schema
+from deltic.catalog.storing import Storing
+from deltic.circuit.types import Column, Schema
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.reading.rows import Rows
 from deltic.sql.statements.ordering import KEY, Key
@@ -97,8 +98,9 @@ def statement_of(catalog: Catalog, name: str) -> str:
     relation = catalog.views.get(name) or catalog.tables[name]
     if relation.text:
         return relation.text
-    columns = [f"{c.name} {written(c.type)}{'' if c.nullable else ' NOT NULL'}" for c in _schema(catalog, name)]
     table = catalog.tables[name]
+    storing = {one.column: one for one in table.storing}
+    columns = [_declared(column, storing.get(column.name, Storing(column.name))) for column in table.schema]
     key, late = ", ".join(table.key), table.lateness
     if late is not None:
         is_time = not late.shown(table.schema).isdecimal()
@@ -106,6 +108,14 @@ def statement_of(catalog: Catalog, name: str) -> str:
         columns[table.schema.index(late.column)] += f" LATENESS {length}"
     made = f"CREATE TABLE {name} ({', '.join([*columns, *([f'PRIMARY KEY ({key})'] * bool(key))])})"
     return made if table.source is None else f"{made} {_using(table.source)}"
+
+
+def _declared(column: Column, storing: Storing) -> str:
+    """A column as CREATE TABLE has it."""
+    bound = f"{'CHAR' if storing.fixed else 'VARCHAR'}({storing.limit})"
+    type_ = written(column.type) if storing.limit is None else bound
+    default = f" DEFAULT {storing.default}" if storing.default else ""
+    return f"{column.name} {type_}{'' if column.nullable else ' NOT NULL'}{default}"
 
 
 def _using(source: External) -> str:

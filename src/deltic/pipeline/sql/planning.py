@@ -24,6 +24,7 @@ from deltic.sql.statements.effects import effect_of
 from deltic.sql.statements.ordering import Key, ordered
 from deltic.sql.statements.parse import parse
 from deltic.sql.statements.statements import (
+    AlterTable,
     Bracket,
     Change,
     CreateTable,
@@ -133,7 +134,12 @@ def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
 
 
 def _begins_anew(statement: Statement, begun: Definitions, now: Definitions) -> bool:
-    """Whether a table is made that was dropped just before: its rows have to go, so that this is another step."""
+    """Whether definitions before a statement are a step of their own.
+
+    Where a table is made that was dropped just before, its rows have to go first; tables are altered one by one.
+    """
+    if isinstance(statement, AlterTable):
+        return now is not begun
     if not isinstance(statement, CreateTable):
         return False
     name = statement.table.name

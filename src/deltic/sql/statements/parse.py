@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from deltic.errors import did_you_mean
 from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.parse_alter import parse_alter, parse_comment
 from deltic.sql.statements.parse_brackets import parse_bracket
 from deltic.sql.statements.parse_changes import parse_change
 from deltic.sql.statements.parse_definitions import parse_create, parse_declare, parse_drop
@@ -34,6 +35,8 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     **dict.fromkeys(("SELECT", "WITH", "FROM", "VALUES", "TABLE"), parse_query),
     "CREATE": parse_create,
     "DROP": parse_drop,
+    "ALTER": parse_alter,
+    "COMMENT": parse_comment,
     "DECLARE": parse_declare,
     **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK"), parse_bracket),
     **dict.fromkeys(("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE"), parse_change),

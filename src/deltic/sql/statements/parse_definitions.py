@@ -147,7 +147,7 @@ def _table(cursor: Cursor) -> CreateTable | CreateTableAs:
         return CreateTableAs(*cursor.span, name, query(cursor.rest, cursor.source), unless_there)
     _refuse_clause(cursor)
     is_inferred = cursor.sees("USING")
-    found = _Columns() if is_inferred else _columns(cursor)
+    found = Columns() if is_inferred else _columns(cursor)
     key = found.key
     outside = _clauses(cursor)
     schema = Schema(()) if is_inferred else _schema(cursor, found.columns, [part.name.lower() for part in key])
@@ -225,7 +225,7 @@ def _refuse_clause(cursor: Cursor) -> None:
 
 
 @dataclass
-class _Columns:
+class Columns:
     """The columns between parentheses, those of the primary key, how late rows may come, and how values are stored."""
 
     columns: list[tuple[exp.Identifier, Column]] = field(default_factory=list)
@@ -234,11 +234,11 @@ class _Columns:
     storing: list[Storing] = field(default_factory=list)
 
 
-def _columns(cursor: Cursor) -> _Columns:
+def _columns(cursor: Cursor) -> Columns:
     """What stands between the parentheses."""
     if not cursor.sees("("):
         cursor.refuse("expected the columns in parentheses, as in (id INT NOT NULL, name STRING)")
-    made = _Columns()
+    made = Columns()
     watermarks: list[tuple[exp.Identifier, Tokens]] = []
     for tokens in divided(cursor.group()):
         inner = Cursor(tokens, cursor.source)
@@ -251,7 +251,7 @@ def _columns(cursor: Cursor) -> _Columns:
             found = [Cursor(part, cursor.source).name("the name of a column") for part in divided(inner.group())]
             inner.end()
         else:
-            found = _column(inner, made)
+            found = parse_column(inner, made)
         if made.key and found:
             raise cursor.source.error(found[0], "there are two primary keys", "write PRIMARY KEY (a, b) for one of two")
         made.key += found
@@ -270,20 +270,20 @@ def _named_column(name: exp.Identifier, columns: Sequence[tuple[exp.Identifier, 
     return found
 
 
-def _set_lateness(made: _Columns, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
+def _set_lateness(made: Columns, found: Lateness, tokens: Tokens, cursor: Cursor) -> None:
     if made.lateness is not None:
         told = f"{made.lateness.column} says already how late rows may come"
         raise token_error(cursor.source, tokens[0], told, "a table has one LATENESS or WATERMARK FOR")
     made.lateness = found
 
 
-def _column(cursor: Cursor, made: _Columns) -> list[exp.Identifier]:
-    """One column, which is added; its name where it is the key by itself."""
+def parse_column(cursor: Cursor, made: Columns, ends: Sequence[str] = ()) -> list[exp.Identifier]:
+    """One column, up to one of the words that may follow it: it is added; its name where it is the key by itself."""
     _refuse_constraint(cursor)
     name = cursor.name("the name of a column")
-    type_, storing = _type(cursor, name)
+    type_, storing = parse_type(cursor, name, ends)
     nullable, is_key = True, False
-    while not cursor.at_end:
+    while not (cursor.at_end or any(map(cursor.sees, ends))):
         if cursor.take("NOT", "NULL"):
             nullable = False
         elif cursor.take("PRIMARY", "KEY"):
@@ -303,9 +303,10 @@ def _column(cursor: Cursor, made: _Columns) -> list[exp.Identifier]:
     return [name] if is_key else []
 
 
-def _type(cursor: Cursor, name: exp.Identifier) -> tuple[Type, Storing]:
+def parse_type(cursor: Cursor, name: exp.Identifier, ends: Sequence[str] = ()) -> tuple[Type, Storing]:
     """Go behind the longest type that comes next."""
-    width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().split()[:1] in _AFTER_TYPE), len(cursor.rest))
+    after = [*_AFTER_TYPE, *ends]
+    width = next((n for n, t in enumerate(cursor.rest) if t.text.upper().partition(" ")[0] in after), len(cursor.rest))
     if not width:
         cursor.refuse(f"expected the type of {name.name}")
     found = next((n for n in range(width, 0, -1) if is_type(cursor.rest[:n], cursor.source)), 1)
@@ -314,9 +315,7 @@ def _type(cursor: Cursor, name: exp.Identifier) -> tuple[Type, Storing]:
     return named
 
 
-_AFTER_TYPE = [
-    [word] for word in ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", "DEFAULT", *_CONSTRAINTS)
-]
+_AFTER_TYPE = ("NOT", "NULL", "PRIMARY", "COMMENT", "CONSTRAINT", "LATENESS", "DEFAULT", *_CONSTRAINTS)
 
 
 def _refuse_constraint(cursor: Cursor) -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
 from deltic.catalog.storing import Storing
+from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import Column, Type
+from deltic.errors import EvaluationError
 from deltic.sql.scalars import Typed, typed
+from deltic.sql.scalars.functions.texts import within_bound
 from deltic.sql.statements.cursor import Cursor
-from deltic.sql.statements.reading import expression, token_error
+from deltic.sql.statements.reading import Tokens, expression, split, token_error
 from deltic.sql.text import SourceText
 from deltic.sql.types import is_assignable, type_of, written
 
 _FIXED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
 _TEXTS = (exp.DataType.Type.VARCHAR, *_FIXED)
-_AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCES", "COLLATE")
+_AFTER = ("NOT", "PRIMARY", "COMMENT", "LATENESS", "CHECK", "UNIQUE", "REFERENCES", "COLLATE", "FIRST", "AFTER")
 
 
 def stored_type(data_type: exp.DataType, name: str, source: SourceText) -> tuple[Type, Storing]:
@@ -38,12 +42,17 @@ def parse_default(cursor: Cursor, column: Column, storing: Storing) -> Storing:
     tokens = cursor.tokens[begin : cursor.position]
     if not tokens:
         cursor.refuse("expected the value of DEFAULT")
-    source = cursor.source
+    _fitting(tokens, column, cursor.source)
+    return replace(storing, default=cursor.source.text[tokens[0].start : tokens[-1].end + 1])
+
+
+def _fitting(tokens: Tokens, column: Column, source: SourceText) -> Typed:
+    """The value of a DEFAULT of a column. Raises ProgramError for one that is no constant, or none of the column."""
     found = default_value(expression(tokens, source), source)
-    if not (found.is_null or is_assignable(found.type.type, column.type)):
+    if not (found.is_null or is_assignable(found.type.type, column.type) or found.type.type is column.type):
         told = f"column {column.name} is {written(column.type)}, and its DEFAULT is {written(found.type.type)}"
         raise token_error(source, tokens[0], told, f"convert it: CAST(… AS {written(column.type)})")
-    return replace(storing, default=source.text[tokens[0].start : tokens[-1].end + 1])
+    return found
 
 
 def default_value(node: exp.Expression, source: SourceText) -> Typed:
@@ -53,3 +62,22 @@ def default_value(node: exp.Expression, source: SourceText) -> Typed:
         raise source.error(reference, "a DEFAULT is a constant", "give the value where rows are inserted")
 
     return typed(node, resolve, source)
+
+
+def existing_value(column: Column, storing: Storing) -> Any:
+    """What rows that are there have in a new column: its DEFAULT as INSERT would store it, None for NULL.
+
+    Raises ProgramError for one that is no constant, or no value of the column.
+    """
+    if not storing.default:
+        return None
+    source = SourceText(storing.default, f"<DEFAULT of {column.name}>")
+    tokens = split(source)[0]
+    given = _fitting(tokens, column, source)
+    cast = exp.cast(exp.column("value"), written(column.type), dialect="spark")
+    found = typed(cast, lambda _: given, source)
+    try:
+        bounded = found if storing.limit is None else within_bound(found, storing.limit, storing.fixed)
+        return evaluate(bounded.expression, {}, {})
+    except EvaluationError as error:
+        raise token_error(source, tokens[0], f"column {column.name}: {error}") from None

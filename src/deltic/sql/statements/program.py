@@ -52,6 +52,15 @@ class SqlProgram:
         """With one more declared view."""
         return replace(self, declared=(*self.declared, view))
 
+    def with_altered(self, name: str, table: Table) -> SqlProgram:
+        """With what a table of that name has become, in its place."""
+        return replace(self, tables=tuple(table if other.name == name else other for other in self.tables))
+
+    def with_renamed(self, name: str, to: str) -> SqlProgram:
+        """With another name for a view, in its place."""
+        views = tuple(view.called(to) if view.name.name == name else view for view in self.views)
+        return replace(self, views=views)
+
     def without(self, names: Collection[str]) -> SqlProgram:
         """Without some tables and views."""
         return SqlProgram(

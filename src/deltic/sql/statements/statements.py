@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -9,11 +11,12 @@ from typing import Literal
 from sqlglot import exp
 
 from deltic.catalog import Table
+from deltic.catalog.altering import Alteration
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Schema
 from deltic.errors import ProgramError
 from deltic.sql.names import names_read
-from deltic.sql.text import SourceText
+from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
 
 Kind = Literal["matched", "not matched", "not matched by source"]
@@ -37,7 +40,8 @@ class Statement:
     def in_place(self) -> str:
         """The statement as it was written, with as many lines and blanks before it as there were lines and letters."""
         before = self.source.text[: self.start]
-        return "\n" * before.count("\n") + " " * len(before.rpartition("\n")[2]) + self.text
+        written = self.source.text[self.start : self.end]
+        return "\n" * before.count("\n") + " " * len(before.rpartition("\n")[2]) + written
 
     def error(self, message: str, hint: str = "") -> ProgramError:
         """The error about the statement as a whole, shown at its first word."""
@@ -105,6 +109,17 @@ class CreateView(Statement):
     kind: Literal["view"] = "view"
 
     @property
+    def text(self) -> str:
+        """The statement as it was written, or as it would be written for the name that ALTER VIEW has given."""
+        place = span_of(self.name)
+        if place is None or not self.start <= place[0] < self.end:
+            return super().text
+        head, tail = self.source.text[self.start : place[0]], self.source.text[place[1] : self.end]
+        head = re.sub("^ALTER", "CREATE", head, flags=re.IGNORECASE)
+        written = self.source.text[place[0] : place[1]]
+        return f"{head}{written if written.strip('`') == self.name.name else _quoted(self.name.name)}{tail}"
+
+    @property
     def policy(self) -> RefreshPolicy:
         """The refresh policy of its recursions; all that SQL has is incremental, so that STRICT refuses nothing."""
         return "incremental" if self.refresh == "incremental strict" else self.refresh
@@ -139,7 +154,35 @@ class Drop(Statement):
     cascade: bool
 
 
-Defining = CreateTable | CreateView | DeclareView | Drop
+@dataclass(frozen=True, eq=False)
+class AlterTable(Statement):
+    """ALTER TABLE; without alterations, as for properties and comments, it asks for nothing but the table."""
+
+    name: exp.Identifier
+    alterations: tuple[Alteration, ...]
+    if_there: bool = False
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, eq=False)
+class AlterView(Statement):
+    """ALTER VIEW … RENAME TO, AS a query, or neither, as for properties and comments."""
+
+    name: exp.Identifier
+    to: exp.Identifier | None = None
+    query: exp.Expression | None = None
+    kind: Literal["view"] = "view"
+
+    def defined(self, name: str, views: Sequence[CreateView]) -> CreateView:
+        """The view of that name with its new query, and the refresh policy that it has among these views."""
+        assert self.query is not None
+        refresh: Refresh = next((view.refresh for view in views if view.name.name == name), "")
+        view = CreateView(self.source, self.start, self.end, self.name, (), self.query, True, False, refresh)
+        return view.called(name)
+
+
+Altering = AlterTable | AlterView
+Defining = CreateTable | CreateView | DeclareView | Drop | Altering
 
 
 @dataclass(frozen=True, eq=False)

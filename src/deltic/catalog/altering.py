@@ -1,0 +1,294 @@
+"""Alterations of tables: what becomes of a definition, and where the rows of the new table have their values from.
+
+An alteration is a value that makes another Table, whose `former` is the one before. Names of columns count whatever
+their case where that is clear. Each raises CatalogError where the table cannot be altered so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deltic.catalog.definitions import Fixed, Former, Table
+from deltic.catalog.storing import Storing
+from deltic.circuit.types import Column, Kind, Schema, Type
+from deltic.errors import CatalogError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """One change of a table; `names` are the columns that it takes away, under the names that they had."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    def applied(self, table: Table) -> Table:
+        """The table after it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class AddColumn(Alteration):
+    """A new column, which all rows have with one `value`.
+
+    It stands behind the column `after`, first of all for "", last for None.
+    """
+
+    column: Column
+    storing: Storing
+    value: Any = None
+    after: str | None = None
+    unless_there: bool = False
+
+    def applied(self, table: Table) -> Table:
+        name = self.column.name
+        if name.lower() in {other.lower() for other in table.schema.names}:
+            if self.unless_there:
+                return table
+            raise CatalogError(f"table {table.name} has a column {name} already; choose another name")
+        place = _place(table, self.after)
+        columns = (*table.schema.columns[:place], self.column, *table.schema.columns[place:])
+        sources: list[str | Fixed] = list(table.schema.names)
+        sources.insert(place, Fixed(self.value))
+        return _with(table, columns, sources, storing=(*table.storing, *_said(self.storing)))
+
+
+@dataclass(frozen=True)
+class DropColumn(Alteration):
+    """A column goes."""
+
+    name: str
+    if_there: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def applied(self, table: Table) -> Table:
+        if self.if_there and not _spelt(table, self.name):
+            return table
+        name = _find(table, self.name)
+        if name in table.key:
+            raise CatalogError(f"{table.name}.{name} is of the primary key; drop that first: DROP PRIMARY KEY")
+        columns = tuple(column for column in table.schema if column.name != name)
+        if not columns:
+            raise CatalogError(f"{table.name}.{name} is the only column of the table; a table has at least one")
+        storing = tuple(one for one in table.storing if one.column != name)
+        return _with(table, columns, [column.name for column in columns], storing=storing)
+
+
+@dataclass(frozen=True)
+class RenameColumn(Alteration):
+    """A column has another name."""
+
+    name: str
+    to: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def applied(self, table: Table) -> Table:
+        name = _find(table, self.name)
+        if self.to.lower() in {other.lower() for other in table.schema.names if other != name}:
+            raise CatalogError(f"table {table.name} has a column {self.to} already; choose another name")
+        columns = tuple(replace(c, name=self.to) if c.name == name else c for c in table.schema)
+        storing = tuple(replace(one, column=self.to) if one.column == name else one for one in table.storing)
+        key = tuple(self.to if part == name else part for part in table.key)
+        return _with(table, columns, table.schema.names, storing=storing, key=key)
+
+
+@dataclass(frozen=True)
+class MoveColumn(Alteration):
+    """A column stands behind another one, or first of all for ""."""
+
+    name: str
+    after: str
+
+    def applied(self, table: Table) -> Table:
+        name = _find(table, self.name)
+        if self.after and _find(table, self.after) == name:
+            raise CatalogError(f"{table.name}.{name} cannot stand behind itself")
+        moved = next(column for column in table.schema if column.name == name)
+        rest = [column for column in table.schema if column.name != name]
+        place = [column.name for column in rest].index(_find(table, self.after)) + 1 if self.after else 0
+        columns = (*rest[:place], moved, *rest[place:])
+        return _with(table, columns, [column.name for column in columns])
+
+
+@dataclass(frozen=True)
+class ChangeType(Alteration):
+    """A column has a wider type, in which every value stays itself."""
+
+    name: str
+    type: Type
+    storing: Storing
+
+    def applied(self, table: Table) -> Table:
+        name = _find(table, self.name)
+        now, bound = table.schema.types[name], _storing(table, name)
+        if not widens(now, self.type) or _narrows(bound, self.storing):
+            raise CatalogError(
+                f"{table.name}.{name} is {_told(now, bound)}, of which not every value stays itself as "
+                f"{_told(self.type, self.storing)}; add a column of that type, and UPDATE it"
+            )
+        storing = replace(bound, limit=self.storing.limit, fixed=self.storing.fixed)
+        columns = tuple(replace(c, type=self.type) if c.name == name else c for c in table.schema)
+        return _with(table, columns, table.schema.names, storing=_stored(table, storing))
+
+
+@dataclass(frozen=True)
+class SetNullable(Alteration):
+    """A column may be NULL, or may not."""
+
+    name: str
+    nullable: bool
+
+    def applied(self, table: Table) -> Table:
+        name = _find(table, self.name)
+        if self.nullable and name in table.key:
+            raise CatalogError(f"{table.name}.{name} is of the primary key, which is never NULL")
+        columns = tuple(replace(c, nullable=self.nullable) if c.name == name else c for c in table.schema)
+        return _with(table, columns, table.schema.names)
+
+
+@dataclass(frozen=True)
+class SetDefault(Alteration):
+    """What SQL stores where nothing is given, as a constant of SQL, "" for NULL; rows that are there stay."""
+
+    name: str
+    default: str
+
+    def applied(self, table: Table) -> Table:
+        name = _find(table, self.name)
+        storing = replace(_storing(table, name), default=self.default)
+        return _with(table, table.schema.columns, table.schema.names, storing=_stored(table, storing))
+
+
+@dataclass(frozen=True)
+class SetKey(Alteration):
+    """The columns that tell rows apart: a table with them is a set; without any it is a bag."""
+
+    key: tuple[str, ...]
+
+    def applied(self, table: Table) -> Table:
+        if self.key and table.key:
+            raise CatalogError(
+                f"table {table.name} has the primary key ({', '.join(table.key)}) already; drop that first"
+            )
+        if not self.key and not table.key:
+            raise CatalogError(f"table {table.name} has no primary key")
+        key = tuple(_find(table, name) for name in self.key)
+        columns = tuple(replace(c, nullable=c.nullable and c.name not in key) for c in table.schema)
+        return _with(table, columns, table.schema.names, key=key, is_bag=not key)
+
+
+@dataclass(frozen=True)
+class RenameTable(Alteration):
+    """The table has another name."""
+
+    to: str
+
+    def applied(self, table: Table) -> Table:
+        return _with(table, table.schema.columns, table.schema.names, name=self.to)
+
+
+def altered(table: Table, alterations: Iterable[Alteration]) -> Table:
+    """The table after alterations, one after the other. Raises CatalogError where it is no table to be altered."""
+    found = table
+    for alteration in alterations:
+        if table.source is not None:
+            raise CatalogError(f"table {table.name} has the rows of {table.source}, and its columns are those of that")
+        if table.lateness is not None and not isinstance(alteration, SetDefault):
+            raise CatalogError(
+                f"table {table.name} has a lateness, and what was computed of rows that are forgotten cannot be "
+                "computed again; make another table"
+            )
+        found = alteration.applied(found)
+    return found
+
+
+def origin(table: Table, before: Mapping[str, Table]) -> Former | None:
+    """Which of the tables of before has the rows of one that was altered, and where these have their values from.
+
+    None where it is the same as before, or new.
+    """
+    columns: tuple[str | Fixed, ...] = table.schema.names
+    found = table
+    while before.get(found.name) != found:
+        if found.former is None:
+            return None
+        sources = dict(zip(found.schema.names, found.former.columns, strict=True))
+        columns = tuple(sources[c] if isinstance(c, str) else c for c in columns)
+        found = found.former.table
+    return None if found is table else Former(found, columns)
+
+
+def widens(now: Type, then: Type) -> bool:
+    """Whether each value of a type is one of the other."""
+    if now is then:
+        return True
+    if now.is_integer and then.is_integer:
+        return then.range[0] <= now.range[0] and now.range[1] <= then.range[1]
+    if now.is_integer and then.kind is Kind.DECIMAL:
+        return max(len(str(abs(end))) for end in now.range) <= then.precision - then.scale
+    if now.is_integer and then.is_float:
+        return now.bits <= {32: 16, 64: 32}[then.bits]
+    if now.kind is Kind.DECIMAL and then.kind is Kind.DECIMAL:
+        return now.scale <= then.scale and now.precision - now.scale <= then.precision - then.scale
+    if now.is_float and then.is_float:
+        return now.bits <= then.bits
+    return now is Type.DATE and then is Type.TIMESTAMP_NTZ
+
+
+def _with(table: Table, columns: Iterable[Column], sources: Sequence[str | Fixed], **others: Any) -> Table:
+    """The table with other columns; `sources` tell for each where its values come from. Its text tells it no more."""
+    former = Former(table, tuple(sources))
+    return replace(table, schema=Schema(tuple(columns)), former=former, text="", place="", **others)
+
+
+def _spelt(table: Table, name: str) -> list[str]:
+    if name in table.schema.names:
+        return [name]
+    return [other for other in table.schema.names if other.lower() == name.lower()]
+
+
+def _find(table: Table, name: str) -> str:
+    found = _spelt(table, name)
+    if len(found) != 1:
+        hint = did_you_mean(name, table.schema.names) or f"the columns are {', '.join(table.schema.names)}"
+        raise CatalogError(f"table {table.name} has no column {name}; {hint}")
+    return found[0]
+
+
+def _place(table: Table, after: str | None) -> int:
+    """The position of a column that is to stand behind another one."""
+    if after is None:
+        return len(table.schema)
+    return table.schema.index(_find(table, after)) + 1 if after else 0
+
+
+def _storing(table: Table, name: str) -> Storing:
+    return next((one for one in table.storing if one.column == name), Storing(name))
+
+
+def _said(storing: Storing) -> tuple[Storing, ...]:
+    """What is to be kept of how values are stored: nothing, where there is nothing to say."""
+    return () if storing == Storing(storing.column) else (storing,)
+
+
+def _stored(table: Table, storing: Storing) -> tuple[Storing, ...]:
+    return (*(one for one in table.storing if one.column != storing.column), *_said(storing))
+
+
+def _narrows(now: Storing, then: Storing) -> bool:
+    """Whether texts could be too long for a bound, or lose blanks."""
+    if then.fixed != now.fixed:
+        return then.fixed
+    return then.limit is not None and (now.limit is None or then.limit < now.limit)
+
+
+def _told(type_: Type, storing: Storing) -> str:
+    return f"{type_}({storing.limit})" if storing.limit is not None else str(type_)

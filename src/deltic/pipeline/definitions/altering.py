@@ -1,0 +1,178 @@
+"""ALTER of tables and views: what becomes of definitions, and what stands against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deltic.catalog import Table
+from deltic.catalog.altering import (
+    AddColumn,
+    Alteration,
+    ChangeType,
+    DropColumn,
+    RenameColumn,
+    RenameTable,
+    SetDefault,
+    SetKey,
+    SetNullable,
+    altered,
+)
+from deltic.catalog.columns import remedy, value_type
+from deltic.catalog.storing import Storing
+from deltic.circuit.types import Column, ValueType
+from deltic.errors import CatalogError, DelticError, ProgramError
+from deltic.pipeline.definitions.definitions import Definitions
+from deltic.sql.names import find_name, reads_column, spelt
+from deltic.sql.statements.parse_storing import existing_value
+from deltic.sql.statements.statements import Altering, AlterTable, AlterView
+
+How = Mapping[str, Any]
+"""Alterations of a table as JSON: what `alterations_of` takes."""
+
+
+def altered_by(now: Definitions, statement: Altering) -> Definitions:
+    """Definitions after ALTER, without it in their history. Raises ProgramError."""
+    found = spelt(statement.name.name, now.catalog.relations)
+    if not found and isinstance(statement, AlterTable) and statement.if_there:
+        return now
+    is_view = bool(found) and found[0] in now.catalog.views
+    if found and is_view is not isinstance(statement, AlterView):
+        kind, other = ("view", "table") if is_view else ("table", "view")
+        told = f"{found[0]} is a {kind}"
+        hint = f"write ALTER {kind.upper()}" if isinstance(statement, AlterView) or not statement.alterations else ""
+        raise statement.source.error(statement.name, told, hint or f"a {other} alone can be altered so")
+    known = now.catalog.views if isinstance(statement, AlterView) else now.catalog.shown_tables
+    name = find_name(statement.name, statement.kind, known, statement.source)
+    try:
+        if isinstance(statement, AlterTable):
+            return with_altered(now, name, statement.alterations)
+        return now if statement.to is None else _with_renamed_view(now, name, statement.to.name)
+    except CatalogError as error:
+        raise statement.source.error(statement.name, str(error)) from None
+
+
+def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration]) -> Definitions:
+    """Definitions with a table altered. Raises CatalogError where it cannot be, or a view has no meaning then."""
+    before = now.catalog.shown_tables[name]
+    table = altered(before, alterations)
+    for column in (a.name for a in alterations if isinstance(a, SetDefault)):
+        _check_default(table, column)
+    if table is before:
+        return now
+    if name in {own.name for own in now.python.tables}:
+        tables = tuple(table if own.name == name else own for own in now.python.tables)
+        made = replace(now, python=replace(now.python, tables=tables))
+    elif name in {own.name for own in now.sql.tables}:
+        made = replace(now, sql=now.sql.with_altered(name, table))
+    else:
+        raise CatalogError(f"table {name} is of {now.catalog.front(name)}: change its declaration there")
+    _check_readers(now, name, table.name, [column for a in alterations for column in a.names])
+    try:
+        made.check()
+    except DelticError as error:
+        raise CatalogError(f"table {name} cannot be altered so, for what reads it: {error}") from None
+    return made
+
+
+def _check_default(table: Table, name: str) -> None:
+    column = next(column for column in table.schema if column.name.lower() == name.lower())
+    storing = next((one for one in table.storing if one.column == column.name), Storing(column.name))
+    try:
+        existing_value(column, storing)
+    except ProgramError as error:
+        raise CatalogError(error.diagnostics[0].message) from None
+
+
+def _check_readers(now: Definitions, name: str, to: str, columns: Sequence[str]) -> None:
+    """Raises CatalogError where views name what is not there any more."""
+    readers = [view for definition in now.catalog.definitions if name in definition.reads for view in definition.names]
+    if to != name:
+        now.catalog.check_free(to)
+        if readers:
+            raise CatalogError(f"table {name} cannot be renamed: {_told(readers)} it; drop or replace what does first")
+    queries = {view.name.name: view.query for view in now.sql.views}
+    for column in columns:
+        found = [view for view in readers if view in queries and reads_column(queries[view], name, column)]
+        if found:
+            raise CatalogError(f"{name}.{column} has to stay: {_told(found)} it; drop or replace what does first")
+
+
+def _told(views: Sequence[str]) -> str:
+    return f"{', '.join(views)} read{'s' * (len(views) == 1)}"
+
+
+def _with_renamed_view(now: Definitions, name: str, to: str) -> Definitions:
+    """Definitions with another name for a view of SQL that nothing else knows by its name."""
+    if name not in now.sql.names:
+        raise CatalogError(f"view {name} is of {now.catalog.front(name)}: change its definition there")
+    if to.lower() != name.lower() or to in now.catalog.relations:
+        now.catalog.check_free(to)
+    if readers := now.catalog.dependents(name):
+        raise CatalogError(f"view {name} cannot be renamed: {_told(readers)} it; drop or replace what does first")
+    if now.outside.of(name, None):
+        raise CatalogError(f"view {name} cannot be renamed: it is published; call unpublish first")
+    if any(view.name.name == name for view in now.sql.declared):
+        raise CatalogError(f"view {name} cannot be renamed: it was declared by that name; drop it")
+    return replace(now, sql=now.sql.with_renamed(name, to))
+
+
+# What Python says
+
+
+def altering(now: Definitions, table: str, how: How) -> Definitions:
+    """Definitions with a table altered in a way that Python has told; raises CatalogError."""
+    made = with_altered(now, table, list(alterations_of(how)))
+    return now if made is now else made.after(now, "alter", table=table, how=how)
+
+
+def alterations_of(how: How) -> Iterator[Alteration]:
+    """The alterations that `Pipeline.alter` takes, in their order. Raises CatalogError for what is no type."""
+    defaults = dict(how["defaults"])
+    yield from (DropColumn(name) for name in how["drop"])
+    yield from (RenameColumn(name, to) for name, to in how["rename"].items())
+    for name, written in how["types"].items():
+        yield ChangeType(name, _value_type(name, written).type, Storing(name))
+    yield from (SetNullable(name, bool(nullable)) for name, nullable in how["nullable"].items())
+    for name, written in how["add"].items():
+        type_ = _value_type(name, written)
+        column, storing = Column(name, type_.type, type_.nullable), Storing(name, default=defaults.pop(name, ""))
+        yield AddColumn(column, storing, existing_value(column, storing))
+    yield from (SetDefault(name, default) for name, default in defaults.items())
+    if how["key"] is not None:
+        yield SetKey(tuple(how["key"]))
+    if how["to"]:
+        yield RenameTable(how["to"])
+
+
+def how_of(
+    add: Mapping[str, Any],
+    drop: Sequence[str],
+    rename: Mapping[str, str],
+    types: Mapping[str, Any],
+    nullable: Mapping[str, bool],
+    defaults: Mapping[str, Any],
+    key: Sequence[str] | None,
+    to: str,
+) -> How:
+    """What Python says of alterations as JSON, with values as constants of SQL."""
+    from sqlglot import exp
+
+    return {
+        "add": {name: str(_value_type(name, type_)) for name, type_ in add.items()},
+        "drop": [drop] if isinstance(drop, str) else list(drop),
+        "rename": dict(rename),
+        "types": {name: str(_value_type(name, type_).type) for name, type_ in types.items()},
+        "nullable": dict(nullable),
+        "defaults": {n: "" if v is None else exp.convert(v).sql(dialect="spark") for n, v in defaults.items()},
+        "key": [key] if isinstance(key, str) else None if key is None else list(key),
+        "to": to,
+    }
+
+
+def _value_type(name: str, given: Any) -> ValueType:
+    found = value_type(given)
+    if found is None:
+        raise CatalogError(f"column {name}: there is no type {given!r}; {remedy(given)}")
+    return found

@@ -1,0 +1,78 @@
+"""The rows of tables that are altered, as rows of the tables that these have become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltic.catalog import Catalog, Table
+from deltic.catalog.altering import origin
+from deltic.catalog.definitions import Fixed, Former
+from deltic.circuit.types import Type
+from deltic.circuit.values import to_arrow
+from deltic.engine.batches import TableBatch
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.version import Version
+from deltic.errors import CatalogError
+from deltic.pipeline.rows.numbering import row_numbers
+
+
+def formers(before: Catalog, after: Catalog) -> dict[str, Former]:
+    """The tables that were altered, by their new names, with what they were."""
+    found = {name: origin(table, before.tables) for name, table in after.shown_tables.items()}
+    return {name: former for name, former in found.items() if former is not None}
+
+
+def carried(before: Version, after: Catalog, altered: Mapping[str, Former]) -> dict[str, TableBatch]:
+    """The rows of tables that were altered, where another form of them is to be kept.
+
+    Raises CatalogError where they do not fit: NULL in a column that has none, two rows of one key, or two that would
+    be one.
+    """
+    found = {}
+    for name, former in altered.items():
+        table = after.tables[name]
+        if former.table.name == name and former.table.type == table.type:
+            continue
+        rows = before.read(former.table.name, table=True, counted=True)
+        found[name] = TableBatch(_recast(rows, table, former))
+        _check_rows(found[name].table, table, former)
+    return found
+
+
+def _recast(rows: pa.Table, table: Table, former: Former) -> pa.Table:
+    """Rows of the former table, with weights, as rows of the table."""
+    columns = []
+    for column, source in zip(table.schema, former.columns, strict=True):
+        values = _fixed(source, column.type, len(rows)) if isinstance(source, Fixed) else rows.column(source)
+        if values.null_count and not column.nullable:
+            count = pc.sum(rows.column(WEIGHT).filter(values.is_null())).as_py()
+            told = f"{count:,} row{'s' * (count != 1)} would be NULL there"
+            hint = "give it a DEFAULT" if isinstance(source, Fixed) else "UPDATE them first"
+            raise CatalogError(f"{table.name}.{column.name} cannot be NOT NULL: {told}; {hint}")
+        columns.append(values.cast(column.type.arrow) if values.type != column.type.arrow else values)
+    fields = table.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return pa.table([*columns, rows.column(WEIGHT)], schema=fields)
+
+
+def _fixed(value: Fixed, type_: Type, count: int) -> pa.Array:
+    return to_arrow([value.value], type_).take(pa.array(np.zeros(count, np.int64)))
+
+
+def _check_rows(rows: pa.Table, table: Table, former: Former) -> None:
+    """Raises CatalogError where rows of a set would be one, or have one key."""
+    if table.is_bag or (table.key == former.table.key and table.key):
+        return
+    kept = {source for source in former.columns if isinstance(source, str)}
+    if not table.key and not former.table.is_bag and kept.issuperset(former.table.schema.names):
+        return
+    numbers = row_numbers(rows, table.key or table.schema.names)
+    times = np.bincount(numbers, weights=np.asarray(rows.column(WEIGHT)))
+    if (times > 1).any():
+        first = rows.filter(pa.array(numbers == int(np.argmax(times > 1)))).slice(0, 1).select(table.schema.names)
+        shown = tuple(first.to_pylist()[0].values())
+        what = f"have one key: one is {shown}" if table.key else f"be one: {shown}"
+        raise CatalogError(f"table {table.name}: several rows would {what}; delete what is too many first")

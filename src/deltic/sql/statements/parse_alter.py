@@ -1,0 +1,209 @@
+"""ALTER TABLE, ALTER VIEW, COMMENT ON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deltic.catalog.altering import (
+    AddColumn,
+    Alteration,
+    ChangeType,
+    DropColumn,
+    MoveColumn,
+    RenameColumn,
+    RenameTable,
+    SetDefault,
+    SetKey,
+    SetNullable,
+)
+from deltic.sql.statements.cursor import Cursor
+from deltic.sql.statements.parse_definitions import Columns, parse_column, parse_type
+from deltic.sql.statements.parse_storing import existing_value
+from deltic.sql.statements.reading import divided, query, token_error
+from deltic.sql.statements.statements import AlterTable, AlterView
+
+_TABLE = "ADD, DROP, RENAME, ALTER COLUMN, SET or UNSET TBLPROPERTIES"
+_COLUMN = "the name of a column"
+_REFUSED = {
+    "PARTITION": "Deltic keeps the rows itself",
+    "LOCATION": "use pipeline.attach",
+    "SERDE": "Deltic keeps the rows itself",
+}
+
+
+def parse_alter(cursor: Cursor) -> AlterTable | AlterView:
+    """ALTER of a table or a view."""
+    cursor.need("ALTER")
+    if cursor.take("MATERIALIZED", "VIEW") or cursor.take("VIEW"):
+        return _view(cursor)
+    if not cursor.take("TABLE"):
+        cursor.refuse("expected TABLE or VIEW")
+    if_there = cursor.take("IF", "EXISTS")
+    name = cursor.name("the name of the table")
+    alterations = tuple(_alterations(cursor))
+    cursor.end()
+    return AlterTable(*cursor.span, name, alterations, if_there)
+
+
+def parse_comment(cursor: Cursor) -> AlterTable | AlterView:
+    """COMMENT ON TABLE or VIEW … IS: it asks for nothing but the relation."""
+    cursor.need("COMMENT")
+    cursor.need("ON")
+    is_view = cursor.take("VIEW")
+    if not is_view and not cursor.take("TABLE"):
+        cursor.refuse("expected TABLE or VIEW", "comments of columns are written where the table is created")
+    name = cursor.name("the name of a table or view")
+    cursor.need("IS")
+    if not cursor.take("NULL"):
+        cursor.text("a comment")
+    cursor.end()
+    return AlterView(*cursor.span, name) if is_view else AlterTable(*cursor.span, name, ())
+
+
+def _view(cursor: Cursor) -> AlterView:
+    name = cursor.name("the name of the view")
+    if _properties(cursor):
+        cursor.end()
+        return AlterView(*cursor.span, name)
+    if cursor.take("RENAME", "TO"):
+        to = cursor.name("the new name of the view")
+        cursor.end()
+        return AlterView(*cursor.span, name, to=to)
+    if not cursor.take("AS"):
+        cursor.refuse("expected AS and a query, or RENAME TO")
+    if cursor.at_end:
+        cursor.refuse("expected a query")
+    return AlterView(*cursor.span, name, query=query(cursor.rest, cursor.source))
+
+
+def _alterations(cursor: Cursor) -> Iterator[Alteration]:
+    for other, remedy in _REFUSED.items():
+        if cursor.sees(other) or cursor.sees("SET", other) or cursor.sees("ADD", other) or cursor.sees("DROP", other):
+            raise token_error(cursor.source, cursor.rest[0], f"ALTER TABLE … {other} is not supported", remedy)
+    if _properties(cursor):
+        return
+    if cursor.take("ADD"):
+        yield from _added(cursor)
+    elif cursor.take("DROP"):
+        yield from _dropped(cursor)
+    elif cursor.take("RENAME"):
+        yield _renamed(cursor)
+    elif cursor.take("ALTER") or cursor.take("CHANGE"):
+        yield from _changed(cursor)
+    else:
+        cursor.refuse(f"expected {_TABLE}")
+
+
+def _properties(cursor: Cursor) -> bool:
+    """Go behind SET or UNSET TBLPROPERTIES, which mean nothing here; whether there is such a clause."""
+    unset = cursor.take("UNSET", "TBLPROPERTIES")
+    if not unset and not cursor.take("SET", "TBLPROPERTIES"):
+        return False
+    if unset:
+        cursor.take("IF", "EXISTS")
+    if not cursor.sees("("):
+        cursor.refuse("expected properties in parentheses")
+    cursor.group()
+    return True
+
+
+def _added(cursor: Cursor) -> Iterator[Alteration]:
+    if cursor.take("CONSTRAINT"):
+        cursor.name("the name of the constraint")
+        if not cursor.sees("PRIMARY", "KEY"):
+            cursor.refuse("expected PRIMARY KEY", "other constraints are not supported")
+    if cursor.take("PRIMARY", "KEY"):
+        names = [Cursor(part, cursor.source).name(_COLUMN) for part in divided(cursor.group())]
+        if not names:
+            cursor.refuse("expected columns in parentheses")
+        yield SetKey(tuple(name.name for name in names))
+        return
+    if not cursor.take("COLUMNS"):
+        cursor.take("COLUMN")
+    unless_there = cursor.take("IF", "NOT", "EXISTS")
+    parts = [Cursor(part, cursor.source) for part in divided(cursor.group())] if cursor.sees("(") else []
+    for inner in parts or [cursor]:
+        yield _added_column(inner, unless_there)
+        if parts:
+            inner.end()
+
+
+def _added_column(cursor: Cursor, unless_there: bool) -> AddColumn:
+    made = Columns()
+    begun = cursor.position
+    is_key = parse_column(cursor, made, ("FIRST", "AFTER"))
+    ((_, column),), (storing,) = made.columns, made.storing
+    if is_key or made.lateness is not None:
+        what = "PRIMARY KEY" if is_key else "LATENESS"
+        raise token_error(cursor.source, cursor.tokens[begun], f"ADD COLUMN with {what} is not supported", _ALONE[what])
+    return AddColumn(column, storing, existing_value(column, storing), _position(cursor), unless_there)
+
+
+_ALONE = {"PRIMARY KEY": "ADD PRIMARY KEY (columns) afterwards", "LATENESS": "say it where the table is created"}
+
+
+def _position(cursor: Cursor) -> str | None:
+    """Behind which column another stands: "" for FIRST, None where it is not said."""
+    if cursor.take("FIRST"):
+        return ""
+    return cursor.name(_COLUMN).name if cursor.take("AFTER") else None
+
+
+def _dropped(cursor: Cursor) -> Iterator[Alteration]:
+    if cursor.take("PRIMARY", "KEY"):
+        cursor.take("IF", "EXISTS")
+        yield SetKey(())
+        return
+    if cursor.sees("CONSTRAINT"):
+        cursor.refuse("constraints have no names here", "write DROP PRIMARY KEY")
+    if not cursor.take("COLUMNS"):
+        cursor.take("COLUMN")
+    if_there = cursor.take("IF", "EXISTS")
+    if cursor.sees("("):
+        for part in divided(cursor.group()):
+            inner = Cursor(part, cursor.source)
+            yield DropColumn(inner.name(_COLUMN).name, if_there)
+            inner.end()
+        return
+    yield DropColumn(cursor.name(_COLUMN).name, if_there)
+    while cursor.take(","):
+        yield DropColumn(cursor.name(_COLUMN).name, if_there)
+
+
+def _renamed(cursor: Cursor) -> Alteration:
+    if cursor.take("TO"):
+        return RenameTable(cursor.name("the new name of the table").name)
+    cursor.take("COLUMN")
+    name = cursor.name(_COLUMN)
+    cursor.need("TO")
+    return RenameColumn(name.name, cursor.name("the new name of the column").name)
+
+
+def _changed(cursor: Cursor) -> Iterator[Alteration]:
+    cursor.take("COLUMN")
+    name = cursor.name(_COLUMN)
+    if cursor.take("SET", "NOT", "NULL"):
+        yield SetNullable(name.name, False)
+    elif cursor.take("DROP", "NOT", "NULL"):
+        yield SetNullable(name.name, True)
+    elif cursor.take("DROP", "DEFAULT"):
+        yield SetDefault(name.name, "")
+    elif cursor.take("SET", "DEFAULT"):
+        yield SetDefault(name.name, _rest(cursor))
+    elif cursor.take("TYPE") or cursor.take("SET", "DATA", "TYPE"):
+        yield ChangeType(name.name, *parse_type(cursor, name))
+    elif cursor.take("COMMENT"):
+        cursor.text("a comment")
+    elif (after := _position(cursor)) is not None:
+        yield MoveColumn(name.name, after)
+    else:
+        cursor.refuse("expected TYPE, SET or DROP NOT NULL, SET or DROP DEFAULT, COMMENT, FIRST or AFTER")
+
+
+def _rest(cursor: Cursor) -> str:
+    """Go behind all that is left: its text."""
+    if cursor.at_end:
+        cursor.refuse("expected the value of DEFAULT")
+    tokens = cursor.rest
+    cursor.position += len(tokens)
+    return cursor.source.text[tokens[0].start : tokens[-1].end + 1]
