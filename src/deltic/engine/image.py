@@ -15,6 +15,8 @@ import numpy.typing as npt
 # What JSON can hold.
 Json = Any
 Arrays = Mapping[str, npt.NDArray[Any]]
+Ranges = Sequence[tuple[int, int]]
+"""From where up to, and not with, where; beyond an end nothing is."""
 
 
 class Kept(Protocol):
@@ -24,8 +26,15 @@ class Kept(Protocol):
     def about(self) -> Mapping[str, Json]:
         """The description, read without the arrays."""
 
+    @property
+    def is_far(self) -> bool:
+        """Whether some of an array takes less time to have than all of it: it stands elsewhere, and was not read."""
+
     def arrays(self) -> Arrays:
         """The arrays, checked when they are read for the first time."""
+
+    def some(self, ranges: Mapping[str, Ranges]) -> Arrays:
+        """Of each array the elements in these ranges of its last axis, one after the other; unchecked."""
 
 
 class Owner(Protocol):

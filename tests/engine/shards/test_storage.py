@@ -17,11 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import deltic
 from deltic.datalog import check, lower, parse
 from deltic.engine.files import remote
 from deltic.engine.files.files import LocalFiles, System
 from deltic.engine.files.pieces import Mapped, read_piece
 from deltic.engine.files.remote import RemoteFiles
+from deltic.engine.local.engine import LocalEngine
+from deltic.engine.local.storage import run
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import tasks
 from deltic.engine.shards.files import DESCRIPTIONS, RUNS, files_of, read_description
@@ -135,6 +138,79 @@ def test_a_task_reads_the_blocks_that_it_looks_into(tmp_path, monkeypatch):
     assert files.system.counts["read"] < 200_000
     assert files.system.counts["written"] < 200_000
     assert rows_of(engine, "two") == [(1, 3), (2, 4)]
+
+
+LOOKS = """
+    CREATE VIEW joined AS SELECT id, c, price FROM item JOIN orders USING (o);
+    CREATE VIEW unpaid AS SELECT id, o FROM item WHERE o NOT IN (SELECT o FROM orders);
+    CREATE VIEW total AS SELECT o, sum(price) AS s, count(*) AS n FROM item GROUP BY o;
+    CREATE VIEW least AS SELECT o, min(price) AS least, max(price) AS most FROM item GROUP BY o;
+    CREATE VIEW prices AS SELECT o, count(DISTINCT price) AS n, median(price) AS middle FROM item GROUP BY o;
+    CREATE VIEW placed AS SELECT id, o, row_number() OVER (PARTITION BY o ORDER BY price DESC, id) AS k FROM item;
+    CREATE VIEW best AS SELECT id, o FROM placed WHERE k <= 2;
+    CREATE VIEW so_far AS SELECT id, sum(price) OVER (PARTITION BY o ORDER BY id) AS s FROM item;
+    CREATE VIEW dear AS SELECT DISTINCT o FROM item WHERE price > 10;
+"""
+
+
+def circuit_of_looks():
+    pipeline = deltic.Pipeline()
+    pipeline.sql(
+        "CREATE TABLE item (id BIGINT PRIMARY KEY, o BIGINT, price BIGINT); CREATE TABLE orders (o BIGINT, c BIGINT)"
+    )
+    pipeline.sql(LOOKS)
+    return pipeline._epochs.engine.circuit
+
+
+def test_searches_read_what_is_near_the_changed_rows_and_no_more(tmp_path, monkeypatch):
+    """Two of 100,000 rows change: each kind of look-up reads some blocks of each run."""
+    files = files_of_kind("objects", tmp_path, monkeypatch)
+    monkeypatch.setattr(remote, "BLOCK", 1 << 12)
+    monkeypatch.setattr(run, "_FENCE", 1 << 9)
+    engine = SparkEngine(circuit_of_looks(), directory=files, run_tasks=run_here, executor="job", shards=2)
+    n, rng = 100_000, np.random.default_rng(1)
+    drawn = {"o": rng.integers(0, n // 4, n), "price": rng.integers(0, 1000, n)}
+    orders = table(o=np.arange(n // 4), c=np.arange(n // 4) % 77)
+    engine.apply({"item": table(id=np.arange(n), **drawn), "orders": orders})
+    monkeypatch.setattr(remote, "_RECENT", remote._Recent(1 << 30))
+    total = sum(map(len, files.system.values()))
+    files.system.counts.clear()
+    engine.apply({"item": table(id=[n + 5, n + 6], o=[17, n // 8], price=[990, 0])})
+    assert total > 15_000_000
+    assert files.system.counts["read"] < total // 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_read_in_parts_is_what_there_is(tmp_path, monkeypatch, seed):
+    """Runs of five parts and more are read in parts, at every kind of look-up, with equal changes and views."""
+    files, circuit, rng = files_of_kind("objects", tmp_path, monkeypatch), circuit_of_looks(), random.Random(seed)
+    monkeypatch.setattr(run, "_FENCE", 4)
+    parts: list[int] = []
+    near = run.KeptRun.near
+    monkeypatch.setattr(run.KeptRun, "near", lambda *given: parts.append(0) or near(*given))
+    engine = SparkEngine(circuit, directory=files, run_tasks=run_here, executor="job", shards=2)
+    local, there = LocalEngine(circuit), dict[int, tuple[int, int]]()
+    for step in range(6):
+        gone = rng.sample(sorted(there), min(len(there), rng.randrange(6)))
+        rows = [(i, *there.pop(i), -1) for i in gone]
+        for i in range(200 * step, 200 * step + (150 if not step else rng.randrange(8))):
+            there[i] = rng.randrange(40), rng.randrange(30)
+            rows.append((i, *there[i], 1))
+        ids, o, price, weights = zip(*rows, strict=True)
+        changes = {"item": table(id=ids, o=o, price=price, **{WEIGHT: weights})}
+        if not step % 2:
+            changes["orders"] = table(o=range(20 * step // 2, 10 + 20 * step // 2), c=[step] * 10)
+        done, right = engine.apply(changes), local.apply(changes)
+        assert {v: sorted_rows(done.changes.batch(v).to_arrow()) for v in done.changes} == {
+            v: sorted_rows(right.changes.batch(v).to_arrow()) for v in right.changes
+        }
+        for view in ("joined", "unpaid", "total", "least", "prices", "best", "so_far", "dear"):
+            assert rows_of(engine, view) == rows_of(local, view), (view, step)
+    assert len(parts) > 100
+
+
+def sorted_rows(rows):
+    return sorted(map(tuple, (row.values() for row in rows.to_pylist())), key=repr)
 
 
 class Failing(System):

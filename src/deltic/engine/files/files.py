@@ -54,6 +54,13 @@ class Opened(Protocol):
     def part(self, start: int, end: int) -> Bytes:
         """The bytes from `start` up to, and not with, `end`, as far as there are any; changes stay in this process."""
 
+    @property
+    def is_far(self) -> bool:
+        """Whether bytes have to be fetched before they can be looked at."""
+
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Fetch what is in these ranges of bytes, at once."""
+
 
 class Files(Protocol):
     """Files by their names, which may have one folder: `log/0001`."""
@@ -321,8 +328,15 @@ class InMemory:
     def size(self) -> int:
         return len(self.data)
 
+    @property
+    def is_far(self) -> bool:
+        return False
+
     def part(self, start: int, end: int) -> Bytes:
         return self.data[start:end]
+
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """All of it is there."""
 
 
 # What a file system says that has no links, or is another one.

@@ -8,10 +8,12 @@ CRC-32, over header and arrays together.
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakSet
 
 import numpy as np
@@ -19,7 +21,7 @@ import numpy.typing as npt
 
 from deltic.engine.files.files import Buffer, Files
 from deltic.engine.files.traffic import Bytes
-from deltic.engine.image import Arrays, Json
+from deltic.engine.image import Arrays, Json, Ranges
 from deltic.errors import StateError
 
 MAGIC = b"deltic runs 1\n".ljust(64, b"\0")
@@ -62,6 +64,18 @@ class Mapped:
             raise self.damaged(f"it ends at byte {size:,}, {where}")
         return data
 
+    @property
+    def is_far(self) -> bool:
+        """Whether bytes have to be fetched before they can be looked at."""
+        return self._opened.is_far
+
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Fetch what is in these ranges of bytes, at once; raises StateError where that fails."""
+        try:
+            self._opened.fetch(ranges)
+        except OSError as error:
+            raise self._unreadable(error) from None
+
     def _unreadable(self, error: OSError) -> StateError:
         return self.damaged(f"it cannot be read ({error.strerror or error})")
 
@@ -88,11 +102,49 @@ class Stored:
         self.place, self.about, self.files = place, about, mapped.files
         self._mapped, self._trusted, self._arrays = mapped, trusted, dict[str, npt.NDArray[np.generic]]()
 
+    @property
+    def is_far(self) -> bool:
+        return self._trusted and not self._arrays and self._mapped.is_far
+
     def arrays(self) -> Arrays:
         if not self._arrays:
             read = arrays_of if self._trusted else read_piece
             self._arrays = read(self._mapped, self.place)[1]
         return self._arrays
+
+    def some(self, ranges: Mapping[str, Ranges]) -> Arrays:
+        """As of Kept; raises StateError where the head of the piece is not what was written."""
+        start, told = self._head
+        cuts = {each["name"]: _Cut(each, start, ranges[each["name"]]) for each in told if each["name"] in ranges}
+        self._mapped.fetch(part for cut in cuts.values() for part in cut.parts)
+        return {name: cut.of(self._mapped) for name, cut in cuts.items()}
+
+    @cached_property
+    def _head(self) -> tuple[int, Sequence[Mapping[str, Json]]]:
+        """Where the arrays begin, and what is said of them."""
+        length = _length(self._mapped.part(self.place.offset, _HEAD), self._mapped, self.place)
+        header = json.loads(self._mapped.part(self.place.offset + _HEAD, length).tobytes())
+        return self.place.offset + _HEAD + length, header["arrays"]
+
+
+class _Cut:
+    """Some elements of an array: those in ranges of its last axis. Where it has two axes, they stand in each row."""
+
+    def __init__(self, told: Mapping[str, Json], start: int, ranges: Ranges) -> None:
+        """Of an array that is `told` of, where all begin at byte `start`."""
+        self._type = np.dtype(told["type"])
+        *rows, count = told["shape"]
+        self._rows, width, first = rows, self._type.itemsize, start + told["offset"]
+        inside = [(low, min(high, count)) for low, high in ranges if low < count]
+        self._count = sum(high - low for low, high in inside)
+        lines = range(first, first + math.prod(rows) * count * width, count * width) if count else ()
+        self.parts = [(line + low * width, line + high * width) for line in lines for low, high in inside]
+
+    def of(self, mapped: Mapped) -> npt.NDArray[np.generic]:
+        """The elements, of what was fetched."""
+        data = [mapped.part(start, end - start) for start, end in self.parts]
+        found = np.concatenate(data) if data else np.empty(0, np.uint8)
+        return found.view(self._type).reshape(*self._rows, self._count)
 
 
 @dataclass(frozen=True)
@@ -150,11 +202,15 @@ def read_piece(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[s
 def arrays_of(mapped: Mapped, place: Place) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:
     """As `read_piece`, of which only the checksum in the head is compared: rows that nobody looks at are not read."""
     data = mapped.part(place.offset, place.length)
-    start = data[:_HEAD].tobytes()
-    (length,), (checksum,) = _LENGTH.unpack_from(start), _SUM.unpack_from(start, _LENGTH.size)
+    return _told(data, _length(data[:_HEAD], mapped, place))
+
+
+def _length(start: Bytes, mapped: Mapped, place: Place) -> int:
+    """The length of the header of a piece that begins so; raises StateError where it is another than was written."""
+    (length,), (checksum,) = _LENGTH.unpack_from(start.tobytes()), _SUM.unpack_from(start.tobytes(), _LENGTH.size)
     if checksum != place.checksum or length > place.length:
         raise mapped.damaged(f"at byte {place.offset:,} stands another piece than was written")
-    return _told(data, length)
+    return int(length)
 
 
 def _told(data: Bytes, length: int) -> tuple[Mapping[str, Json], dict[str, npt.NDArray[np.generic]]]:

@@ -188,11 +188,16 @@ class Blocks:
     def size(self) -> int:
         return self._cached.size
 
+    @property
+    def is_far(self) -> bool:
+        return True
+
     def part(self, start: int, end: int) -> Bytes:
-        before = self._cached.fetched
-        data = self._cached.part(start, end)
-        self._traffic.fetched += self._cached.fetched - before
-        return data
+        self.fetch([(start, end)])
+        return self._cached.part(start, end)
+
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._traffic.fetched += self._cached.fetch(ranges)
 
     @cached_property
     def _cached(self) -> _Cached:
@@ -206,7 +211,7 @@ class _Cached:
     """The blocks of a file that were read, in a sparse file without a name."""
 
     def __init__(self, system: Any, path: str, size: int) -> None:
-        self._system, self._path, self.size, self.fetched = system, path, size, 0
+        self._system, self._path, self.size = system, path, size
         self._there = np.zeros(math.ceil(size / BLOCK), np.bool_)
         self._lock = threading.Lock()
         # fsspec opens a file of pyarrow, as of Hadoop, as a stream where it begins at 0, and then asks where it is.
@@ -216,26 +221,31 @@ class _Cached:
             self._data: Bytes = np.frombuffer(mmap.mmap(file.fileno(), size) if size else b"", np.uint8)
 
     def part(self, start: int, end: int) -> Bytes:
-        end = min(end, self.size)
-        if start < end:
-            with self._lock:
-                self._fetch(start // BLOCK, math.ceil(end / BLOCK))
-        return self._data[start:end]
+        return self._data[start : min(end, self.size)]
 
-    def _fetch(self, first: int, last: int) -> None:
-        """Read the blocks from `first` up to `last` that are not there, those that follow each other at once."""
-        missing = np.flatnonzero(~self._there[first:last]) + first
-        for blocks in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
-            if not len(blocks):
-                return
-            low, high = int(blocks[0]) * BLOCK, min((int(blocks[-1]) + 1) * BLOCK, self.size)
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> int:
+        """Read the blocks of these ranges that are not there, those that follow each other as one: how many bytes."""
+        with self._lock:
+            wanted = np.zeros_like(self._there)
+            for start, end in ranges:
+                wanted[start // BLOCK : math.ceil(end / BLOCK)] = True
+            missing = np.flatnonzero(wanted & ~self._there)
+            if not len(missing):
+                return 0
+            cut = np.flatnonzero(np.diff(missing) > 1) + 1
+            lows = [int(blocks[0]) * BLOCK for blocks in np.split(missing, cut)]
+            highs = [min((int(blocks[-1]) + 1) * BLOCK, self.size) for blocks in np.split(missing, cut)]
             with os_errors(self._path):
-                found = self._system.cat_file(self._path, start=low, end=high, **self._options)
-            if len(found) != high - low:
-                raise OSError(errno.EIO, f"it has {len(found):,} of {high - low:,} bytes from {low:,} on", self._path)
-            self.fetched += len(found)
-            self._data[low:high] = np.frombuffer(found, np.uint8)
-            self._there[blocks] = True
+                found = self._system.cat_ranges(
+                    [self._path] * len(lows), lows, highs, on_error="raise", **self._options
+                )
+            for low, high, data in zip(lows, highs, found, strict=True):
+                if len(data) != high - low:
+                    told = f"it has {len(data):,} of {high - low:,} bytes from {low:,} on"
+                    raise OSError(errno.EIO, told, self._path)
+                self._data[low:high] = np.frombuffer(data, np.uint8)
+            self._there[missing] = True
+            return sum(highs) - sum(lows)
 
 
 class _Recent:

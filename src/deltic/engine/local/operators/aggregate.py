@@ -14,7 +14,7 @@ import numpy as np
 from deltic.circuit.types import Type
 from deltic.engine.local.accumulators.slots import ROWS, NoResult, Totals
 from deltic.engine.local.kernels.groups import read_totals
-from deltic.engine.local.operators.extremes import last_column
+from deltic.engine.local.operators.extremes import last_column, near_groups
 from deltic.engine.local.operators.groups import GroupedRows, Positions, starts_of_groups
 from deltic.engine.local.operators.kernel import Kernel, kernel_of
 from deltic.engine.local.operators.query import Environment
@@ -69,7 +69,8 @@ class Aggregates(GroupTotals, Kernel):
         """The rows that some groups lose and get, with their signs."""
         keys = [column[starts] for column in columns[: self.keys]]
         probe = self.totals.layout.pack([*keys, np.zeros(len(starts), np.uint64)], len(starts))
-        old, visited = read_totals(probe, last_column(self.totals), descriptors(self.totals.runs), self.slots.width)
+        runs = near_groups(self.totals, probe)
+        old, visited = read_totals(probe, last_column(self.totals), descriptors(runs), self.slots.width)
         self.visits.rows += int(visited)
         rows = GroupedRows(columns, weights, starts, np.arange(len(starts)))
         change = np.zeros((len(starts), self.slots.width), np.int64)

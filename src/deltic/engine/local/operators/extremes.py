@@ -11,7 +11,7 @@ import numpy.typing as npt
 from deltic.engine.local.kernels.groups import next_present
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.layout import Raw
-from deltic.engine.local.storage.run import Words
+from deltic.engine.local.storage.run import Run, Words, near
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -41,8 +41,9 @@ class Changed:
         probe = self.words[:, self.starts[walk]]
         probe[-1] = (probe[-1] & ~mask) | past[walk]
         bounds, bounded = touched[walk], some[walk].astype(np.uint64)
+        skips, runs = np.zeros(len(walk), np.int64), near_groups(store, probe)
         nearest, weights, _, visited = next_present(
-            probe, np.zeros(len(walk), np.int64), bounds, bounded, mask, int(forward), descriptors(store.runs)
+            probe, skips, bounds, bounded, mask, int(forward), descriptors(runs)
         )
         found[walk] = np.where(weights > 0, nearest, bounds)
         return found, int(visited)
@@ -56,6 +57,12 @@ class Changed:
         """Where the value that was the extreme one is touched and there no more."""
         vanished: Mask = np.logical_or.reduceat((self.values == past[self.groups]) & ~self.alive, self.starts)
         return vanished
+
+
+def near_groups(arrangement: Arrangement, rows: Words) -> tuple[Run, ...]:
+    """The runs of groups and their values, as far as they have the groups of these rows: see `near`."""
+    values = last_column(arrangement) if len(rows) == 1 else np.uint64(0)
+    return near(arrangement.runs, rows[0] & ~values, rows[0] | values)
 
 
 def last_column(arrangement: Arrangement) -> np.uint64:

@@ -20,7 +20,7 @@ from deltic.engine.local.kernels import walk as kernel
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.interner import Interner, is_labelled
 from deltic.engine.local.storage.layout import Domain, Nulls, Raw, Sorted, Values
-from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, plain
+from deltic.engine.local.storage.run import Run, Weights, Words, add_runs, consolidate, near, plain
 from deltic.engine.local.storage.state import Role, State
 from deltic.engine.local.storage.value_order import Labels
 
@@ -220,9 +220,9 @@ class Ordered:
         self, words: Words, wanted: Weights, *, forward: bool, meet: bool = False, among: Arrangement | None = None
     ) -> Walked:
         """The rows from each of the sorted ones on, itself included, as far as wanted; see `kernels.walk`."""
-        runs = descriptors((self.rows if among is None else among).runs)
+        runs = near((self.rows if among is None else among).runs, words[0] & self.mask[0], words[0] | ~self.mask[0])
         rows, weights, origins, ends, visited = kernel.walk(
-            np.ascontiguousarray(words), wanted, int(forward), int(meet), self.mask, runs
+            np.ascontiguousarray(words), wanted, int(forward), int(meet), self.mask, descriptors(runs)
         )
         self.visited += int(visited)
         return Walked(rows, weights, origins, ends)

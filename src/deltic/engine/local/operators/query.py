@@ -27,7 +27,7 @@ from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, placed
-from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run
+from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Query, Term, When, as_expression, variable_name, with_names
 
@@ -246,6 +246,8 @@ class Evaluation:
         accesses = bound.segment.accesses
         if version is None:
             runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
+            if index == 0 and not recursive:
+                self._have_near(runs)
         else:
             runs = [(source,), *(version(self.arrangement(a)) for a in accesses[1:])]
         timed = [bool(source.times.size) and (index > 0 or accesses[0].relation in recursive)]
@@ -269,6 +271,16 @@ class Evaluation:
                     yield from self._compute(index, derived, recursive, now, version)
         finally:
             found.close()
+
+    def _have_near(self, runs: list[tuple[Run, ...]]) -> None:
+        """Of runs that are far have those parts in which the first segment finds rows by what its input has."""
+        if not any(run.is_far for atom in runs[1:] for run in atom):
+            return
+        (source,), accesses = runs[0], self.plan.segments[0].accesses
+        layout = self._layout(accesses[0], None)
+        for atom, columns in self.plan.segments[0].found_by_input().items():
+            values = [layout.value(source.words, column) for column in columns]
+            runs[atom] = near(runs[atom], *self.arrangement(accesses[atom]).layout.between(values))
 
     def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
         """The version of an arrangement that an access reads.

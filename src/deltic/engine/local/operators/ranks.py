@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deltic.engine.local.kernels.groups import next_present
-from deltic.engine.local.operators.extremes import Changed, last_column
+from deltic.engine.local.operators.extremes import Changed, last_column, near_groups
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
 from deltic.engine.local.storage.layout import Raw
 
@@ -40,8 +40,9 @@ class Places:
         probe[-1] = (probe[-1] & ~mask) | (self.offsets[groups] - np.uint64(not forward))
         skips = ranks - before if forward else before - 1 - ranks
         unbounded = np.zeros(len(groups), np.uint64)
+        runs = near_groups(self.store, probe)
         found, weights, met, visited = next_present(
-            probe, skips, unbounded, unbounded, mask, int(forward), descriptors(self.store.runs)
+            probe, skips, unbounded, unbounded, mask, int(forward), descriptors(runs)
         )
         self.offsets[groups] = found
         self.before[groups] = before + met if forward else before - met - weights

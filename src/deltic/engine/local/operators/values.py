@@ -21,7 +21,7 @@ from deltic.circuit.values import from_arrow
 from deltic.engine.local.accumulators.slots import Columns, Slots, Totals
 from deltic.engine.local.kernels.groups import group_ranges
 from deltic.engine.local.kernels.settle import crossings
-from deltic.engine.local.operators.extremes import Changed, last_column
+from deltic.engine.local.operators.extremes import Changed, last_column, near_groups
 from deltic.engine.local.operators.groups import GroupedRows, Mask, Positions, starts_of_groups
 from deltic.engine.local.operators.query import Environment
 from deltic.engine.local.operators.ranks import Places
@@ -187,8 +187,9 @@ class Values:
 
     def _entries(self, probe: Words) -> tuple[Positions, Raw, Positions]:
         """The entries of the groups of these rows: which group, the offset of the value, and the weight, of each."""
-        mask, runs = last_column(self.store), self.store.runs
+        mask = last_column(self.store)
         probe[-1] &= ~mask
+        runs = near_groups(self.store, probe)
         ranges = group_ranges(probe, mask, descriptors(runs)).reshape(len(runs), probe.shape[1], 2)
         groups, values, weights = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
         for run, (first, end) in zip(runs, ranges.transpose(0, 2, 1), strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from sqlglot import exp
 
@@ -125,6 +126,22 @@ class Segment:
     steps: tuple[Step, ...]
     output: tuple[int, ...] = ()
     compute: Compute | None = None
+
+    def found_by_input(self) -> dict[int, list[int]]:
+        """Of the atoms whose rows are found by what a row of the input has: the columns that have it, in its order.
+
+        The first of these has the value of the atom's first column, in its order, and so on.
+        """
+        scans = (step for step in self.steps if isinstance(step, Each) and step.atom == 0)
+        binds = {variable: column for scan in scans for variable, column in scan.binds}
+        found: dict[int, list[int]] = {}
+        for step in self.steps:
+            match step:
+                case Seek(atom, 0, terms) | Absent(atom, terms):
+                    columns = [binds.get(term) if isinstance(term, int) else None for term in terms]
+                    known = list(takewhile(lambda column: column is not None, columns))
+                    found |= {atom: [column for column in known if column is not None]} if known else {}
+        return found
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deltic.engine.local.kernels.merge import repeats, split, sum_ordered
 from deltic.engine.local.kernels.settle import totals
 from deltic.engine.local.storage.layout import Domain, Layout, Raw
-from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, sort_order
+from deltic.engine.local.storage.run import Run, Times, Weights, Words, add_runs, merge_runs, near, sort_order
 from deltic.engine.local.storage.spilling import pieces
 
 Descriptors = npt.NDArray[np.int64]
@@ -136,7 +136,8 @@ class Arrangement:
 
     def weights_of(self, words: Words) -> Weights:
         """The weight of each of the rows, which must be sorted and distinct, over all times."""
-        sums: Weights = totals(words, descriptors(self.runs))
+        runs = near(self.runs, words[0], words[0])
+        sums: Weights = totals(words, descriptors(runs))
         return sums
 
     def between(self, run: Run, low: int, high: int) -> list[tuple[int, int]]:

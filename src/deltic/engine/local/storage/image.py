@@ -127,18 +127,11 @@ def _piece(run: Run, name: Name) -> Piece:
         "role": name.role,
         "order": name.order,
         "rows": len(run),
-        "net": _net(run),
+        "net": run.net,
         "bytes": run.nbytes,
         "max_time": run.max_time,
     }
-    return Piece(about, run, lambda: {"words": run.words, "times": run.times, "weights": run.weights})
-
-
-def _net(run: Run) -> int:
-    """The sum of the weights."""
-    if isinstance(run, KeptRun) and not run.is_bare:
-        return int(run.source.about["net"])
-    return int(run.weights.sum()) if run.weights.size else len(run)
+    return Piece(about, run, run.arrays)
 
 
 def restored(saved: Saved, program: Program, wanted: Collection[str], space: Space) -> Store:

@@ -289,6 +289,16 @@ class Layout:
             words[place.word] |= column << np.uint64(place.shift)
         return words
 
+    def between(self, columns: Sequence[Column]) -> tuple[Raw, Raw]:
+        """The least and the greatest first word of rows that begin with these values, where a row can have them."""
+        begin = [place for place in self.places[: len(columns)] if not place.word]
+        found = [place.offsets(*column) for place, column in zip(begin, columns, strict=False)]
+        there = np.logical_and.reduce([known for _, known in found])
+        low = np.zeros(int(there.sum()), np.uint64)
+        for place, (raw, _) in zip(begin, found, strict=True):
+            low |= raw[there] << np.uint64(place.shift)
+        return low, low | np.uint64((1 << begin[-1].shift) - 1)
+
     def column(self, words: Words, index: int) -> Raw:
         """The offsets of one column of packed rows."""
         place = self.places[index]

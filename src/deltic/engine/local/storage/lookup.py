@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deltic.engine.local.storage.arrangement import Sorted, present
 from deltic.engine.local.storage.frozen import Frozen
 from deltic.engine.local.storage.layout import Column, Raw
-from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words
+from deltic.engine.local.storage.run import NO_TIMES, Run, Weights, Words, near
 
 Counts = npt.NDArray[np.int64]
 Ranges = Mapping[int, tuple[int, int]]
@@ -30,7 +30,13 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
     if not chosen.runs or None in offsets.values():
         return relation.no_rows()
     known = {column: offset for column, offset in offsets.items() if offset is not None}
-    return _canonical(relation, chosen, [_matching(chosen, run, known, ranges) for run in chosen.runs])
+    between = _between(chosen, known, ranges)
+    if between is None:
+        return relation.no_rows()
+    low, high = map(np.uint64, between)
+    runs = near(chosen.runs, np.array([low]), np.array([high]))
+    found = [_matching(chosen, run, (low, high), known, ranges) for run in runs]
+    return _canonical(relation, chosen, found) if found else relation.no_rows()
 
 
 def _useful(order: Sorted, key: Mapping[int, int | None], ranges: Ranges) -> int:
@@ -47,7 +53,7 @@ def find_all(relation: Frozen, keys: Mapping[int, Column]) -> tuple[Words, Weigh
     offsets, there = _offsets(chosen, keys)
     if not chosen.runs or not there.any():
         return relation.no_rows()
-    return _canonical(relation, chosen, [_with_one_of(chosen, run, offsets) for run in chosen.runs])
+    return _canonical(relation, chosen, [_with_one_of(chosen, run, offsets) for run in _near(chosen, offsets)])
 
 
 def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
@@ -60,7 +66,7 @@ def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
     if chosen.prefix(keys) == len(keys):
         counts[there] = _in_ranges(chosen, offsets)
     else:
-        words, weights = present([_with_one_of(chosen, run, offsets) for run in chosen.runs])
+        words, weights = present([_with_one_of(chosen, run, offsets) for run in _near(chosen, offsets)])
         theirs = [chosen.layout.column(words, i) for i, column in enumerate(chosen.order) if column in keys]
         counts[there] = _agreeing(theirs, weights, [offsets[c] for c in chosen.order if c in keys])
     return counts
@@ -72,7 +78,7 @@ def _in_ranges(order: Sorted, keys: Mapping[int, Raw]) -> Counts:
     is_sorted = bool((low[1:] >= low[:-1]).all())
     places = slice(None) if is_sorted else np.argsort(low)
     counts = np.zeros(len(low), np.int64)
-    for run in order.runs:
+    for run in near(order.runs, low, low + np.uint64(width - 1)):
         counts[places] += _sums(run, low[places], width)
     return counts
 
@@ -111,15 +117,15 @@ def _offsets(order: Sorted, keys: Mapping[int, Column]) -> tuple[dict[int, Raw],
 
 def _with_one_of(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> Run:
     """The entries of a run that have one of the keys."""
-    near = _near(order, run, keys)
-    words = np.ascontiguousarray(run.words[:, near])
+    at = _positions(order, run, keys)
+    words = np.ascontiguousarray(run.words[:, at])
     if order.prefix(keys) < len(keys):
         theirs = [order.layout.column(words, i) for i, column in enumerate(order.order) if column in keys]
         wanted = [keys[column] for column in order.order if column in keys]
         mask = _are_among(theirs, wanted)
-        near, words = near[mask], np.ascontiguousarray(words[:, mask])
-    times = run.times[near] if run.times.size else NO_TIMES
-    weights = run.weights[near] if run.weights.size else run.weights
+        at, words = at[mask], np.ascontiguousarray(words[:, mask])
+    times = run.times[at] if run.times.size else NO_TIMES
+    weights = run.weights[at] if run.weights.size else run.weights
     return Run(words, times, weights)
 
 
@@ -146,7 +152,15 @@ def _ranks(numbers: Raw) -> tuple[Raw, int]:
     return ranks.astype(np.uint64), len(known).bit_length()
 
 
-def _near(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
+def _near(order: Sorted, keys: Mapping[int, Raw]) -> Sequence[Run]:
+    """The runs, as far as they have entries whose first columns agree with a key."""
+    if not order.prefix(keys):
+        return order.runs
+    low, width = _lows(order, keys)
+    return near(order.runs, low, low + np.uint64(width - 1))
+
+
+def _positions(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
     """The entries whose first columns agree with a key, as far as keys have them."""
     if not order.prefix(keys):
         return np.arange(len(run))
@@ -182,9 +196,15 @@ def _from_to(start: Counts, end: Counts) -> Counts:
     return found
 
 
-def _matching(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -> Run:
-    """The entries of a run that agree with the key, given by its offsets, and are in the ranges."""
-    start, end = _range(order, run, key, ranges)
+def _matching(
+    order: Sorted, run: Run, between: tuple[np.uint64, np.uint64], key: Mapping[int, int], ranges: Ranges
+) -> Run:
+    """The entries of a run that agree with the key, given by its offsets, and are in the ranges.
+
+    Their first words are `between` two.
+    """
+    low, high = between
+    start, end = np.searchsorted(run.words[0], low, side="left"), np.searchsorted(run.words[0], high, side="right")
     words = run.words[:, start:end]
     mask = np.ones(words.shape[1], bool)
     for i, column in enumerate(order.order):
@@ -197,8 +217,11 @@ def _matching(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -
     return Run(np.ascontiguousarray(words[:, mask]), times, weights)
 
 
-def _range(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int]:
-    """The entries whose first columns agree with the key, as far as it has them, and the next one is in its range."""
+def _between(order: Sorted, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
+    """The least and the greatest first word of entries whose first columns agree with the key, as far as it has them.
+
+    The next one is in its range; None where no value is.
+    """
     length, places = order.prefix(key), order.layout.places
     low = sum(key[c] << p.shift for c, p in zip(order.order[:length], places, strict=False))
     high = low + (1 << places[length - 1].shift if length else 1 << _WORD) - 1
@@ -208,7 +231,5 @@ def _range(order: Sorted, run: Run, key: Mapping[int, int], ranges: Ranges) -> t
             shift = places[length].shift
             low, high = low + (reach[0] << shift), low + ((reach[1] + 1) << shift) - 1
             if reach[0] > reach[1]:
-                return 0, 0
-    start = np.searchsorted(run.words[0], np.uint64(low), side="left")
-    end = np.searchsorted(run.words[0], np.uint64(high), side="right")
-    return int(start), int(end)
+                return None
+    return low, high

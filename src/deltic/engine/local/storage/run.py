@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deltic.engine.image import Kept
+from deltic.engine.image import Arrays, Kept
 from deltic.engine.local.kernels import merge as kernels
 from deltic.engine.local.kernels.memory import address_of
 from deltic.engine.local.kernels.narrow import TIME_CODES, WEIGHT_CODES
@@ -38,6 +39,10 @@ _SHARED = 1 << 20
 _MANY = 1 << 12
 # Rows that tell at once of most batches that they are not in order.
 _FEW = 64
+# Rows from one fence to the next: of each such part of a run that was written the first word is beside it.
+_FENCE = 1 << 13
+# So many parts a run has at least that is read in parts.
+_FAR = 4
 # What a narrow array may hold, the narrowest first.
 _NARROW = tuple((np.dtype(t), np.iinfo(t).min, np.iinfo(t).max) for t in (np.int8, np.int16, np.int32))
 
@@ -52,6 +57,8 @@ class Run:
 
     __slots__ = ("descriptor", "kept", "max_time", "times", "weights", "words")
 
+    is_far = False
+    """Whether it stands elsewhere, so that parts of it take less time to have than all."""
     kept: object | None
     """Where it is written; None before it is."""
 
@@ -84,6 +91,16 @@ class Run:
         return self.weights.astype(np.int64, copy=False) if self.weights.size else np.ones(len(self), np.int64)
 
     @property
+    def net(self) -> int:
+        """The sum of the weights."""
+        return int(self.weights.sum()) if self.weights.size else len(self)
+
+    def arrays(self) -> Arrays:
+        """What is written of it: its arrays, and where there are some the fences by which parts are found."""
+        fences = {"fences": self.words[0, ::_FENCE]} if len(self) > _FENCE else {}
+        return {**fences, "words": self.words, "times": self.times, "weights": self.weights}
+
+    @property
     def nbytes(self) -> int:
         """The memory that the run holds, in bytes."""
         return self.words.nbytes + self.times.nbytes + self.weights.nbytes
@@ -110,12 +127,48 @@ class KeptRun(Run):
                 self._is_read = True
         return getattr(self, name)
 
+    @property
+    def is_far(self) -> bool:  # type: ignore[override]
+        return not self._is_read and len(self) >= _FAR * _FENCE and self.source.is_far
+
+    def near(self, low: Words1, high: Words1) -> Run:
+        """All rows whose first word is in one of the ranges from `low` to `high`, and some beside them.
+
+        Read are, of a run that is far, those parts between fences in which such rows may be; of one whose half would
+        be, all.
+        """
+        (fences,) = self.source.some({"fences": [(0, len(self))]}).values() or (None,)
+        if fences is None:  # it was written before there were any
+            return self
+        first = np.maximum(np.searchsorted(fences, low, side="left") - 1, 0)
+        last = np.searchsorted(fences, high, side="right")
+        changes = np.bincount(first, minlength=len(fences) + 1) - np.bincount(last, minlength=len(fences) + 1)
+        wanted = np.flatnonzero(np.cumsum(changes)[:-1] > 0)
+        if 2 * len(wanted) > len(fences):
+            return self
+        stretches = np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1) if len(wanted) else []
+        ranges = [(int(parts[0]) * _FENCE, int(parts[-1] + 1) * _FENCE) for parts in stretches]
+        found = self.source.some(dict.fromkeys(("words", "times", "weights"), ranges))
+        return Run(found["words"], found["times"], NO_WEIGHTS if self.is_bare else found["weights"])
+
+    @property
+    def net(self) -> int:
+        return len(self) if self.is_bare else int(self.source.about["net"])
+
     def __len__(self) -> int:
         return int(self.source.about["rows"])
 
     @property
     def nbytes(self) -> int:
         return int(self.source.about["bytes"])
+
+
+def near(runs: Sequence[Run], low: Words1, high: Words1) -> tuple[Run, ...]:
+    """Runs with all rows whose first word is in one of the ranges from `low` to `high`: of those that are far, parts.
+
+    What is not read is elsewhere; runs that are here stay as they are.
+    """
+    return tuple(run.near(low, high) if isinstance(run, KeptRun) and run.is_far else run for run in runs)
 
 
 def narrow(values: Integers) -> Integers:
