@@ -162,8 +162,8 @@ class Engine(Version, Protocol):
     def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
         return self._now().count_each(name, keys)
 
-    def is_empty(self, name: str) -> bool:
-        return self._now().is_empty(name)
+    def entries(self, name: str) -> int:
+        return self._now().entries(name)
 
     def count(self, name: str, *, table: bool = False) -> int:
         return self._now().count(name, table=table)

@@ -174,8 +174,8 @@ class ReferenceVersion(Version):
         found = [self._found(rows, schema, key, False) for key in keys.to_pylist()]
         return np.array([len(table) for table in found], np.int64)
 
-    def is_empty(self, name: str) -> bool:
-        return not self.tables[name]
+    def entries(self, name: str) -> int:
+        return len(self.tables[name])
 
     def count(self, name: str, *, table: bool = False) -> int:
         rows = self.tables[name] if table else self._contents(name)

@@ -34,8 +34,8 @@ class Version(Protocol):
     def count_each(self, name: str, keys: pa.Table) -> npt.NDArray[np.int64]:
         """How many rows of a table that is a set agree with each of these, int64[n], in the columns that they have."""
 
-    def is_empty(self, name: str) -> bool:
-        """Whether a table surely has no rows; it costs nothing to know."""
+    def entries(self, name: str) -> int:
+        """How many rows a table has, or more where some of its changes cancel; it costs nothing to know."""
 
     def count(self, name: str, *, table: bool = False) -> int:
         """The number of rows of a table or view: those that `read` gives."""

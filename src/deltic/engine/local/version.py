@@ -81,8 +81,8 @@ class LocalVersion(Version):
                 counts[known] = count_each(relation, values)
             return counts
 
-    def is_empty(self, name: str) -> bool:
-        return not self._relation(name, table=True).orders[0].runs
+    def entries(self, name: str) -> int:
+        return sum(map(len, self._relation(name, table=True).orders[0].runs))
 
     def count(self, name: str, *, table: bool = False) -> int:
         with postponed:

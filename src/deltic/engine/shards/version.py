@@ -40,8 +40,8 @@ class ShardsVersion(Version):
             counts += shard.count_each(name, keys)
         return counts
 
-    def is_empty(self, name: str) -> bool:
-        return all(shard.is_empty(name) for shard in self.shards)
+    def entries(self, name: str) -> int:
+        return sum(shard.entries(name) for shard in self.shards)
 
     def count(self, name: str, *, table: bool = False) -> int:
         return sum(shard.count(name, table=table) for shard in self.shards)

@@ -176,7 +176,7 @@ class PlacedEngine(Engine):
     def _measure(self) -> Held:
         """Measure what there is; homes that could not take it may be asked again."""
         engine = self._engine
-        rows = {table: engine.count(table, table=True) for table in engine.program.tables}
+        rows = {table: engine.entries(table) for table in engine.program.tables}
         resident = engine.resident if isinstance(engine, SparkEngine) else engine.nbytes
         self._held, self._since = Held(self.home, rows, engine.nbytes, resident), 0
         self._barred: dict[Home, str] = {"shards": self._memory, "local": self._memory} if self._memory else {}

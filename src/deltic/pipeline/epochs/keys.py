@@ -29,7 +29,7 @@ def check_keys(tables: Mapping[str, Table], changes: Mapping[str, Batch], before
         for number, rows in enumerate(parts):
             come = rows.select(table.key).filter(pc.greater(rows.column(WEIGHT), 0))
             is_whole = not number and len(rows) == batch.count()
-            if not len(come) or (is_whole and before.is_empty(table.name) and _differ(come)):
+            if not len(come) or (is_whole and not before.entries(table.name) and _differ(come)):
                 continue
             if (version.count_each(table.name, come) > 1).any():
                 raise _taken(table, version.lookup_all(table.name, come))

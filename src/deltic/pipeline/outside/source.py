@@ -48,7 +48,7 @@ class Held:
     @property
     def is_empty(self) -> bool:
         """Whether there is none."""
-        return self.version.is_empty(self.table)
+        return not self.version.entries(self.table)
 
 
 @dataclass(frozen=True)

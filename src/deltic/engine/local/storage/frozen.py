@@ -59,9 +59,9 @@ class Frozen:
         return np.empty((self.layout.words, 0), np.uint64), np.empty(0, np.int64)
 
     def count(self) -> int:
-        """How many rows there are: as many as weights add up to, unless these are of derivations or of iterations."""
+        """How many rows there are: of a set as many as its weights add up to, but for derivations and iterations."""
         runs = self.orders[0].runs
-        if not self.is_counted and not any(run.max_time for run in runs):
+        if self.is_set and not self.is_counted and not any(run.max_time for run in runs):
             return sum(run.net for run in runs)
         there = (np.maximum(weights, 0) for _, weights in self.parts())
         return sum(int(np.count_nonzero(weights) if self.is_set else weights.sum()) for weights in there)
