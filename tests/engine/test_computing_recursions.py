@@ -127,7 +127,7 @@ LONG = """
 
 @pytest.fixture
 def counted(monkeypatch):
-    """Counts epochs that were begun, and iterations that were run by vectors."""
+    """Counts epochs that were begun, whole or amid them, and iterations that were run by vectors."""
     counts = {"epochs": 0, "iterations": 0}
 
     def counting(owner, name, what):
@@ -140,6 +140,7 @@ def counted(monkeypatch):
         monkeypatch.setattr(owner, name, call)
 
     counting(LocalEngine, "_try_epoch", "epochs")
+    counting(LocalEngine, "_grow", "epochs")
     counting(fixpoint._Epoch, "iterate", "iterations")
     return counts
 

@@ -1,12 +1,20 @@
-"""How often an epoch is run again because a recursion counts. This catches domains that grow one by one."""
+"""What is run again because a domain has to grow.
+
+This catches domains that grow one by one, epochs that begin again where a stratum would do, and what is packed as it
+was before.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from deltic.circuit.types import Type
+from deltic.datalog import check, lower, parse
+from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.layout import Domain, DomainOverflow
+from deltic.engine.local.strata import _Derived
+from tests.conformance.engines import Driver
 
 
 def tries(domains: list[Domain], values: list[int]) -> int:
@@ -36,3 +44,47 @@ def test_what_grew_before_does_not_grow_again() -> None:
         growth.make_room(DomainOverflow(counting, value, value))
     assert before.range() == (0, 127)
     assert counting.fits(10_000, 10_000)
+
+
+STEPS = 12
+CHAIN = (
+    ".decl a(x: number)\n.input a\n.decl v0(x: number)\n.output v0\nv0(x) :- a(x).\n"
+    + "".join(f".decl v{i + 1}(x: number)\n.output v{i + 1}\nv{i + 1}(x * 3 + 1) :- v{i}(x).\n" for i in range(STEPS))
+    + f".decl w(x: number, y: number)\n.output w\nw(x, y) :- v2(x), v{STEPS}(y), v3(x * 3 + 1), !v1(x + y).\n"
+    ".decl n(c: number, s: symbol)\n.output n\n"
+    f'n(c, cat("n", to_string(c))) :- c = sum x : {{ v{STEPS}(x), v1(_) }}.'
+)
+
+
+def after(x: int, steps: int) -> int:
+    """What a number is in the relation of so many steps."""
+    return x if not steps else after(3 * x + 1, steps - 1)
+
+
+def test_a_value_without_a_place_lets_its_stratum_alone_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = lower(check([parse(CHAIN)]))
+    engine, runs = LocalEngine(circuit), list[str]()
+    epoch, stratum = engine._try_epoch, _Derived.run
+
+    def run_epoch(*args: object) -> object:
+        runs.append("")
+        return epoch(*args)  # type: ignore[arg-type]
+
+    def run_stratum(self: _Derived) -> None:
+        runs.append(self.relations[0])
+        stratum(self)
+
+    monkeypatch.setattr(engine, "_try_epoch", run_epoch)
+    monkeypatch.setattr(_Derived, "run", run_stratum)
+    driver = Driver(engine, circuit)
+    numbers = set[int]()
+    for added, gone in (({1, 2, 3}, set()), ({1000, -5}, {2}), ({70_000}, {1, 3, -5}), ({4}, {1000, 70_000})):
+        runs.clear()
+        driver.apply({"a": [*(((x,), 1) for x in added), *(((x,), -1) for x in gone)]})
+        numbers = (numbers | added) - gone
+        pairs = {(after(x, 2), after(y, STEPS)) for x in numbers for y in numbers}
+        assert driver.rows("w") == {(x, y) for x, y in pairs if x + y not in {after(n, 1) for n in numbers}}
+        total = sum(after(x, STEPS) for x in numbers) * len(numbers)
+        assert driver.rows("n") == {(total, f"n{total}")}
+        assert runs.count("") == 1
+        assert all(runs.count(f"v{i}") <= 2 for i in range(STEPS + 1))

@@ -76,6 +76,14 @@ class _Revised(Exception):
         self.plans = plans
 
 
+class _Renumbered(Exception):
+    """Texts have other labels than at the start of the epoch: it is to begin once more."""
+
+
+# What packs anew, amid an epoch, for a value that had no place.
+_Grow = Callable[[DomainOverflow], None]
+
+
 class LocalEngine(Engine):
     """Runs a circuit in this process; see `Engine` for the protocol.
 
@@ -259,14 +267,19 @@ class LocalEngine(Engine):
         return kept
 
     def _begin(
-        self, old: LocalEngine, new: Collection[str], kept: Mapping[str, str], batches: Mapping[str, Encoded]
+        self,
+        old: LocalEngine,
+        new: Collection[str],
+        kept: Mapping[str, str],
+        batches: Mapping[str, Encoded],
+        grow: _Grow,
     ) -> Changes:
         """The epoch in which new relations begin, tables of them with these batches.
 
         Its changes are those of the views from what they were in the old engine.
         """
         self._change_tables(batches, "trust")
-        self._components = self._strata.run(new)
+        self._components = self._strata.run(grow, new)
         for name, was in kept.items():
             made = [a for order, a in self.states[name].built.items() if order not in old.states[was].built]
             self._environment.visits.rows += sum(map(len, made))
@@ -363,10 +376,10 @@ class LocalEngine(Engine):
         """How many rows a table has, about: what cancels counts twice until runs are merged."""
         return len(self.states[self.program.tables[table]].contents)
 
-    def _build(self, new: Collection[str]) -> Changes:
+    def _build(self, new: Collection[str], grow: _Grow) -> Changes:
         """The epoch in which new relations begin; no view changes."""
         self._change_tables({}, "error")
-        self._components = self._strata.run(new)
+        self._components = self._strata.run(grow, new)
         return Changes({})
 
     def _recursive(self) -> dict[str, int]:
@@ -396,7 +409,7 @@ class LocalEngine(Engine):
 
     def _settled(
         self,
-        epoch: Callable[[], Changes],
+        epoch: Callable[[_Grow], Changes],
         again: Callable[[], None] = lambda: None,
         relations: Collection[str] | None = None,
     ) -> tuple[Snapshot, Changes]:
@@ -412,17 +425,18 @@ class LocalEngine(Engine):
         return found
 
     def _try_epoch(
-        self, epoch: Callable[[], Changes], growth: Growth, relations: Collection[str] | None
+        self, epoch: Callable[[_Grow], Changes], growth: Growth, relations: Collection[str] | None
     ) -> tuple[Snapshot, Changes] | None:
-        """The state before and the changes of the views; None when a domain had to grow: the epoch is to be run again.
+        """The state before and the changes of the views; None when the epoch is to be run again.
 
-        `growth` makes room in it. After any exception the state is as before the epoch.
+        That is where a domain had to grow before the first stratum, or where texts have other labels since: what is
+        packed with the old ones could not follow. After any exception the state is as before the epoch.
         """
         self._fit()
         snapshot = self.store.snapshot(relations)
         self._environment.faults.clear()
         try:
-            changes = epoch()
+            changes = epoch(partial(self._grow, growth))
             self._environment.faults.refuse(self.program.views_over)
             postponed.check()
             return snapshot, changes
@@ -430,10 +444,18 @@ class LocalEngine(Engine):
             self.store.roll_back(snapshot)
             if isinstance(error, IterationLimitError):
                 raise error.told_of(self.program.views_over(error.relations[0])) from None
-            if not isinstance(error, DomainOverflow):
+            if isinstance(error, DomainOverflow):
+                growth.make_room(error)
+            elif not isinstance(error, _Renumbered):
                 raise
-            growth.make_room(error)
             return None
+
+    def _grow(self, growth: Growth, overflow: DomainOverflow) -> None:
+        """Amid an epoch, make room for a value that had none, and pack anew. Raises _Renumbered."""
+        growth.make_room(overflow)
+        if self.store.is_renumbered():
+            raise _Renumbered
+        self._fit()
 
     def _fit(self) -> None:
         """Let all values have their places, and bind the plans to the layouts."""
@@ -442,10 +464,10 @@ class LocalEngine(Engine):
             for evaluation in self._bound:
                 evaluation.prepare(self._value_of)
 
-    def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> Changes:
+    def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: _Grow) -> Changes:
         self._fewer = self._forgetting.run()
         self._change_tables(batches, conflicts)
-        self._components = self._strata.run()
+        self._components = self._strata.run(grow)
         return self._view_changes()
 
     def _change_tables(self, batches: Mapping[str, Encoded], conflicts: Conflicts) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -21,9 +21,9 @@ from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import placed
+from deltic.engine.local.storage.layout import DomainOverflow, placed
 from deltic.engine.local.storage.run import NO_WEIGHTS, Run, plain
-from deltic.engine.local.storage.state import State
+from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.protocol import ComponentReport
 from deltic.program.definitions import Constant, Definition, Derived
 from deltic.program.program import Program
@@ -108,11 +108,12 @@ class Strata:
             if isinstance(step, Recursive) and frozenset(step.relations) in by_relations:
                 step.learn(by_relations[frozenset(step.relations)])
 
-    def run(self, new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
+    def run(self, grow: Callable[[DomainOverflow], None], new: Collection[str] = ()) -> tuple[ComponentReport, ...]:
         """One epoch; the deltas of derived relations say what changed. Ends with all changes merged.
 
         Relations that are `new` begin, empty as they are, from all that they read. What is kept has been computed from
-        the rows with which they begin, so that these are no change to it.
+        the rows with which they begin, so that these are no change to it. Where a computed value has no place,
+        `grow` makes room and packs anew what there is by then, and the stratum alone begins once more.
         """
         for name in self._states.keys() & new:
             self._end_change(self._states[name])
@@ -122,7 +123,7 @@ class Strata:
             begins = step.relations[0] in new
             if begins or not step.follows.isdisjoint(changed) or step.is_due:
                 self._environment.check()
-                report = step.begin() if begins else step.run()
+                report = self._settled(step, begins, grow)
                 if begins:
                     for name in step.relations:
                         self._end_change(self._states[name])
@@ -133,6 +134,22 @@ class Strata:
         for name in changed:
             self._states[name].compact()
         return tuple(reports)
+
+    def _settled(
+        self, step: _Derived | _Defined | Recursive, begins: bool, grow: Callable[[DomainOverflow], None]
+    ) -> ComponentReport | None:
+        """Take a step, once all domains hold its values."""
+        states = [self._states[name] for name in step.relations]
+        while True:
+            before, faults = Snapshot.of(states), list(self._environment.faults)
+            try:
+                return step.begin() if begins else step.run()
+            except DomainOverflow as overflow:
+                before.restore()
+                for state in states:
+                    state.delta = None
+                self._environment.faults.be(faults)
+                grow(overflow)
 
     def _end_change(self, state: State) -> None:
         """Let the rows with which a relation begins be there; where none are kept, its readers need the change."""

@@ -274,9 +274,7 @@ class Moment:
         for name, delta in self.deltas.items():
             steps.states[name].delta = delta
         steps._staying, steps.reports = dict(self.staying), list(self.reports)
-        steps.environment.faults.clear()
-        for fault in self.faults:
-            steps.environment.faults.add(*fault)
+        steps.environment.faults.be(self.faults)
 
 
 def _as_run(words: Words, weights: Weights) -> Run:

@@ -6,6 +6,7 @@ rows; and each growth runs the epoch again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -29,20 +30,22 @@ LARGE = 10**12
 
 
 class Counted:
-    """An engine of a program, with the number of times that it ran an epoch."""
+    """An engine of a program, with the number of times that it ran an epoch, or began a stratum of one once more."""
 
     def __init__(self, program: str, monkeypatch: pytest.MonkeyPatch, **options: object) -> None:
         circuit = lower(check([parse(program)]))
         self.engine = LocalEngine(circuit, **options)  # type: ignore[arg-type]
         self.driver = Driver(self.engine, circuit)
         self.runs = 0
-        original = self.engine._try_epoch
+        for begins in ("_try_epoch", "_grow"):
+            monkeypatch.setattr(self.engine, begins, self._counted(getattr(self.engine, begins)))
 
+    def _counted(self, original: Callable[..., object]) -> Callable[..., object]:
         def counted(*args: object) -> object:
             self.runs += 1
-            return original(*args)  # type: ignore[arg-type]
+            return original(*args)
 
-        monkeypatch.setattr(self.engine, "_try_epoch", counted)
+        return counted
 
     def bits(self, relation: str, column: int = 0) -> int:
         return self.engine.states[relation].domains[column].bits

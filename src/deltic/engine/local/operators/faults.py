@@ -7,7 +7,7 @@ another cancel. There are none before an epoch, so that a fault whose weights ad
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deltic.errors import EvaluationError
 
@@ -29,6 +29,12 @@ class Faults:
     def clear(self) -> None:
         """Forget them: an epoch begins, or begins again."""
         self._weights.clear()
+
+    def be(self, faults: Iterable[tuple[str, str, int]]) -> None:
+        """Have these alone: those of a moment to which the epoch has come back."""
+        self.clear()
+        for fault in faults:
+            self.add(*fault)
 
     def refuse(self, views_of: Callable[[str], Sequence[str]]) -> None:
         """Raise an EvaluationError for the first fault that there is, in the names of the views of its relation."""
