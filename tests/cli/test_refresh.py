@@ -126,10 +126,11 @@ WRONG = {
 def test_how_shards_are_is_an_option(shop, monkeypatch):
     made = []
     monkeypatch.setattr("deltic.cli.refresh.Pipeline", lambda *_, **given: made.append(given))
-    text = "program: shop.sql\noptions: {engine: spark, shards: 4, rounds: always, task_memory: 2GiB, copies: never}"
+    how = "shards: 4, directory: rows, executor: job, rounds: always, task_memory: 2GiB, copies: never"
+    text = f"program: shop.sql\noptions: {{engine: spark, {how}}}"
     (shop / "split.yml").write_text(text)
     refresh(shop / "split.yml")
-    assert made[0]["shards"] == Shards(4, rounds="always", task_memory="2GiB", copies="never")
+    assert made[0]["shards"] == Shards(4, str(shop / "rows"), "job", "always", "2GiB", "never")
     assert made[0]["engine"] == "spark"
 
 

@@ -341,3 +341,15 @@ def test_recursions_take_rounds_where_that_is_asked_for(workshop):
         (recursion,) = result.document["epochs"][0]["recursions"]
         assert recursion["reason"] == reason
         assert way in recursion["way"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("spark", "--executor", "job"), 'executor="job" needs a Spark session: Pipeline(spark, …) or --master'),
+        (("local", "--directory", "rows"), "shards are those of engine \"spark\", and engine is 'local'"),
+    ],
+)
+def test_jobs_and_directories_are_those_of_shards_with_spark(workshop, options, told):
+    result = command("run", "reach.dl", "--facts", "facts", "--out", "out", "--engine", *options)
+    assert (result.status, result.err) == (1, f"error: {told}\n")

@@ -19,6 +19,7 @@ from deltic.cli.options import (
     DdlogOptions,
     DemoEngine,
     EngineChoice,
+    ExecutorOption,
     ExplainFormat,
     LateChoice,
     LogFormat,
@@ -156,6 +157,21 @@ def run(
     shards: Annotated[
         int | None,
         typer.Option(help="With --engine spark or --master: into how many shards rows are split.", show_default="8"),
+    ] = None,
+    directory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="On shards: where their files are; a directory that all executors see, or an address of fsspec.",
+            show_default="a temporary one, where Spark is on this machine alone",
+        ),
+    ] = None,
+    executor: Annotated[
+        ExecutorOption | None,
+        typer.Option(
+            help="On shards: what computes a transaction, this process or a job of Spark; auto: what is quicker.",
+            show_default="auto",
+        ),
     ] = None,
     rounds: Annotated[
         RoundsOption | None,
@@ -319,6 +335,8 @@ def run(
         metrics,
         log,
         shards,
+        directory,
+        executor,
         rounds,
         task_memory,
         copies,

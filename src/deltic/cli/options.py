@@ -44,6 +44,14 @@ class RoundsOption(StrEnum):
     never = "never"
 
 
+class ExecutorOption(StrEnum):
+    """What computes a transaction on shards."""
+
+    auto = "auto"
+    process = "process"
+    job = "job"
+
+
 class CopiesOption(StrEnum):
     """Whether every shard has a copy of what is small beside what it is joined with."""
 
@@ -165,6 +173,8 @@ class RunOptions:
     metrics: int | None
     log: LogFormat | None
     shards: int | None
+    directory: str | None
+    executor: ExecutorOption | None
     rounds: RoundsOption | None
     task_memory: str | None
     copies: CopiesOption | None

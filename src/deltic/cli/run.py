@@ -74,6 +74,8 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
         engine=options.engine.value,
         shards=Shards.named(
             options.shards,
+            options.directory,
+            None if options.executor is None else options.executor.value,
             None if options.rounds is None else options.rounds.value,
             options.task_memory,
             None if options.copies is None else options.copies.value,

@@ -64,12 +64,15 @@ class Shards:
     def named(
         cls,
         shards: int | None = None,
+        directory: str | None = None,
+        executor: ExecutorName | None = None,
         rounds: RoundsChoice | None = None,
         task_memory: int | str | None = None,
         copies: CopiesChoice | None = None,
     ) -> Shards | None:
         """Those that options of a command or a file name; None where none is given."""
-        given = {"count": shards, "rounds": rounds, "task_memory": task_memory, "copies": copies}
+        given = {"count": shards, "directory": directory, "executor": executor}
+        given |= {"rounds": rounds, "task_memory": task_memory, "copies": copies}
         found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return cls(**found) if found else None
 
@@ -93,7 +96,7 @@ class Shards:
         shards = given if isinstance(given, Shards) else cls() if given is None else cls(given)
         if spark is None:
             if shards.executor == "job":
-                raise DelticError('executor="job" needs a Spark session: Pipeline(spark, engine="spark", …)')
+                raise DelticError('executor="job" needs a Spark session: Pipeline(spark, …) or --master')
             return replace(shards, executor="process")
         if shards.directory is None and not _is_here(spark):
             if engine == "auto" and given is None:
@@ -101,7 +104,7 @@ class Shards:
             if shards.executor != "process":
                 raise DelticError(
                     f"the executors of Spark ({_master(spark)}) may not see a temporary directory of this machine: "
-                    "name one that they all see, Shards(directory=…)"
+                    "name one that they all see, Shards(directory=…) or --directory"
                 )
         return shards
 

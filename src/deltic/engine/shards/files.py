@@ -55,7 +55,7 @@ def writing(files: Files) -> Iterator[None]:
     except OSError as error:
         raise StateError(
             f"state {files.place}: the files of a shard cannot be written ({error.strerror or error}); nothing was "
-            "changed. Make room there, or name another directory: Shards(directory=…)"
+            "changed. Make room there, or name another directory: Shards(directory=…) or --directory"
         ) from error
 
 

@@ -7,6 +7,7 @@ functions of DataFrames alone are used, so that it runs on Spark Connect too.
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -43,6 +44,10 @@ _SPARK_SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in _COLUMNS.ite
 _SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 # How lines of Java's traces begin that say where, and not what.
 _FRAME = ("at ", "... ")
+# That the error is another one than that of which the lines before tell.
+_SUPPRESSED = "Suppressed: "
+# What Java says when Spark's own files find no room; and Spark, of the host where it was.
+_FULL, _LOST = "java.io.IOException: No space left on device", re.compile(r"Lost task .*?\((\S+) executor ")
 # What Spark says when an executor is lost, and some of the results that its letters led to are there already. The job
 # is run again: what its tasks wrote is under names that nobody has published.
 _GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
@@ -76,9 +81,18 @@ def _told_as(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, DelticError) as error:
-        reason = [line.strip() for line in str(error).splitlines()]
-        told = next((line for line in reversed(reason) if line and not line.startswith(_FRAME)), "no reason was given")
-        raise DelticError(f"{what}: {told}") from error
+        raise DelticError(f"{what}: {reason_of(str(error))}") from error
+
+
+def reason_of(told: str) -> str:
+    """Why a job failed, in one line, of all that Spark tells of it."""
+    if _FULL in told and (lost := _LOST.search(told)):
+        return (
+            f"the disk of {lost[1]} is full where Spark keeps there what tasks send each other: make room, or name "
+            "other directories, SPARK_LOCAL_DIRS of the worker or spark.local.dir"
+        )
+    lines = [line.strip().removeprefix(_SUPPRESSED) for line in told.splitlines()]
+    return next((line for line in reversed(lines) if line and not line.startswith(_FRAME)), "no reason was given")
 
 
 def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task], shards: int) -> pa.Table:

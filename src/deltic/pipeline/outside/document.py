@@ -27,11 +27,13 @@ _OPTIONS: Mapping[str, type] = {
     "now": str,
     "engine": str,
     "shards": int,
+    "directory": Path,
+    "executor": str,
     "rounds": str,
     "task_memory": str,
     "copies": str,
 }
-_SHARDS = ("shards", "rounds", "task_memory", "copies")
+_SHARDS = ("shards", "directory", "executor", "rounds", "task_memory", "copies")
 _SPARK: Mapping[str, type] = {"master": str, "driver_memory": str}
 _KEYS = ("program", "state", "sources", "outputs", "options", "spark")
 
@@ -47,7 +49,7 @@ class Document:
     options: dict[str, Any] = field(default_factory=dict)
     """Arguments of Pipeline."""
     shards: dict[str, Any] = field(default_factory=dict)
-    """Those options that say how shards are: their number, which is `shards`, `rounds`, `task_memory` and `copies`."""
+    """Those options that say how shards are, as `Shards.named` takes them."""
     spark: dict[str, str] | None = None
     """Arguments of a session of Spark, where one is wanted."""
 
