@@ -1,7 +1,8 @@
 """What rows take of the driver, by tasks and through the driver: of a DataFrame, and of a folder of Parquet files.
 
 `python benchmarks/moving.py --rows 1000000 10000000`: so many rows come in one epoch, as one job, into a pipeline that
-is kept (`state=`) or not; beside it the same rows as an Arrow table, or read by the driver.
+is kept (`state=`) or not; beside it the same rows as an Arrow table, or read by the driver. Those of an upsert come in
+the place of as many.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ WAYS = [
     ("DataFrame", "driver", False, True),
     ("folder", "tasks", False, True),
     ("folder", "driver", False, True),
+    ("upsert", "tasks", True, True),
+    ("upsert", "driver", True, True),
 ]
 """What the rows are of, who moves them, whether the table has a key, and whether the pipeline is kept."""
 
@@ -102,15 +105,18 @@ def part(rows: int, of: str, way: str, key: bool, kept: bool, shards: int) -> It
             frame.where(f"id < {rows}").write.mode("append").parquet(str(files))
         else:
             with pipeline.transaction() as change:
-                change.insert("sale", frame.where(f"id >= {rows}"))
+                change.insert("sale", frame if of == "upsert" else frame.where(f"id >= {rows}"))
         before, most, started, spent = own_memory(), [0], time.perf_counter(), processor_seconds()
         with watched(most):
             if of == "folder":
                 told: Any = pipeline.refresh()
             else:
                 chosen = frame.where(f"id < {rows}")
+                if of == "upsert":
+                    chosen = chosen.withColumn("customer", chosen.customer + 1)
                 with pipeline.transaction() as told:
-                    told.insert("sale", chosen if way == "tasks" else chosen.toArrow())
+                    do = told.upsert if of == "upsert" else told.insert
+                    do("sale", chosen if way == "tasks" else chosen.toArrow())
         yield "s", round(time.perf_counter() - started, 1)
         yield "processor s", round(processor_seconds() - spent, 1)
         yield "driver before MiB", before // MIB
@@ -145,8 +151,8 @@ def main() -> None:
         [[*told, *(values.get(column, "") for column in columns), failure] for *told, values, failure in found],
         "tasks: Spark's tasks write the rows for the shards; driver: the rows are a table in its memory. growth:\n"
         "memory of the driver's Python process, without pages of mapped files, at the peak of the epoch beyond that\n"
-        "of before it; and of the checkpoint that ends it. processor s: of all processes, Spark's among them. With a\n"
-        "primary key the driver looks the keys up, a letter at a time.",
+        "of before it; and of the checkpoint that ends it. processor s: of all processes, Spark's among them. Rows of\n"
+        "an upsert come in the place of as many, which the shards find, or the driver.",
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 import deltic
 from deltic import External, Shards
 from deltic.engine.shards.posted import Posted
+from deltic.errors import ChangeError, DataError
 from tests.pipeline.streaming.files import Folder
 
 SQL = """
@@ -98,6 +99,43 @@ def test_rows_of_a_dataframe_do_not_pass_the_driver(spark, pipelines):
 
 
 @pytest.mark.slow
+def test_changes_by_key_of_a_dataframe_do_not_pass_the_driver(spark, tmp_path):
+    """Rows that come in place of others, keys of rows that go, and both with a sign; the last of a key counts."""
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    pipelines = deltic.Pipeline(spark, engine="spark", shards=shards), deltic.Pipeline()
+    for pipeline in pipelines:
+        pipeline.sql(f"{SQL.partition(';')[0]}; CREATE VIEW income AS SELECT shop, sum(price) FROM sale GROUP BY shop")
+        with pipeline.transaction() as change:
+            change.insert("sale", [(n, f"s{n % 3}", None, None) for n in range(40)])
+    news = spark.range(60, numPartitions=3).selectExpr(
+        "id % 50 AS id", "concat('s', id % 4) AS shop", "CAST(id AS DECIMAL(9, 2)) AS price", "DATE'2026-01-01' AS day"
+    )
+    signed = news.selectExpr("*", "if(id % 3 = 0, 'd', 'u') AS op").where("id < 40")
+    keys = spark.range(5).selectExpr("id * 7 AS id")
+    wanted = {"upsert": (news, 50), "change": (signed, 36), "delete": (keys.where("id % 3 > 0"), 33)}
+    for kind, (frame, rows) in wanted.items():
+        for pipeline in pipelines:
+            with pipeline.transaction() as change:
+                getattr(change, kind)("sale", frame)
+                given = change._operations[-1]
+            assert isinstance(getattr(given, "rows", None), Posted) is (pipeline is pipelines[0])
+            assert len(pipeline["sale"]) == rows
+        same(pipelines, "income", "sale")
+    for pipeline in pipelines:
+        with (
+            pytest.raises(ChangeError, match="delete by key rows that are absent: id = 0;"),
+            pipeline.transaction() as c,
+        ):
+            c.delete("sale", keys.where("id = 0"))
+        with pytest.raises(DataError, match=r"upsert: table sale.* row 1, column id"), pipeline.transaction() as c:
+            c.upsert("sale", news.limit(1).selectExpr("CAST(NULL AS LONG) AS id", "shop", "price", "day"))
+        with pipeline.transaction() as change:
+            change.insert("sale", [(1000, "s1", None, None)])
+            change.upsert("sale", news.withColumn("id", news.id + 990))
+    same(pipelines, "income", "sale")
+
+
+@pytest.mark.slow
 def test_sources_of_spark_are_loaded_by_tasks(spark, tmp_path):
     frame = spark.range(1, 500).selectExpr("id", "concat('n', id % 9) AS name", "id % 4 AS version")
     frame.createOrReplaceTempView("posted_orders")
@@ -144,3 +182,36 @@ def test_batches_of_a_stream_are_written_by_tasks(spark, tmp_path):
     with pytest.raises(Exception, match=r"table follows, partition \d+, row 1, column op"):
         folder.drain(pipeline.stream(folder.frame(spark), into="follows"))
     assert (pipeline.epoch, sorted(pipeline["follows"])) == (2, sorted(there))
+
+
+@pytest.mark.slow
+def test_batches_of_a_stream_by_key_are_written_by_tasks(spark, tmp_path, monkeypatch):
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    rng, there, folder = random.Random(9), {}, Folder(tmp_path, "id long, x long, op string, at long")
+    pipeline = deltic.Pipeline(spark, engine="spark", shards=shards)
+    pipeline.sql("CREATE TABLE t (id BIGINT NOT NULL, x BIGINT, PRIMARY KEY (id))")
+    pipeline.sql("CREATE VIEW total AS SELECT sum(x) AS x FROM t")
+    for _ in range(3):
+        changes = [(rng.randrange(9), rng.randrange(99), rng.choice("uuud"), at) for at in range(20)]
+        known = {}
+        for key, x, op, _ in changes:
+            known[key] = (x, op)
+        for key, (x, op) in known.items():
+            if op == "u":
+                there[key] = x
+            elif there.pop(key, None) is None:
+                changes = [each for each in changes if each[0] != key]
+        rng.shuffle(changes)
+        folder.put(*({"id": key, "x": x, "op": op, "at": at} for key, x, op, at in changes))
+    monkeypatch.setattr("deltic.pipeline.streaming.forms.from_dataframe", None)
+    folder.drain(pipeline.stream(folder.frame(spark), into="t", order="at"))
+    assert pipeline.epoch == 3
+    assert dict(pipeline["t"]) == there
+    folder.forget_commit(2)
+    folder.drain(pipeline.stream(folder.frame(spark), into="t", order="at"))
+    assert (pipeline.epoch, dict(pipeline["t"])) == (3, there)
+    other = Folder(tmp_path / "other", "id long, x long, op string")
+    other.put({"id": 77, "x": 1, "op": "u"}, {"id": 77, "x": 2, "op": "u"})
+    with pytest.raises(Exception, match=r"several changes are of the key id = 77, and a batch of Spark has no order"):
+        other.drain(pipeline.stream(other.frame(spark), into="t", name="other"))
+    assert dict(pipeline["t"]) == there

@@ -113,7 +113,7 @@ class Catalog:
         A unit is a definition, with those that it shares hidden views with.
         """
         builder = CircuitBuilder()
-        tables = {t.name: builder.add(ops.Source(t.name, t.schema, not t.is_bag)) for t in self.tables.values()}
+        tables = {t.name: builder.add(ops.Source(t.name, t.schema, not t.is_bag, t.key)) for t in self.tables.values()}
         nodes = dict(tables)
         for unit in self._units():
             own = {name for definition in unit for name in definition.names}

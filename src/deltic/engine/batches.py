@@ -14,6 +14,8 @@ from deltic.engine.protocol import WEIGHT
 from deltic.errors import ChangeError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -129,3 +131,12 @@ def _column(table: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedA
         return column if column.type == field.type else column.cast(field.type)
     except pa.ArrowException as error:
         raise ChangeError(f"table {table}: column {field.name} of a batch of changes: {error}") from None
+
+
+def with_weights(rows: pa.Table, weights: npt.NDArray[np.int64] | int) -> pa.Table:
+    """The rows with these weights in a column WEIGHT, or each with the same one."""
+    import pyarrow as pa
+
+    found = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)
+    field = pa.field(WEIGHT, pa.int64(), nullable=False)
+    return rows.append_column(field, found) if rows.num_columns else pa.table([found], schema=pa.schema([field]))

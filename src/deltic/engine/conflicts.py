@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from deltic.errors import ChangeError, DelticError
 
@@ -34,8 +34,24 @@ class Conflict:
     total: int
 
 
-class ConflictError(ChangeError):
-    """Changes of one table that do not fit, of one or several kinds."""
+class TableError(ChangeError):
+    """Changes of one table that do not fit, as each part of the table tells of its own.
+
+    Of errors of several kinds the one of least `rank` is told: that which is found first where there are no parts.
+    """
+
+    rank: ClassVar[int]
+    table: str
+
+    def beside(self, others: Sequence[Self]) -> Self:
+        """The error with what others of its kind say of the same table."""
+        raise NotImplementedError
+
+
+class ConflictError(TableError):
+    """Rows that do not fit, of one or several kinds."""
+
+    rank = 2
 
     def __init__(self, table: str, kinds: Sequence[Conflict]) -> None:
         self.table, self.kinds = table, tuple(kinds)
@@ -48,19 +64,88 @@ class ConflictError(ChangeError):
     def __reduce__(self) -> tuple[Any, ...]:
         return ConflictError, (self.table, self.kinds)
 
+    def beside(self, others: Sequence[Self]) -> Self:
+        found: dict[tuple[bool, bool], Conflict] = {}
+        for kind in (kind for error in (self, *others) for kind in error.kinds):
+            which = not kind.comes, not kind.is_there
+            known = found.get(which, replace(kind, rows=(), total=0))
+            found[which] = replace(known, rows=[*known.rows, *kind.rows][:SHOWN], total=known.total + kind.total)
+        return type(self)(self.table, [found[which] for which in sorted(found)])
+
+
+class KeysError(TableError):
+    """Keys that do not fit, so many in `total`; the first of them are `told`, and `what` would be done with them."""
+
+    def __init__(self, table: str, told: Sequence[str], total: int, what: str = "") -> None:
+        self.table, self.told, self.total, self.what = table, tuple(told), total, what
+        super().__init__(self._text())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.table, self.told, self.total, self.what)
+
+    def beside(self, others: Sequence[Self]) -> Self:
+        same = [self, *(other for other in others if other.what == self.what)]
+        told = [text for error in same for text in error.told]
+        return type(self)(self.table, told[:SHOWN], sum(error.total for error in same), self.what)
+
+    def _text(self) -> str:
+        raise NotImplementedError
+
+    def _listed(self, more: str) -> str:
+        """The keys; `more` is what others are called."""
+        left = self.total - len(self.told)
+        return "; ".join(self.told) + (f"; and {left:,} more{more}" if left else "")
+
+
+class UnorderedKeys(KeysError):
+    """A key of which several rows come by key, in no order."""
+
+    rank = 0
+
+    def beside(self, others: Sequence[Self]) -> Self:
+        return self
+
+    def _text(self) -> str:
+        return (
+            f"table {self.table}: several changes are of the key {self.told[0]}, and a batch of Spark has no order "
+            "that would tell the last one: name the columns that do, as in "
+            'pipeline.stream(…, order="source.lsn")'
+        )
+
+
+class AbsentKeys(KeysError):
+    """Keys that no row has, of rows that are to go or to change."""
+
+    rank = 1
+
+    def _text(self) -> str:
+        return (
+            f"table {self.table}: the transaction would {self.what} by key rows that are absent: {self._listed('')}; "
+            'nothing was changed. Pass conflicts="normalize" to ignore such changes, or use upsert.'
+        )
+
+
+class SharedKeys(KeysError):
+    """Keys that several rows would have."""
+
+    rank = 3
+
+    def _text(self) -> str:
+        return (
+            f"table {self.table}: several rows would have the key {self._listed(' keys')}; nothing was changed. "
+            "Delete the row that is there in the same transaction, or use upsert, UPDATE or MERGE"
+        )
+
 
 def joined(errors: Sequence[DelticError]) -> DelticError:
     """One error for those that parts of a table have raised: the first, with what others say of its table."""
     first = errors[0]
-    if not isinstance(first, ConflictError):
+    if not isinstance(first, TableError):
         return first
-    found: dict[tuple[bool, bool], Conflict] = {}
-    for error in errors:
-        for kind in error.kinds if isinstance(error, ConflictError) and error.table == first.table else ():
-            which = not kind.comes, not kind.is_there
-            known = found.get(which, replace(kind, rows=(), total=0))
-            found[which] = replace(known, rows=[*known.rows, *kind.rows][:SHOWN], total=known.total + kind.total)
-    return ConflictError(first.table, [found[which] for which in sorted(found)])
+    own = [error for error in errors if isinstance(error, TableError)]
+    least = min(own, key=lambda error: error.rank)
+    same = [error for error in own if type(error) is type(least) and error.table == least.table]
+    return same[0].beside(same[1:])
 
 
 def listed(rows: Sequence[Sequence[Any]], total: int) -> str:

@@ -199,6 +199,10 @@ class Engine(Version, Protocol):
         """Where tasks may write rows of a table for the next epoch; None where this process is to have them."""
         return None
 
+    def checks_keys(self, table: str) -> bool:
+        """Whether an epoch, but one that trusts its changes, raises SharedKeys where rows of a table have one key."""
+        return False
+
     def compact(self) -> bool:
         """Merge what epochs have left apart in files: whether this engine has any."""
         return False

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from deltic.datalog import check, lower, parse
-from deltic.engine.batches import Several, TableBatch
+from deltic.engine.batches import Several, TableBatch, with_weights
 from deltic.engine.files.files import LocalFiles
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards import posted
@@ -24,7 +24,6 @@ from deltic.engine.shards.files import LETTERS
 from deltic.engine.shards.posted import Posted
 from deltic.engine.spark.engine import SparkEngine
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.spark.posting import Rows
 from tests.engine.shards.jobs import run_here
 

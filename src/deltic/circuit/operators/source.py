@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from deltic.circuit.operators.base import Operator
@@ -14,13 +14,18 @@ from deltic.circuit.words import word
 
 @dataclass(frozen=True)
 class Source(Operator):
-    """A table from outside; `is_set` when its rows have weight one, as Datalog's and keyed tables have."""
+    """A table from outside; `is_set` when its rows have weight one, as Datalog's and keyed tables have.
+
+    No two rows agree in the columns of its `key`, where it has one: nothing is computed from that, and no text has it.
+    It says how rows may be changed, and so which of them are best kept together.
+    """
 
     keyword: ClassVar[str] = "source"
     rule: ClassVar[str] = "§9.2 port"
     name: str
     schema: Schema
     is_set: bool = True
+    key: tuple[str, ...] = field(default=(), compare=False)
 
     def output(self, inputs: Sequence[EdgeType], depth: int) -> EdgeType:
         self.zsets(inputs, 0)

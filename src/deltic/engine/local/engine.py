@@ -22,6 +22,7 @@ from deltic.engine.changes import Changes, ViewChange
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Json, Saved
 from deltic.engine.interrupts import postponed
+from deltic.engine.keyed import plain
 from deltic.engine.local import parallel
 from deltic.engine.local.evolution import difference, kept_relations, passed_to_new
 from deltic.engine.local.explain import explain, summary
@@ -171,7 +172,8 @@ class LocalEngine(Engine):
         refuse_second(self._prepared)
         self._environment.visits.rows = 0
         with self._working():
-            batches = self._encoded(changes)
+            weighed = {t: plain(t, batch, self.version, conflicts) for t, batch in changes.items()}
+            batches = self._encoded(weighed)
             phases.end("encoding")
             engine, before, deltas = self._planned_epoch(batches, conflicts)
         phases.end("evaluation")

@@ -14,6 +14,7 @@ from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, TableBatch, rows_of
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Json, Saved
+from deltic.engine.keyed import plain
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.store import Store
@@ -112,6 +113,9 @@ class ShardedEngine(Engine):
         """The relations of which every shard has a copy, for they are small beside others, each with the reason."""
         return self._definition.setting.copied
 
+    def checks_keys(self, table: str) -> bool:
+        return self._laid.has_keys(self.program.tables[table])
+
     # Epochs
 
     def prepare(self, changes: Mapping[str, Changed], conflicts: Conflicts = "error", token: str = "") -> Prepared:
@@ -164,15 +168,15 @@ class ShardedEngine(Engine):
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         """Run an epoch; after any exception the state is as before."""
         group = ShardGroup(self._laid, self.shards)
-        result = group.run(self._sent(changes), conflicts)
+        result = group.run(self._sent(changes, conflicts), conflicts)
         changed = {name: group.changed_rows(name) for name in self.program.tables.values()}
         version = group.end(self.epoch + 1, self.version)
         shrunk = self._laid.shrunk(group.stores)
         return Executed(version, result, changed.__getitem__, group.keep, group.roll_back, shrunk)
 
-    def _sent(self, changes: Mapping[str, Changed]) -> Iterator[Parcel]:
+    def _sent(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Iterator[Parcel]:
         """The changes of tables, and the rows of constants in the first epoch, where they belong."""
-        yield from self._laid.changed(changes)
+        yield from self._laid.changed({t: plain(t, batch, self.version, conflicts) for t, batch in changes.items()})
         if not self._has_begun:
             yield from self._laid.constants(self.program.relations)
 

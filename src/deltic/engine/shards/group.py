@@ -10,7 +10,7 @@ from typing import Any
 
 from deltic.circuit.iterations import limit_error
 from deltic.engine.changes import Changes, ViewChange
-from deltic.engine.conflicts import ConflictError, joined
+from deltic.engine.conflicts import TableError, joined
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.recursion.strategy import Strategy
 from deltic.engine.local.storage.arrow import view_change
@@ -119,7 +119,7 @@ class ShardGroup:
         for shard in self.shards:
             try:
                 sent += shard.run(stage, mail.get(shard.number, {}))
-            except ConflictError as error:
+            except TableError as error:
                 errors.append(error)
         if errors:
             raise joined(errors)

@@ -58,6 +58,10 @@ class Laid:
         """The relations of recursions that take rounds."""
         return frozenset(name for step in self.plan.iterated for name in step.stratum.relations)
 
+    def has_keys(self, table: str) -> bool:
+        """Whether all rows of a relation that is a table and have one key are on one shard."""
+        return self.plan.has_keys(table, self.options.keys)
+
     # What is sent
 
     def changed(self, changes: Mapping[str, Changed]) -> Iterator[Parcel]:

@@ -138,8 +138,9 @@ class _LayOut:
                 if home == name and key is not None:
                     wanted[key] += times
             wanted.update(self._made(name))
-            whole = tuple(range(len(self.program.relations[name].schema)))
-            best = forced.get(name, max(wanted, key=wanted.__getitem__, default=whole))
+            own = self.maintained.keys.get(name, tuple(range(len(self.program.relations[name].schema))))
+            most = max(wanted, key=lambda key: (wanted[key], set(key or own) <= set(own)), default=own)
+            best = forced.get(name, most)
             if name in self.there and name not in forced:
                 best = self._nearer(name, best, {key for home, key in probes if home == name and key is not None})
             self.homes[name] = best

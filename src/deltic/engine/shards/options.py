@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deltic.circuit.iterations import ITERATION_LIMIT
@@ -12,10 +13,14 @@ from deltic.engine.local.recursion.strategy import Strategies, Strategy
 
 @dataclass(frozen=True)
 class Options:
-    """What the shards of an engine have in common; `bags` are the tables that are bags."""
+    """What the shards of an engine have in common; `bags` are the tables that are bags.
+
+    `keys` are the columns of the keys of those tables that have one, by relation.
+    """
 
     shards: int
     bags: frozenset[str] = frozenset()
+    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     strategies: Strategies = field(default_factory=lambda: Strategies(Strategy.NESTED, {}))
     refresh: Refresh = AUTO
     iteration_limit: int = ITERATION_LIMIT

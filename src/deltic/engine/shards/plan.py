@@ -226,6 +226,11 @@ class ShardPlan:
         followed = (self.placed[query.delta.relation] for query in queries)
         return list(dict.fromkeys(placed.home for placed in followed if placed.name not in step.timed))
 
+    def has_keys(self, name: str, keys: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether all rows of a table that have one of its `keys` are on one shard, and on no other."""
+        placed = self.placed[name].key
+        return placed is not None and name in keys and set(placed) <= set(keys[name])
+
     def is_home(self, name: str) -> bool:
         """Whether a placed relation is a relation's home."""
         return self.placed[name].home == name

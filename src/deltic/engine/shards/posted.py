@@ -21,6 +21,7 @@ import pyarrow as pa
 from deltic.circuit.types import Schema
 from deltic.engine.conflicts import joined
 from deltic.engine.files.files import Files, files_at
+from deltic.engine.keyed import MOST, ORDER
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.shards.exchange import parcels
 from deltic.engine.shards.files import LETTERS, writing
@@ -42,6 +43,8 @@ class Split:
     target: str
     key: Key
     shards: int
+    by: tuple[int, ...] = ()
+    """The columns of the table's key, where rows may be about that in place of a weight."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,26 @@ class Site:
     files: Files
     schema: Schema
     split: Split
+    keys: tuple[int, ...] = ()
+    """The columns of the table's key, where all rows of one key are on one shard."""
+    is_ordered: bool = False
+    """Whether the rows have ORDER."""
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether rows may be about their keys."""
+        return bool(self.keys)
+
+    def by_key(self, is_ordered: bool) -> Site:
+        """The same for rows that may be about their keys."""
+        return replace(self, split=replace(self.split, by=self.keys), is_ordered=is_ordered)
+
+    @property
+    def nothing(self) -> pa.Table:
+        """The columns of the rows, with weights."""
+        names = [WEIGHT, ORDER] if self.is_ordered else [WEIGHT]
+        numbers = [pa.field(name, pa.int64(), nullable=False) for name in names]
+        return pa.schema([*self.schema.to_arrow(), *numbers]).empty_table()
 
     @property
     def posting(self) -> Posting:
@@ -77,6 +100,7 @@ class Told:
         """The rows, with weights: they are counted, with what is told of them."""
         weights = np.asarray(rows.column(WEIGHT))
         self.rows += len(weights)
+        weights = np.where(np.abs(weights) > MOST, np.sign(weights), weights)
         self.inserted += int(weights.clip(min=0).sum())
         self.deleted -= int(weights.clip(max=0).sum())
         self.about.append(about)
@@ -136,6 +160,11 @@ class Lettered:
     ) -> None:
         self.files, self.split, self.letters, self.nothing = files, split, letters, nothing
         self._rows, self._remedy = rows, remedy
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns of the table's key, where rows may be about that."""
+        return tuple(self.nothing.column_names[column] for column in self.split.by)
 
     def count(self) -> int:
         """The number of rows, weights apart."""
@@ -206,6 +235,5 @@ class Posted(Lettered):
                 self.told.include(pickle.loads(letter.content))
         if self.told.errors:
             raise joined(self.told.errors)
-        fields = site.schema.to_arrow().append(pa.field(WEIGHT, pa.int64(), nullable=False))
         there = [letter for letter in found if letter.stage != DRIVER]
-        super().__init__(site.files, site.split, there, self.told.rows, fields.empty_table())
+        super().__init__(site.files, site.split, there, self.told.rows, site.nothing)

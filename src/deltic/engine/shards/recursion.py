@@ -38,6 +38,8 @@ class Maintained:
     rounds: RoundsChoice = "always"
     outgrown: frozenset[str] = frozenset()
     copied: frozenset[str] = frozenset()
+    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The columns of the keys of tables, by relation: where nothing else is asked, rows of one are together."""
 
 
 @dataclass(frozen=True)

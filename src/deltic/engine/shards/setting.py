@@ -49,10 +49,13 @@ class Setting:
         """What is to be kept of a circuit; raises UnsupportedError when it has no derivative."""
         program = self.compiler.program(circuit, strict=self.refresh.strict)
         chosen = {program.sinks.get(view, view): s for view, s in (self.strategies or {}).items()}
-        bags = frozenset(op.name for op in circuit.operators if isinstance(op, ops.Source) and not op.is_set)
+        sources = [op for op in circuit.operators if isinstance(op, ops.Source)]
+        bags = frozenset(source.name for source in sources if not source.is_set)
+        keys = {program.tables[s.name]: tuple(map(s.schema.index, s.key)) for s in sources if s.key}
         options = Options(
             self.shards,
             bags,
+            keys,
             Strategies(self.strategy, chosen),
             self.refresh,
             self.iteration_limit,
@@ -76,7 +79,7 @@ class Definition:
         """What has part in how the program is laid out."""
         setting, options = self.setting, self.options
         outgrown, copied = frozenset(setting.outgrown), frozenset(setting.copied)
-        return Maintained(options.strategies, options.refresh, setting.rounds, outgrown, copied)
+        return Maintained(options.strategies, options.refresh, setting.rounds, outgrown, copied, options.keys)
 
     def with_other(self, **options: Any) -> Definition:
         """The same program, which other options lay out in another way."""

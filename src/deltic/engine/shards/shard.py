@@ -45,7 +45,7 @@ class Shard(RoundSteps):
         follow.
         """
         self._sent.append(self._encoded(inbox))
-        return self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps])
+        return self._checked(stage, self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps]))
 
     def run_alone(self, stage: int, inboxes: Sequence[Inbox]) -> list[Parcel]:
         """Take the steps of a stage in a shard that took none of the epoch: `inboxes` are those of all stages up to it.
@@ -53,7 +53,13 @@ class Shard(RoundSteps):
         Of the stages before, the steps are taken that this one needs; what they find to be amiss was told by them.
         """
         self._sent = [self._encoded(inbox) for inbox in inboxes]
-        return self._settled(stage, self.plan.needed(stage), is_behind=True)
+        return self._checked(stage, self._settled(stage, self.plan.needed(stage), is_behind=True))
+
+    def _checked(self, stage: int, parcels: list[Parcel]) -> list[Parcel]:
+        """What a stage has sent, where the tables, which are taken in the first one, are as they may be."""
+        if not stage:
+            self._check_keys()
+        return parcels
 
     def _settled(self, stage: int, earlier: Sequence[Step], is_behind: bool = False) -> list[Parcel]:
         """Take the steps of a stage; `earlier` ones before where the shard `is_behind`.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
 from deltic.engine.image import Json
+from deltic.engine.keyed import ORDER, Keyed, are_by_key, shared_keys, weighted
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
@@ -19,9 +21,11 @@ from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.kinds import Kind
 from deltic.engine.local.storage.layout import Layout
+from deltic.engine.local.storage.lookup import count_each, find_all
 from deltic.engine.local.storage.run import NO_TIMES, Run, Times, Weights, Words, plain
 from deltic.engine.local.storage.state import Snapshot, State
 from deltic.engine.local.storage.store import Store
+from deltic.engine.local.version import LocalVersion
 from deltic.engine.protocol import ComponentReport, Conflicts
 from deltic.engine.shards.exchange import ITERATION, Inbox, Parcel, Received, joined, parcels
 from deltic.engine.shards.options import Options
@@ -124,9 +128,37 @@ class Steps:
     def _encoded(self, inbox: Inbox) -> dict[str, list[Received]]:
         """What was sent, as values of this shard."""
         return {
-            name: [Received.of(name, rows, self.states[name], self.store.interner) for rows in tables]
-            for name, tables in inbox.items()
+            name: [Received.of(name, rows, self.states[name], self.store.interner) for rows in self._plain(name, sent)]
+            for name, sent in inbox.items()
         }
+
+    def _plain(self, name: str, sent: Sequence[pa.Table]) -> Sequence[pa.Table]:
+        """Rows that were sent; of a table those about keys as what they amount to, as it is before the epoch."""
+        if not any(ORDER in rows.column_names or are_by_key(rows).any() for rows in sent if name in self.options.keys):
+            return sent
+        table, frozen = self._keyed(name), {name: self.states[name].frozen()}
+        version = LocalVersion(0, self.plan.program, frozen, self.store.interner)
+        look_up = partial(version.lookup_all, table.name)
+        return [weighted(table, pa.concat_tables(sent), look_up, self._conflicts)]
+
+    def _keyed(self, name: str) -> Keyed:
+        """A table with a key."""
+        relation = self.plan.program.relations[name]
+        assert isinstance(relation.definition, Table)
+        return Keyed(relation.definition.table, tuple(relation.schema.names[c] for c in self.options.keys[name]))
+
+    def _check_keys(self) -> None:
+        """Raises SharedKeys where rows of tables have come that have the keys of other rows."""
+        for name, received in self._sent[0].items() if self._conflicts != "trust" else ():
+            if not self.plan.has_keys(name, self.options.keys):
+                continue
+            relation = self.states[name].frozen()
+            columns, weights = joined([(each.columns, each.weights) for each in received])
+            come, found = weights > 0, {c: columns[c] for c in self.options.keys[name]}
+            keys = {c: (values[come], None if n is None else n[come]) for c, (values, n) in found.items()}
+            if (count_each(relation, keys) > 1).any():
+                rows = relation.shown(*find_all(relation, keys), self.store.interner, counted=False)
+                raise shared_keys(self._keyed(name), rows)
 
     # Steps
 

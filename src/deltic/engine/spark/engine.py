@@ -101,7 +101,8 @@ class SparkEngine(ShardedEngine):
         name = self.program.tables[table]
         placed, schema = self.plan.placed[name], self.program.relations[name].schema
         split = Split(name, placed.key, self.options.shards)
-        return Site(self._directory.below(uuid4().hex), schema, split)
+        keys = self.options.keys[name] if self.checks_keys(table) else ()
+        return Site(self._directory.below(uuid4().hex), schema, split, keys)
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)
@@ -195,7 +196,7 @@ class SparkEngine(ShardedEngine):
         """Run the epoch as a job; where a recursion takes rounds, as one for what leads to them, and one for each."""
         self._write()
         written = self.files.traffic.written
-        letters = list(self._letters_of(changes))
+        letters = list(self._letters_of(changes, conflicts))
         written = self.files.traffic.written - written
         plan = restrict(self.plan, {letter.target for letter in letters}, self._empty())
         outcome, stores = self._by_jobs(replace(self._laid, plan=plan), letters, conflicts, self._states)
@@ -254,7 +255,7 @@ class SparkEngine(ShardedEngine):
         outcome.written += self.files.traffic.written - written
         return outcome, stores
 
-    def _letters_of(self, changes: Mapping[str, Changed]) -> Iterator[Letter]:
+    def _letters_of(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Iterator[Letter]:
         """The changes of tables as letters; those that tasks have written are there already."""
         here: dict[str, Changed] = {}
         for table, batch in changes.items():
@@ -265,13 +266,15 @@ class SparkEngine(ShardedEngine):
                     here[table] = Several.of(rest)
             else:
                 here[table] = batch
-        yield from sent(self.files, list(self._sent(here)), 0, self._direct)
+        yield from sent(self.files, list(self._sent(here, conflicts)), 0, self._direct)
 
     def _is_posted(self, batch: Changed, table: str) -> TypeGuard[Lettered]:
         """Whether tasks have written a batch as the shards of this program read it."""
         name = self.program.tables[table]
-        split = Split(name, self.plan.placed[name].key, self.options.shards)
-        return isinstance(batch, Lettered) and batch.split == split
+        if not isinstance(batch, Lettered) or (batch.key and not self.checks_keys(table)):
+            return False
+        keys = self.options.keys[name] if batch.key else ()
+        return batch.split == Split(name, self.plan.placed[name].key, self.options.shards, keys)
 
     def _outcome(self, letters: Sequence[Letter], tasks: Sequence[Task], told: str) -> Outcome:
         """What comes of a job; raises what its tasks found to be wrong."""

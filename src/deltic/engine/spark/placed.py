@@ -165,6 +165,9 @@ class PlacedEngine(Engine):
         self._ready = self._ready or self._shards(self.circuit)
         return self._ready.site(table)
 
+    def checks_keys(self, table: str) -> bool:
+        return self._engine.checks_keys(table)
+
     def _measured(self) -> Held:
         """What there is: measured, where much came since the last time, and otherwise with what came since."""
         known = self._held

@@ -157,7 +157,7 @@ def _of_told(told: Json, files: Files, nothing: pa.Table, behind: memoryview) ->
     from deltic.engine.shards.posted import Lettered, Split
 
     key = None if told["key"] is None else tuple(told["key"])
-    split, letters, at = Split(told["target"], key, told["shards"]), list[Letter](), 0
+    split, letters, at = Split(told["target"], key, told["shards"], tuple(told.get("by", ()))), list[Letter](), 0
     for shard, file, start, size, checksum in told["letters"]:
         content = b"" if file else bytes(behind[at : at + size])
         at += len(content)

@@ -20,11 +20,11 @@ from deltic.catalog import Catalog, Table
 from deltic.circuit.types import Type
 from deltic.engine.batches import Batch, TableBatch
 from deltic.engine.lateness import LatePolicy, LateRows
+from deltic.engine.numbering import row_numbers
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
 from deltic.errors import LateError
 from deltic.pipeline.io.parsed import arrow_schema
-from deltic.pipeline.rows.numbering import row_numbers
 
 Batches = Mapping[str, Batch]
 Mask = npt.NDArray[np.bool_]

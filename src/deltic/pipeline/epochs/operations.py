@@ -6,28 +6,22 @@ the tables as the transaction has made them so far.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.catalog import Table
-from deltic.engine.batches import Batch, Several, TableBatch
-from deltic.engine.conflicts import SHOWN
+from deltic.circuit.types import Schema
+from deltic.engine.batches import Batch, Several, TableBatch, with_weights
+from deltic.engine.keyed import Keyed, KeyedChange, Mask, absent_keys, changes_by_key, in_order, key_of, settled
 from deltic.engine.prepared import Prepared
-from deltic.engine.protocol import WEIGHT, Conflicts
+from deltic.engine.protocol import Conflicts
 from deltic.engine.version import Version
-from deltic.errors import ChangeError
-from deltic.pipeline.epochs.keys import key_text
-from deltic.pipeline.io.signs import MOST
-from deltic.pipeline.rows.numbering import Numbers, last_of_each, row_numbers
 from deltic.sql.statements.effect import Effect
 
 Batches = Mapping[str, Batch]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -36,18 +30,6 @@ class RowChange:
 
     table: str
     rows: Batch
-
-
-@dataclass(frozen=True)
-class KeyedChange:
-    """Rows of a table by its key: those that come in place of what has it, keys of what goes, or other values."""
-
-    kind: Literal["upsert", "delete", "update"]
-    table: str
-    rows: pa.Table
-    """All columns, those of the key, or those of the key and some others; of rows with one key the last one counts."""
-    may_be_absent: bool = False
-    """Whether a key that no row has is no conflict."""
 
 
 Operation = RowChange | KeyedChange | Effect
@@ -75,7 +57,7 @@ class ChangeManager:
 
     def batches(self, operations: Sequence[Operation]) -> dict[str, Batch]:
         """What the operations amount to. Raises ChangeError and DataError for what they cannot do."""
-        for operation in operations:
+        for operation in self._settled(operations):
             if isinstance(operation, RowChange):
                 self._add(operation.table, operation.rows)
             elif isinstance(operation, KeyedChange):
@@ -84,6 +66,17 @@ class ChangeManager:
                 for rows in self._evaluated(operation):
                     self._add(operation.table, TableBatch(rows))
         return self._gathered()
+
+    def _settled(self, given: Sequence[Operation]) -> Iterator[Operation]:
+        """The operations; rows by key that tasks have written are read where they are not all that changes a table."""
+        counts = Counter(operation.table for operation in given)
+        for operation in given:
+            if isinstance(operation, RowChange) and key_of(operation.rows) and counts[operation.table] > 1:
+                table = self._tables[operation.table]
+                rows = in_order(Keyed(table.name, table.key), operation.rows.to_arrow())
+                yield from operations(table, TableBatch(rows))
+            else:
+                yield operation
 
     def _add(self, table: str, rows: Batch) -> None:
         if rows.count():
@@ -102,95 +95,27 @@ class ChangeManager:
     def _by_key(self, change: KeyedChange) -> pa.Table:
         """The rows that go and come, with weights."""
         table = self._tables[change.table]
-        held = with_weights(self._version.lookup_all(table.name, change.rows.select(table.key)), 1)
-        before = pa.concat_tables([held, *(part.to_arrow() for part in self._parts.get(table.name, []))])
-        keys = pa.concat_tables([before.select(table.key), change.rows.select(table.key)])
-        numbers = row_numbers(keys, table.key)
-        old, new = numbers[: len(before)], numbers[len(before) :]
-        concerned = np.isin(old, new)
-        before, old = _summed(before.filter(pa.array(concerned)), old[concerned], table)
-        last = last_of_each(new)
-        rows, new = change.rows.take(pa.array(last)), new[last]
-        there = old[np.asarray(before.column(WEIGHT)) > 0]
-        is_strict = self._conflicts == "error" and change.kind != "upsert" and not change.may_be_absent
-        if is_strict and not (known := np.isin(new, there)).all():
-            absent = rows.select(table.key).filter(pa.array(~known))
-            late = self._are_late(table, absent)
-            if not late.all():
-                raise _absent(change, absent.filter(pa.array(~late)))
-            return pa.concat_tables(
-                [self._by_key(replace(change, rows=rows.filter(pa.array(known)))), _of(table, absent)]
-            )
-        gone = with_weights(before.drop_columns([WEIGHT]), -np.asarray(before.column(WEIGHT)))
-        if change.kind == "delete":
-            return gone
-        come = rows if change.kind == "upsert" else _updated(table, before, old, rows, new)
-        return pa.concat_tables([gone, with_weights(come.select(table.schema.names), 1)])
+        held = self._version.lookup_all(table.name, change.rows.select(table.key))
+        rows, absent = settled(change, table.key, held, [p.to_arrow() for p in self._parts.get(table.name, ())])
+        if absent is None or self._conflicts != "error":
+            return rows
+        late = self._are_late(table, absent)
+        if not late.all():
+            raise absent_keys(change, absent.filter(pa.array(~late)))
+        return pa.concat_tables([rows, with_weights(keys_as_rows(absent, table.schema), -1)])
 
 
-def logged(table: Table, rows: pa.Table) -> Iterator[RowChange | KeyedChange]:
-    """Changes of a table as operations: rows with weights, or with UPSERT or BY_KEY in their place.
-
-    Of a key that the latter name the last row counts, as in a log; other rows add up. That a key is deleted which was
-    absent is a conflict, unless a row of it comes in the same changes.
-    """
-    weights = np.asarray(rows.column(WEIGHT))
-    by_key = np.abs(weights) > MOST
-    if not by_key.any():
-        yield RowChange(table.name, TableBatch(rows))
+def operations(table: Table, rows: Batch) -> Iterator[RowChange | KeyedChange]:
+    """Changes of a table, with weights or with UPSERT or BY_KEY in their place, as operations."""
+    if not isinstance(rows, TableBatch):
+        yield RowChange(table.name, rows)
         return
-    numbers = row_numbers(rows, table.key)
-    told = np.isin(numbers, numbers[by_key])
-    if not told.all():
-        yield RowChange(table.name, TableBatch(rows.filter(pa.array(~told))))
-    last = last_of_each(numbers)
-    last = np.sort(last[told[last]])
-    come, gone = last[weights[last] > 0], last[weights[last] < 0]
-    if len(come):
-        yield KeyedChange("upsert", table.name, rows.take(pa.array(come)).drop_columns([WEIGHT]))
-    made = np.isin(numbers[gone], numbers[weights > 0])
-    for places, may_be_absent in ((gone[~made], False), (gone[made], True)):
-        if len(places):
-            yield KeyedChange("delete", table.name, rows.take(pa.array(places)).select(table.key), may_be_absent)
+    for change in changes_by_key(Keyed(table.name, table.key), rows.table):
+        yield change if isinstance(change, KeyedChange) else RowChange(table.name, TableBatch(change))
 
 
-def _summed(rows: pa.Table, numbers: Numbers, table: Table) -> tuple[pa.Table, Numbers]:
-    """Rows with weights, each once with its sum, and their numbers; those that cancel are left out."""
-    distinct, first, where = np.unique(row_numbers(rows, table.schema.names), return_index=True, return_inverse=True)
-    sums = np.zeros(len(distinct), np.int64)
-    np.add.at(sums, where.reshape(-1), np.asarray(rows.column(WEIGHT)))
-    kept = first[sums != 0]
-    return with_weights(rows.take(pa.array(kept)).drop_columns([WEIGHT]), sums[sums != 0]), numbers[kept]
-
-
-def _updated(table: Table, before: pa.Table, old: Numbers, rows: pa.Table, new: Numbers) -> pa.Table:
-    """The rows that are there, with the values that `rows` has for their keys; both have their keys' numbers."""
-    there = np.asarray(before.column(WEIGHT)) > 0
-    before, old = before.filter(pa.array(there)), old[there]
-    found = rows.take(pa.array(np.searchsorted(new, old)))
-    columns = [(found if name in found.column_names else before).column(name) for name in table.schema.names]
-    return pa.table(columns, schema=table.schema.to_arrow())
-
-
-def _of(table: Table, keys: pa.Table) -> pa.Table:
-    """Rows that go, of which nothing is known but their keys: they may be forgotten, so that they are told as late."""
-    fields = table.schema.to_arrow()
-    columns = [keys.column(f.name) if f.name in table.key else pa.nulls(len(keys), f.type) for f in fields]
-    return with_weights(pa.table(columns, schema=fields), -1)
-
-
-def _absent(change: KeyedChange, keys: pa.Table) -> ChangeError:
-    """The error for keys that no row has."""
-    shown = "; ".join(key_text(key) for key in keys.slice(0, SHOWN).to_pylist())
-    more = f"; and {len(keys) - SHOWN:,} more" if len(keys) > SHOWN else ""
-    return ChangeError(
-        f"table {change.table}: the transaction would {change.kind} by key rows that are absent: {shown}{more}; "
-        'nothing was changed. Pass conflicts="normalize" to ignore such changes, or use upsert.'
-    )
-
-
-def with_weights(rows: pa.Table, weights: Numbers | int) -> pa.Table:
-    """The rows with these weights in a column WEIGHT, or each with the same one."""
-    found = pa.repeat(pa.scalar(weights, pa.int64()), len(rows)) if isinstance(weights, int) else pa.array(weights)
-    field = pa.field(WEIGHT, pa.int64(), nullable=False)
-    return rows.append_column(field, found) if rows.num_columns else pa.table([found], schema=pa.schema([field]))
+def keys_as_rows(keys: pa.Table, schema: Schema) -> pa.Table:
+    """Keys as rows of a table, of which nothing else is known: they may be forgotten, so that they are told as late."""
+    fields = schema.to_arrow()
+    columns = [keys.column(f.name) if f.name in keys.column_names else pa.nulls(len(keys), f.type) for f in fields]
+    return pa.table(columns, schema=fields)

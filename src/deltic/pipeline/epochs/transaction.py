@@ -14,14 +14,15 @@ import pyarrow as pa
 from deltic.catalog import Table
 from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema
-from deltic.engine.batches import Changed
+from deltic.engine.batches import Changed, TableBatch, with_weights
+from deltic.engine.keyed import BY_KEY, UPSERT, KeyedChange
 from deltic.engine.lateness import LatePolicy
 from deltic.engine.prepared import Prepared
 from deltic.engine.protocol import Conflicts, Engine, EpochResult
 from deltic.engine.version import Version
 from deltic.errors import ChangeError, DataError, DelticError
 from deltic.pipeline.epochs.epochs import Batches, Epochs, Logged
-from deltic.pipeline.epochs.operations import ChangeManager, KeyedChange, Operation, RowChange, logged, with_weights
+from deltic.pipeline.epochs.operations import ChangeManager, Operation, RowChange, operations
 from deltic.pipeline.epochs.report import EpochReport, report_of
 from deltic.pipeline.names import find
 from deltic.pipeline.reading.delta import Delta
@@ -139,14 +140,12 @@ class Transaction:
     def append(self, table: str, rows: Changed) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
 
-        In their place may stand, in a table in memory, what says that a row is about its key: see
-        `deltic.pipeline.io.signs`.
+        In their place may stand what says that a row is about its key: see `deltic.engine.keyed`.
         """
         self._require(_Phase.OPEN)
-        if isinstance(rows, pa.Table) and len(rows):
-            self._operations += logged(self._definitions.catalog.tables[table], rows)
-        elif not isinstance(rows, pa.Table) and rows.count():
-            self._operations.append(RowChange(table, rows))
+        batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
+        if batch.count():
+            self._operations += operations(self._definitions.catalog.tables[table], batch)
 
     def add(self, effect: Effect) -> None:
         """What a statement of SQL does to a table."""
@@ -293,16 +292,19 @@ class Transaction:
 
     def _weighted(self, operation: str, table: Table, rows: Any, weight: int | None) -> Changed:
         """Rows with this weight, or those that they say; of a DataFrame tasks write them where that can be."""
-        is_free = weight is not None or not table.key
         with _telling(operation):
-            if is_free and (found := posted(rows, table, weight, self._epochs.site)) is not None:
+            if (found := posted(rows, table, table.schema, weight, self._epochs.site)) is not None:
                 return found
             if weight is None:
                 return to_table(table.name, table.schema, rows, True, table.key)
             return with_weights(to_table(table.name, table.schema, rows), weight)
 
     def _by_key(self, kind: Any, table: Table, columns: Schema, rows: Any) -> None:
+        weight = {"upsert": UPSERT, "delete": BY_KEY}.get(kind)
         with _telling(kind):
+            if weight is not None and (found := posted(rows, table, columns, weight, self._epochs.site)) is not None:
+                self.append(table.name, found)
+                return
             batch = to_table(table.name, columns, rows)
         if len(batch):
             self._operations.append(KeyedChange(kind, table.name, batch))

@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 
 from deltic.circuit.types import Column, Kind, Type
 from deltic.circuit.values import of_python, to_arrow
+from deltic.engine.keyed import BY_KEY, MOST
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.in_python import have_parts_out_of_reach, in_reach, listed
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import check_names
 from deltic.pipeline.io.parsed import Parsed, arrow_schema, table_of
-from deltic.pipeline.io.signs import BY_KEY, MOST, have_key_alone, others, weight_columns, words
+from deltic.pipeline.io.signs import have_key_alone, others, weight_columns, words
 from deltic.pipeline.io.values import accepts, problem, whole
 
 REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)

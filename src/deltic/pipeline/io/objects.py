@@ -9,6 +9,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+from deltic.engine.keyed import BY_KEY, MOST
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import nearest
 from deltic.pipeline.io.envelopes import Signed, is_envelope, opened
@@ -16,8 +17,6 @@ from deltic.pipeline.io.json_values import of_json
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.signs import (
-    BY_KEY,
-    MOST,
     OP,
     WITHOUT_KEY,
     have_key_alone,

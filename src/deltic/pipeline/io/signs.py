@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deltic.circuit.types import Column
+from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.engine.protocol import WEIGHT
 from deltic.pipeline.io.layout import Layout
 
@@ -12,12 +13,6 @@ OP = "op"
 FEED = "_change_type"
 """The column of Delta's change data feed that tells insertions from deletions."""
 FEED_COLUMNS = (FEED, "_commit_version", "_commit_timestamp")
-MOST = 2**31 - 1
-"""The greatest weight of one row of a batch, so that sums of weights do not overflow."""
-UPSERT = MOST + 1
-"""In the place of a weight: the row comes, whatever has its key goes."""
-BY_KEY = -UPSERT
-"""In the place of a weight: whatever has the key of the row goes; the other columns say nothing."""
 
 _UPSERTS = ("u", "upsert", "update")
 _OPS = {**dict.fromkeys(("+", "insert", "i", "c", "r"), 1), **dict.fromkeys(("-", "delete", "d"), -1)}

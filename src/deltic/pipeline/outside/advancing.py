@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltic.catalog import External, Table
+from deltic.engine.batches import with_weights
 from deltic.engine.between import Between, has_ranges
 from deltic.engine.image import Json
+from deltic.engine.keyed import UPSERT
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
-from deltic.pipeline.epochs.operations import with_weights
-from deltic.pipeline.io.signs import UPSERT
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.source import Found, Held, difference
 

@@ -14,9 +14,9 @@ import pyarrow.dataset as ds
 
 from deltic.catalog import Table
 from deltic.circuit.types import Schema
+from deltic.engine.batches import with_weights
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.outside.source import Found, Held, difference, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Column, Schema, Type
+from deltic.engine.batches import with_weights
 from deltic.engine.image import Json
 from deltic.engine.shards.files import writing
 from deltic.errors import CatalogError, DataError, Diagnostic
-from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.io.layout import Kind
 from deltic.pipeline.io.locate import natural
 from deltic.pipeline.outside.copies import Copies, Copying, copied

@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
+from deltic.engine.batches import with_weights
 from deltic.engine.image import Json
+from deltic.engine.keyed import MOST
+from deltic.engine.numbering import Numbers, row_numbers
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
-from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.io.locate import extension
 from deltic.pipeline.io.parsed import arrow_schema
-from deltic.pipeline.io.signs import MOST
 from deltic.pipeline.outside.places import place_at
-from deltic.pipeline.rows.numbering import Numbers, row_numbers
 
 if TYPE_CHECKING:
     from deltic.engine.shards.posted import Posted

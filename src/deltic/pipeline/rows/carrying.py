@@ -14,10 +14,10 @@ from deltic.catalog.definitions import Fixed, Former
 from deltic.circuit.types import Type
 from deltic.circuit.values import to_arrow
 from deltic.engine.batches import TableBatch
+from deltic.engine.numbering import row_numbers
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.version import Version
 from deltic.errors import CatalogError
-from deltic.pipeline.rows.numbering import row_numbers
 
 
 def formers(before: Catalog, after: Catalog) -> dict[str, Former]:

@@ -1,6 +1,7 @@
 """Rows of DataFrames that do not pass this process: Spark's tasks make them rows of a table, and write them.
 
-What is said by key comes to this process all the same. Keys and times of rows that come it reads a letter at a time.
+What is said by key goes to those shards that have all rows of a key. Where none has, and of a table with a lateness, it
+comes to this process, and times of rows that come it reads a letter at a time.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import Table
 from deltic.circuit.types import Schema
-from deltic.pipeline.epochs.operations import with_weights
+from deltic.engine.batches import with_weights
+from deltic.engine.keyed import MOST, ORDER
+from deltic.pipeline.epochs.operations import keys_as_rows
 from deltic.pipeline.rows.coerce import columns_needed, to_table
 from deltic.pipeline.spark.spark import ROWS, arrow_schema_of, is_dataframe, quoted, with_months
 
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
 
     from deltic.engine.shards.posted import Posted, Site
 
+# The bits of a row's number in its partition.
+_ROWS_OF_PARTITION = 40
+
 Sites: TypeAlias = "Callable[[Table], Site | None]"
 """Where tasks may write rows of a table; None where they are to come to this process."""
 
@@ -30,18 +37,25 @@ Sites: TypeAlias = "Callable[[Table], Site | None]"
 class Reader(ABC):
     """What makes rows of a table of those of a DataFrame, in a task, part by part; a subclass says how."""
 
-    def __init__(self) -> None:
-        self._before = 0
+    def __init__(self, is_ordered: bool = False) -> None:
+        self._before, self._made, self.is_ordered = 0, 0, is_ordered
 
     def __call__(self, rows: pa.Table) -> tuple[pa.Table, Any]:
-        """The rows with weights, and what is told of them; raises DataError, which names the partition."""
+        """The rows with weights, and with ORDER where they have one, and what is told of them.
+
+        Raises DataError, which names the partition.
+        """
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        told = f"partition {context.partitionId() if context is not None else 0}"
-        found = self.read(rows, told, self._before)
+        partition = context.partitionId() if context is not None else 0
+        found, about = self.read(rows, f"partition {partition}", self._before)
+        if self.is_ordered:
+            places = np.arange(self._made, self._made + len(found), dtype=np.int64) + (partition << _ROWS_OF_PARTITION)
+            found = found.append_column(pa.field(ORDER, pa.int64(), nullable=False), pa.array(places))
         self._before += len(rows)
-        return found
+        self._made += len(found)
+        return found, about
 
     @abstractmethod
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, Any]:
@@ -49,35 +63,46 @@ class Reader(ABC):
 
 
 class Rows(Reader):
-    """Rows of a table, as it has them; without a `weight` they say it themselves."""
+    """Rows of a table that have some columns, all or those of its key; without a `weight` they say it themselves."""
 
-    def __init__(self, table: str, schema: Schema, weight: int | None) -> None:
-        super().__init__()
-        self._table, self._schema, self._weight = table, schema, weight
+    def __init__(self, table: str, columns: Schema, weight: int | None, of: Table | None = None) -> None:
+        """Of a table which is given where rows may be about its key."""
+        super().__init__(is_ordered=of is not None)
+        self._table, self._columns, self._weight, self._of = table, columns, weight, of
 
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, Any]:
-        name, is_signed = f"{self._table}, {told}", self._weight is None
-        found = to_table(name, self._schema, rows, signed=is_signed, before=before)
-        return (found if self._weight is None else with_weights(found, self._weight)), None
+        name, key = f"{self._table}, {told}", self._of.key if self._of is not None else ()
+        if self._weight is None:
+            return to_table(name, self._columns, rows, signed=True, key=key, before=before), None
+        found = to_table(name, self._columns, rows, before=before)
+        if self._of is not None:
+            found = keys_as_rows(found, self._of.schema)
+        return with_weights(found, self._weight), None
 
 
-def posted(rows: Any, table: Table, weight: int | None, sites: Sites) -> Posted | None:
-    """Rows of a DataFrame as tasks have written them; None for other rows, and where they are to come here.
+def posted(rows: Any, table: Table, columns: Schema, weight: int | None, sites: Sites) -> Posted | None:
+    """Rows of a DataFrame with these columns as tasks have written them; None for others, and where they come here.
 
     Raises DataError.
     """
     if not is_dataframe(rows):
         return None
-    columns = columns_needed(table.name, table.schema, arrow_schema_of(rows), signed=weight is None, key=())
-    frame = rows.select(*map(quoted, columns))
-    return posted_by(Rows(table.name, table.schema, weight), frame, table, sites)
+    is_by_key = bool(table.key) and (weight is None or abs(weight) > MOST)
+    key = table.key if is_by_key else ()
+    names = columns_needed(table.name, columns, arrow_schema_of(rows), signed=weight is None, key=key)
+    read = Rows(table.name, columns, weight, table if is_by_key else None)
+    return posted_by(read, rows.select(*map(quoted, names)), table, sites, is_by_key)
 
 
-def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites) -> Posted | None:
-    """As `posted`, of what `read` makes of a DataFrame's rows, each in its task."""
+def posted_by(read: Reader, frame: DataFrame, table: Table, sites: Sites, is_by_key: bool = False) -> Posted | None:
+    """As `posted`, of what `read` makes of a DataFrame's rows, each in its task; they may be about keys."""
     from deltic.engine.shards.posted import Posted
     from deltic.engine.spark.job import run_over
 
     if not frame.columns or (site := sites(table)) is None:
         return None
+    if is_by_key:
+        if not site.has_keys or table.lateness is not None:
+            return None
+        site = site.by_key(read.is_ordered)
     return Posted.by(site, lambda: run_over(with_months(frame), partial(site.posting.over, read=read), ROWS))

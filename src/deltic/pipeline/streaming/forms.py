@@ -11,15 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from deltic.catalog import Table
-from deltic.engine.batches import Changed
-from deltic.engine.protocol import WEIGHT
+from deltic.engine.batches import Changed, with_weights
+from deltic.engine.keyed import Keyed, check_order
 from deltic.errors import DataError, Diagnostic, StreamError, did_you_mean
-from deltic.pipeline.epochs.operations import with_weights
 from deltic.pipeline.io.envelopes import PARTS, are_envelopes
 from deltic.pipeline.io.layout import Layout
-from deltic.pipeline.io.signs import MOST, weight_columns
+from deltic.pipeline.io.signs import weight_columns
 from deltic.pipeline.rows.coerce import columns_needed, to_table
-from deltic.pipeline.rows.numbering import row_numbers
 from deltic.pipeline.spark.posting import Reader, Sites, posted_by
 from deltic.pipeline.spark.spark import arrow_schema_of, from_dataframe, quoted, spark_errors
 
@@ -71,13 +69,15 @@ class Form:
         return cls(table, Kind.CHANGES if is_signed else Kind.ROWS, tuple(needed), tuple(order))
 
     def read(self, frame: DataFrame, sites: Sites) -> tuple[Changed, int, int]:
-        """A batch as changes of the table, how many rows it has, and their digest; raises DataError, StreamError.
+        """A batch as changes of the table, how many rows it has, and their digest; raises DataError, UnorderedKeys.
 
-        This is one job. Where no row is about its key, tasks may write the changes.
+        This is one job. Tasks may write the changes: where these may be about keys, and have an order, in that order.
         """
         chosen = frame.select(*map(quoted, self.columns), *self._order(), self._digest(frame))
-        is_free = not self.table.key or self.kind is Kind.ROWS
-        if is_free and (found := posted_by(_Batch(self), chosen, self.table, sites)) is not None:
+        is_by_key = bool(self.table.key) and self.kind is not Kind.ROWS
+        has_order = is_by_key and bool(self.order)
+        placed = chosen.sort(*map(_placed, range(len(self.order)))) if has_order else chosen
+        if (found := posted_by(_Batch(self, has_order), placed, self.table, sites, is_by_key)) is not None:
             counts, digests = zip((0, 0), *found.told.about, strict=True)
             return found, sum(counts), int(np.array(digests, np.int64).sum())
         rows = from_dataframe(chosen)
@@ -86,7 +86,7 @@ class Form:
             rows = rows.sort_by([(_order_name(i), "ascending") for i in range(len(self.order))])
         changes = self.changes(rows, self.table.name)
         if not self.order:
-            _check_one_of_each_key(changes, self.table)
+            check_order(Keyed(self.table.name, self.table.key), changes)
         return changes, len(rows), digest
 
     def digest(self, frame: DataFrame) -> tuple[int, int]:
@@ -125,8 +125,8 @@ class Form:
 class _Batch(Reader):
     """Rows of a stream, with how many they are and their digest."""
 
-    def __init__(self, form: Form) -> None:
-        super().__init__()
+    def __init__(self, form: Form, is_ordered: bool) -> None:
+        super().__init__(is_ordered)
         self._form = form
 
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, tuple[int, int]]:
@@ -135,6 +135,13 @@ class _Batch(Reader):
 
 def _order_name(index: int) -> str:
     return f"__order_{index}__"
+
+
+def _placed(index: int) -> Column:
+    """A column that tells the order, to sort by as Arrow does."""
+    from pyspark.sql.functions import col
+
+    return col(_order_name(index)).asc_nulls_last()
 
 
 def _named(layout: Layout) -> tuple[str, ...]:
@@ -162,20 +169,3 @@ def _check_envelopes(frame: DataFrame, table: Table) -> None:
     if names is not None and missing:
         told = f"table {table.name}: column {missing[0]} is missing in after"
         raise DataError([Diagnostic(told, hint=did_you_mean(missing[0], names) or f"it has {', '.join(names)}")])
-
-
-def _check_one_of_each_key(rows: pa.Table, table: Table) -> None:
-    """Raises StreamError where several rows of a batch name one key, of which the last one would count."""
-    by_key = np.abs(np.asarray(rows.column(WEIGHT))) > MOST
-    if not by_key.any():
-        return
-    numbers = row_numbers(rows, table.key)
-    counts = np.bincount(numbers)
-    several = by_key & (counts[numbers] > 1)
-    if several.any():
-        key = rows.select(table.key).slice(int(np.flatnonzero(several)[0]), 1).to_pylist()[0]
-        shown = ", ".join(f"{name} = {value!r}" for name, value in key.items())
-        raise StreamError(
-            f"table {table.name}: several changes are of the key {shown}, and a batch of Spark has no order that would "
-            'tell the last one: name the columns that do, as in pipeline.stream(…, order="source.lsn")'
-        )

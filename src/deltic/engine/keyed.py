@@ -1,0 +1,222 @@
+"""Changes by key: a row comes in place of what has its key, or what has a key goes.
+
+In a batch such rows have UPSERT or BY_KEY in the place of a weight. What they amount to depends on the rows that the
+table has, so that it is found out where these are: in this process, or on the shard that has all rows of a key. Of
+a key that is named so the last row counts, as in a log: ORDER tells which one that is, where a batch is in parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deltic.engine.batches import Batch, Changed, TableBatch, with_weights
+from deltic.engine.conflicts import SHOWN, AbsentKeys, SharedKeys, UnorderedKeys
+from deltic.engine.numbering import Numbers, last_of_each, row_numbers
+from deltic.engine.protocol import WEIGHT, Conflicts
+from deltic.engine.version import Version
+
+MOST = 2**31 - 1
+"""The greatest weight of one row of a batch, so that sums of weights do not overflow."""
+UPSERT = MOST + 1
+"""In the place of a weight: the row comes, whatever has its key goes."""
+BY_KEY = -UPSERT
+"""In the place of a weight: whatever has the key of the row goes; the other columns say nothing."""
+ORDER = "order\0"
+"""The column, int64, that tells of rows in parts which one is the last."""
+
+Mask = npt.NDArray[np.bool_]
+LookUp = Callable[[pa.Table], pa.Table]
+"""The rows of a table that have one of these keys."""
+
+
+@runtime_checkable
+class ByKey(Batch, Protocol):
+    """A batch whose rows may be about their keys, if it has a `key`."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns of the table's key."""
+
+
+def key_of(batch: Changed) -> tuple[str, ...]:
+    """The columns of the table's key, where rows of a batch may be about their keys."""
+    return batch.key if isinstance(batch, ByKey) else ()
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A table of that name, of which `key` are the columns of its key."""
+
+    name: str
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KeyedChange:
+    """Rows of a table by its key: those that come in place of what has it, keys of what goes, or other values."""
+
+    kind: Literal["upsert", "delete", "update"]
+    table: str
+    rows: pa.Table
+    """All columns, those of the key, or those of the key and some others; of rows with one key the last one counts."""
+    may_be_absent: bool = False
+    """Whether a key that no row has is no conflict."""
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a key that no row has is a conflict."""
+        return self.kind != "upsert" and not self.may_be_absent
+
+
+def changes_by_key(table: Keyed, rows: pa.Table) -> Iterator[pa.Table | KeyedChange]:
+    """Rows with weights, or with UPSERT or BY_KEY in their place, as those with weights and those by key.
+
+    Of a key that the latter name the last row counts; other rows add up. That a key is deleted which was absent is a
+    conflict, unless a row of it comes in the same batch.
+    """
+    weights = np.asarray(rows.column(WEIGHT))
+    by_key = are_by_key(rows)
+    if not by_key.any():
+        yield rows
+        return
+    numbers = row_numbers(rows, table.key)
+    told = np.isin(numbers, numbers[by_key])
+    if not told.all():
+        yield rows.filter(pa.array(~told))
+    last = last_of_each(numbers)
+    last = np.sort(last[told[last]])
+    come, gone = last[weights[last] > 0], last[weights[last] < 0]
+    if len(come):
+        yield KeyedChange("upsert", table.name, rows.take(pa.array(come)).drop_columns([WEIGHT]))
+    made = np.isin(numbers[gone], numbers[weights > 0])
+    for places, may_be_absent in ((gone[~made], False), (gone[made], True)):
+        if len(places):
+            yield KeyedChange("delete", table.name, rows.take(pa.array(places)).select(table.key), may_be_absent)
+
+
+def are_by_key(rows: pa.Table) -> Mask:
+    """Which rows of a batch are about their keys, bool[n]."""
+    found: Mask = np.abs(np.asarray(rows.column(WEIGHT))) > MOST
+    return found
+
+
+def weighted(table: Keyed, rows: pa.Table, look_up: LookUp, conflicts: Conflicts) -> pa.Table:
+    """A batch of a table as rows with weights: what those by key amount to, for the rows that there are.
+
+    `look_up` finds these. Raises AbsentKeys, and UnorderedKeys where it matters which row is the last one, and no ORDER
+    tells.
+    """
+    rows = in_order(table, rows)
+    parts = [rows.slice(0, 0)]
+    for change in changes_by_key(table, rows):
+        if isinstance(change, KeyedChange):
+            held = look_up(change.rows.select(table.key))
+            found, absent = settled(change, table.key, held, parts)
+            if conflicts == "error" and absent is not None:
+                raise absent_keys(change, absent)
+            parts.append(found)
+        else:
+            parts.append(change)
+    return pa.concat_tables(parts)
+
+
+def in_order(table: Keyed, rows: pa.Table) -> pa.Table:
+    """The rows of a batch in their order, without ORDER; raises UnorderedKeys where there is none, and it matters."""
+    if ORDER in rows.column_names:
+        return rows.sort_by(ORDER).drop_columns([ORDER])
+    check_order(table, rows)
+    return rows
+
+
+def plain(table: str, batch: Changed, version: Version, conflicts: Conflicts) -> Changed:
+    """A batch whose rows have weights: those that are about keys as what they amount to, as tables are in a version.
+
+    Raises AbsentKeys and UnorderedKeys.
+    """
+    if isinstance(batch, pa.Table) or not (key := key_of(batch)):
+        return batch
+    return TableBatch(weighted(Keyed(table, key), batch.to_arrow(), partial(version.lookup_all, table), conflicts))
+
+
+def settled(
+    change: KeyedChange, key: Sequence[str], held: pa.Table, before: Sequence[pa.Table]
+) -> tuple[pa.Table, pa.Table | None]:
+    """The rows that go and come by a change, with weights, and the keys that should be there, where any is not.
+
+    `held` are the rows that the table has with these keys, and `before` what became of it earlier in the batch.
+    """
+    rows = pa.concat_tables([with_weights(held, 1), *before])
+    numbers = row_numbers(pa.concat_tables([rows.select(key), change.rows.select(key)]), key)
+    old, new = numbers[: len(rows)], numbers[len(rows) :]
+    concerned = np.isin(old, new)
+    rows, old = _summed(rows.filter(pa.array(concerned)), old[concerned])
+    last = last_of_each(new)
+    wanted, new = change.rows.take(pa.array(last)), new[last]
+    weights = np.asarray(rows.column(WEIGHT))
+    known = np.isin(new, old[weights > 0])
+    absent = wanted.select(key).filter(pa.array(~known)) if change.needs_rows and not known.all() else None
+    there, names = rows.drop_columns([WEIGHT]), held.column_names
+    gone = with_weights(there, -weights)
+    if change.kind == "delete":
+        return gone, absent
+    come = wanted if change.kind == "upsert" else _updated(there, old, weights > 0, wanted, new)
+    return pa.concat_tables([gone, with_weights(come.select(names), 1)]), absent
+
+
+def _summed(rows: pa.Table, numbers: Numbers) -> tuple[pa.Table, Numbers]:
+    """Rows with weights, each once with its sum, and their numbers; those that cancel are left out."""
+    names = [name for name in rows.column_names if name != WEIGHT]
+    distinct, first, where = np.unique(row_numbers(rows, names), return_index=True, return_inverse=True)
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, where.reshape(-1), np.asarray(rows.column(WEIGHT)))
+    kept = first[sums != 0]
+    return with_weights(rows.take(pa.array(kept)).drop_columns([WEIGHT]), sums[sums != 0]), numbers[kept]
+
+
+def _updated(before: pa.Table, old: Numbers, there: Mask, rows: pa.Table, new: Numbers) -> pa.Table:
+    """The rows that are `there`, with the values that `rows` has for their keys; both have their keys' numbers."""
+    before, old = before.filter(pa.array(there)), old[there]
+    found = rows.take(pa.array(np.searchsorted(new, old)))
+    columns = [(found if name in found.column_names else before).column(name) for name in before.column_names]
+    return pa.table(columns, schema=before.schema)
+
+
+def absent_keys(change: KeyedChange, keys: pa.Table) -> AbsentKeys:
+    """The error for keys of a change that no row has."""
+    return AbsentKeys(change.table, _texts(keys.slice(0, SHOWN)), len(keys), change.kind)
+
+
+def shared_keys(table: Keyed, rows: pa.Table) -> SharedKeys:
+    """The error for rows several of which have one key."""
+    numbers = row_numbers(rows, table.key)
+    several = np.flatnonzero(np.bincount(numbers) > 1)
+    told = [_sharing(rows.filter(pa.array(numbers == number)), table.key) for number in several[:SHOWN]]
+    return SharedKeys(table.name, told, len(several))
+
+
+def check_order(table: Keyed, rows: pa.Table) -> None:
+    """Raises UnorderedKeys where several rows of a batch name one key, of which the last one would count."""
+    by_key = are_by_key(rows)
+    if by_key.any():
+        numbers = row_numbers(rows, table.key)
+        several = np.flatnonzero(by_key & (np.bincount(numbers)[numbers] > 1))
+        if len(several):
+            raise UnorderedKeys(table.name, _texts(rows.select(table.key).slice(int(several[0]), 1)), 1)
+
+
+def _sharing(rows: pa.Table, key: Sequence[str]) -> str:
+    """A key, and the rows that have it."""
+    (told,) = _texts(rows.select(key).slice(0, 1))
+    return f"{told}: {' and '.join(str(tuple(row.values())) for row in rows.slice(0, SHOWN).to_pylist())}"
+
+
+def _texts(keys: pa.Table) -> list[str]:
+    """Keys as messages show them."""
+    return [", ".join(f"{name} = {value!r}" for name, value in key.items()) for key in keys.to_pylist()]
