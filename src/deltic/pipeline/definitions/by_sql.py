@@ -7,16 +7,19 @@ from dataclasses import replace
 
 from deltic.pipeline.definitions.altering import altered_by
 from deltic.pipeline.definitions.definitions import Definitions
+from deltic.pipeline.definitions.sql_functions import with_function, without_function
 from deltic.sql.names import find_name, spelt
 from deltic.sql.statements.statements import (
     Altering,
     AlterTable,
     AlterView,
+    CreateFunction,
     CreateTable,
     CreateView,
     DeclareView,
     Defining,
     Drop,
+    DropFunction,
     Statement,
 )
 
@@ -33,6 +36,10 @@ def _defining(now: Definitions, statement: Statement) -> Definitions:
         return _dropping(now, statement)
     if isinstance(statement, AlterTable | AlterView):
         return _altering(now, statement)
+    if isinstance(statement, CreateFunction):
+        return with_function(now, statement)
+    if isinstance(statement, DropFunction):
+        return without_function(now, statement)
     there = spelt(statement.name.name, [*now.others, *now.sql.names])
     if isinstance(statement, DeclareView):
         _check_free(now, statement, there)

@@ -93,11 +93,11 @@ class Definitions:
     @cached_property
     def _sql_part(self) -> Part:
         """What SQL has defined, over the relations of Python, and those of Datalog as they are declared."""
-        if not self.functions:
+        if not (self.functions or self.sql.functions):
             return self.sql.part(self.others)
         from deltic.sql.scalars.functions.python import knowing
 
-        with knowing(self.functions):
+        with knowing(self.functions, self.sql.functions):
             return self.sql.part(self.others)
 
     @cached_property
@@ -115,6 +115,8 @@ class Definitions:
 
         name = function.name.lower()
         check_name(name)
+        if name in self.sql.functions:
+            raise CatalogError(f"{name} is already a function of SQL: DROP FUNCTION it first")
         if function.in_sql and name in taken():
             raise CatalogError(f"there is a function {name} in SQL: choose another name, or make it a deltic.functor")
         return replace(self, functions={**self.functions, name: function}).after(self, "function", name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,6 +12,7 @@ from deltic.catalog.storing import Storing
 from deltic.circuit.types import Column, Schema
 from deltic.engine.batches import TableBatch
 from deltic.pipeline.reading.rows import Rows
+from deltic.sql.scalars.functions.written import SqlFunction
 from deltic.sql.statements.ordering import KEY, Key
 from deltic.sql.types import written
 
@@ -71,6 +72,38 @@ def columns_table(catalog: Catalog, name: str) -> pa.Table:
             "key": ["yes" if column.name in key else "" for column in schema],
         }
     )
+
+
+def functions_table(functions: Iterable[SqlFunction]) -> pa.Table:
+    """The functions that SQL has made: name, parameters, what they return."""
+    found = sorted(functions, key=lambda function: function.name.lower())
+    return _table(
+        {
+            "function": [function.name for function in found],
+            "parameters": [function.signature for function in found],
+            "returns": [_returned(function) for function in found],
+        }
+    )
+
+
+def function_table(function: SqlFunction, extended: bool) -> pa.Table:
+    """What there is to know of a function, a line for each fact, as Spark tells it."""
+    told = [
+        f"Function: {function.name}",
+        f"Type: {'TABLE' if function.is_table else 'SCALAR'}",
+        f"Input: {function.signature or '()'}",
+        f"Returns: {_returned(function)}",
+    ]
+    more = [f"Place: {function.place}", f"Text: {function.text}"]
+    return _table({"function_desc": told + more * extended})
+
+
+def _returned(function: SqlFunction) -> str:
+    if function.columns:
+        return f"TABLE ({', '.join(f'{column.name} {written(column.type)}' for column in function.columns)})"
+    if function.is_table:
+        return "TABLE"
+    return "the type of its body" if function.returns is None else written(function.returns)
 
 
 def details_table(catalog: Catalog, name: str) -> pa.Table:

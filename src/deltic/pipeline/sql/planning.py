@@ -15,10 +15,19 @@ from deltic.pipeline.definitions.by_sql import defining
 from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.definitions.programs import completed
 from deltic.pipeline.reading.rows import Rows
-from deltic.pipeline.sql.answers import Told, columns_table, details_table, relations_table, statement_of
+from deltic.pipeline.sql.answers import (
+    Told,
+    columns_table,
+    details_table,
+    function_table,
+    functions_table,
+    relations_table,
+    statement_of,
+)
 from deltic.sql.names import find_name
 from deltic.sql.queries import answer_circuit
 from deltic.sql.scalars.functions.python import knowing
+from deltic.sql.scalars.functions.written import known
 from deltic.sql.statements.effect import Effect
 from deltic.sql.statements.effects import effect_of
 from deltic.sql.statements.ordering import Key, ordered
@@ -84,7 +93,7 @@ def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
         if definitions is not begun:
             yield definitions
             begun = definitions
-        with knowing(definitions.functions):
+        with knowing(definitions.functions, definitions.sql.functions):
             step = statement if isinstance(statement, Bracket) else _step(statement, catalog)
         yield step
     if definitions is not begun:
@@ -95,7 +104,7 @@ def planned(text: str, file: str, definitions: Definitions) -> Iterator[Step]:
 def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
     """What a text's statements change in tables; raises ProgramError for one that changes none."""
     found = []
-    with knowing(definitions.functions):
+    with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file):
             if not isinstance(statement, Change):
                 told = "a transaction takes INSERT, DELETE, UPDATE and MERGE"
@@ -107,7 +116,7 @@ def effects(text: str, file: str, definitions: Definitions) -> list[Effect]:
 def asked(text: str, file: str, definitions: Definitions) -> Query | Rows:
     """The last of a text's questions about rows and definitions; raises ProgramError for another statement."""
     steps = []
-    with knowing(definitions.functions):
+    with knowing(definitions.functions, definitions.sql.functions):
         for statement in parse(text, file):
             if not isinstance(statement, Select | Show | Describe):
                 raise statement.error("a snapshot takes SELECT, SHOW and DESCRIBE", "use pipeline.sql for others")
@@ -125,7 +134,7 @@ def _parts(statement: Statement, now: Definitions) -> Iterator[Statement]:
     catalog = now.catalog
     if statement.unless_there and any(name.lower() == statement.name.name.lower() for name in catalog.relations):
         return
-    with knowing(now.functions):
+    with knowing(now.functions, now.sql.functions):
         definition, names = _answer(statement.query, catalog, statement.source)
     (view,) = definition.views
     schema = Schema(tuple(Column(n, column.type, True) for n, column in zip(names, view.schema, strict=True)))
@@ -162,6 +171,11 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             return _explained(statement, catalog)
         case Show(what="tables" | "views"):
             return _rows(relations_table(catalog, statement.what == "views"))
+        case Show(what="functions"):
+            return _rows(functions_table(known().values()))
+        case Describe(is_function=True):
+            name = find_name(statement.name, "function of SQL", known(), statement.source)
+            return _rows(function_table(known()[name], statement.extended))
         case Show() | Describe():
             return _described(statement, catalog)
 

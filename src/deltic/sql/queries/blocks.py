@@ -16,7 +16,7 @@ from deltic.sql.queries.grouping import Groups
 from deltic.sql.queries.ordering import first_of_each, limited
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
-from deltic.sql.queries.subqueries import keep_where, prepared
+from deltic.sql.queries.subqueries import is_subquery, keep_where, prepared
 from deltic.sql.queries.time_windows import TimeWindows, is_time_window
 from deltic.sql.queries.trees import aggregates_of, conjuncts, outermost, replaced
 from deltic.sql.queries.values import Values
@@ -117,7 +117,7 @@ class _Block:
     def _keep(self, condition: exp.Expression | None, what: str = "HAVING") -> None:
         """Keep the rows for which a condition is true; its parts without subqueries first."""
         parts = [] if condition is None else conjuncts(condition)
-        with_query = [part for part in parts if part.find(exp.Query)]
+        with_query = [part for part in parts if any(True for _ in outermost(part, is_subquery))]
         for part in parts:
             if part not in with_query:
                 self._values.filter(self._values.predicate(part, what))

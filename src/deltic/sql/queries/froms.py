@@ -15,6 +15,7 @@ from deltic.sql.names import NO_DATABASE
 from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
+from deltic.sql.queries.functions import rows_called
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.nodes import conjunction
@@ -88,6 +89,8 @@ def _named(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
         return scope.lower_alone(as_selects(node)) if reads_clock(node) else values_rows(node, scope)
     if (call := table_function_of(node)) is not None:
         return windowed(call, scope)
+    if (called := rows_called(node, left, scope)) is not None:
+        return called
     if (own := own_operator(node)) is not None:
         return applied_rows(node, own, scope)
     return generated(node, left, scope)

@@ -23,6 +23,7 @@ from deltic.sql.queries.rows import Bindings, Rows
 from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import Values
 from deltic.sql.scalars import Typed, coerced, common_type
+from deltic.sql.scalars.functions.written import function_called
 
 
 def bind(values: Values, query: exp.Expression) -> Rows:
@@ -39,7 +40,15 @@ def bind(values: Values, query: exp.Expression) -> Rows:
 def is_subquery(node: exp.Expression) -> bool:
     """Whether a node of an expression is one that is lowered here."""
     is_in = isinstance(node, exp.In) and bool(node.args.get("query"))
-    return is_in or is_quantified(node) or isinstance(node, exp.Query | exp.Exists)
+    return is_in or is_quantified(node) or isinstance(node, exp.Query | exp.Exists) or _is_call(node)
+
+
+def _is_call(node: exp.Expression) -> bool:
+    """Whether a node calls a function of SQL whose body has subqueries."""
+    if not isinstance(node, exp.Anonymous):
+        return False
+    function = function_called(node.name)
+    return function is not None and function.needs_rows
 
 
 def prepared(node: exp.Expression, values: Values) -> exp.Expression:
@@ -56,6 +65,10 @@ def value_of(node: exp.Expression, values: Values) -> exp.Expression:
         return exp.Not(this=mark) if membership.negated else mark
     if is_quantified(node):
         return _quantified(values, node)
+    if isinstance(node, exp.Anonymous):
+        from deltic.sql.queries.functions import value_called
+
+        return values.place(node, value_called(node, values))
     return values.place(node, _scalar(values, node))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 
 from sqlglot import exp
 
@@ -13,6 +13,7 @@ from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.lookup import Unknown
+from deltic.sql.scalars.functions.rules import to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import SourceText
@@ -38,6 +39,53 @@ def typed(node: exp.Expression, resolve: Resolve, source: SourceText) -> Typed:
     Raises ProgramError at the place of what is not supported, or of operands whose types do not fit together.
     """
     return _Translation(resolve, source).of(node)
+
+
+def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed]) -> dict[str, Typed]:
+    """The values of the parameters of a function, those that are not given by default."""
+    found = {}
+    for parameter in function.parameters:
+        value = given.get(parameter.name.lower())
+        if value is None:
+            assert parameter.default is not None
+            value = _Translation(partial(_no_column, function), function.source).of(parameter.default)
+        try:
+            found[parameter.name.lower()] = to(value, parameter.type)
+        except Mismatch:
+            told = f"{parameter.name} of {function.name} is {written(parameter.type)}, not {written(value.type.type)}"
+            raise Mismatch(told) from None
+    return found
+
+
+def result(function: functions.written.SqlFunction, values: Mapping[str, Typed]) -> Typed:
+    """The value of a body without subqueries for these values of the parameters."""
+    resolve = partial(_parameter, function, values)
+    return returned(function, _Translation(resolve, function.source, values).of(function.body))
+
+
+def returned(function: functions.written.SqlFunction, value: Typed) -> Typed:
+    """The value of a body as the function returns it."""
+    if function.returns is None:
+        return value
+    try:
+        return to(value, function.returns)
+    except Mismatch:
+        told = f"{function.name} returns {written(function.returns)}, and its body is {written(value.type.type)}"
+        remedy = f"convert it: CAST(… AS {written(function.returns)})"
+        raise function.source.error(function.body, told, remedy) from None
+
+
+def _no_column(function: functions.written.SqlFunction, reference: exp.Column) -> Typed:
+    raise function.source.error(reference, "a DEFAULT is a constant", "give the argument where the function is called")
+
+
+def _parameter(function: functions.written.SqlFunction, values: Mapping[str, Typed], reference: exp.Column) -> Typed:
+    """The value of a parameter behind the name of the function."""
+    found = values.get(reference.name.lower())
+    if found is None or reference.table.lower() != function.name.lower():
+        hint = f"the parameters are {function.signature}" if values else "the function has no parameters"
+        raise function.source.error(reference, f"there is no parameter {function.source.written(reference)}", hint)
+    return found
 
 
 class _Translation:
@@ -117,6 +165,8 @@ class _Translation:
     def called(self, node: exp.Expression) -> Typed:
         if node.name.lower() in ("struct", "named_struct") and node.expressions:
             return self._struct(node)
+        if (own := functions.written.function_called(node.name)) is not None:
+            return self._written(own, node)
         name, arguments = node.name.lower(), node.expressions
         if name == "arrays_zip":
             names = [part.name if isinstance(part, exp.Column) else str(i) for i, part in enumerate(arguments)]
@@ -126,6 +176,19 @@ class _Translation:
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._taking(name, arguments)
         return functions.called(name, self.all(arguments))
+
+    def _written(self, function: functions.written.SqlFunction, node: exp.Expression) -> Typed:
+        """A call of a function that SQL has made, whose body is an expression: the body for these arguments."""
+        if function.is_table:
+            raise Unknown(f"{function.name} returns a table", f"write it in FROM: {function.name}(…)")
+        if function.needs_rows:
+            raise Unknown(f"{function.name} has a subquery, and cannot stand here", "compute it in SELECT or WHERE")
+        try:
+            given = function.given(node.expressions)
+            values = arguments(function, {name: self.of(part) for name, part in given.items()})
+        except Mismatch as mismatch:
+            raise self.source.error(node, mismatch.hint) from None
+        return result(function, values)
 
     def _taking(self, name: str, arguments: Sequence[exp.Expression]) -> Typed:
         """A call of a function that takes functions."""

@@ -17,7 +17,16 @@ from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_lateness import lateness_of, parse_lateness, parse_watermark
 from deltic.sql.statements.parse_storing import parse_default, stored_type
 from deltic.sql.statements.reading import Tokens, data_type, divided, is_type, query, token_error
-from deltic.sql.statements.statements import CreateTable, CreateTableAs, CreateView, DeclareView, Drop, Refresh
+from deltic.sql.statements.statements import (
+    CreateFunction,
+    CreateTable,
+    CreateTableAs,
+    CreateView,
+    DeclareView,
+    Drop,
+    DropFunction,
+    Refresh,
+)
 
 _TABLE_CLAUSES = {
     "AS": "leave the columns out: they are those of the query",
@@ -32,7 +41,6 @@ _REFUSED = {
     **dict.fromkeys(("GLOBAL", "EXTERNAL"), "leave the word out"),
     **dict.fromkeys(("INDEX", "UNIQUE INDEX"), "leave it out: the column orders that views need are there"),
     **dict.fromkeys(("SCHEMA", "DATABASE"), "leave it out: names have one part"),
-    "FUNCTION": "give a function of Python to pipeline.function",
 }
 _CONSTRAINTS = ("CHECK", "UNIQUE", "REFERENCES", "FOREIGN", "GENERATED", "COLLATE", "IDENTITY")
 _POLICIES: dict[tuple[str, ...], Refresh] = {
@@ -43,12 +51,16 @@ _POLICIES: dict[tuple[str, ...], Refresh] = {
 }
 
 
-def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView:
-    """CREATE of a table or a view."""
+def parse_create(cursor: Cursor) -> CreateTable | CreateTableAs | CreateView | CreateFunction:
+    """CREATE of a table, a view or a function."""
     cursor.need("CREATE")
     replaces = cursor.take("OR", "REPLACE")
     begun = cursor.position
     is_temporary = cursor.take("TEMPORARY") or cursor.take("TEMP")
+    if cursor.take("FUNCTION"):
+        from deltic.sql.statements.parse_functions import parse_function
+
+        return parse_function(cursor, replaces)
     if is_temporary and not cursor.sees("VIEW"):
         told, remedy = f"CREATE {cursor.tokens[begun].text.upper()} TABLE", "leave the word out"
         raise token_error(cursor.source, cursor.tokens[begun], f"{told} is not supported", remedy)
@@ -83,9 +95,13 @@ def parse_declare(cursor: Cursor) -> DeclareView:
     return DeclareView(*cursor.span, name, _schema(cursor, found.columns))
 
 
-def parse_drop(cursor: Cursor) -> Drop:
-    """DROP [MATERIALIZED] TABLE or VIEW [IF EXISTS] name [CASCADE | RESTRICT]."""
+def parse_drop(cursor: Cursor) -> Drop | DropFunction:
+    """DROP [MATERIALIZED] TABLE or VIEW [IF EXISTS] name [CASCADE | RESTRICT], or of a function."""
     cursor.need("DROP")
+    if cursor.take("FUNCTION") or cursor.take("TEMPORARY", "FUNCTION"):
+        from deltic.sql.statements.parse_functions import parse_drop_function
+
+        return parse_drop_function(cursor)
     materialized = cursor.take("MATERIALIZED")
     is_view = cursor.take("VIEW")
     if not is_view and (materialized or not cursor.take("TABLE")):

@@ -32,29 +32,33 @@ def parse_explain(cursor: Cursor) -> Explain:
 
 
 def parse_show(cursor: Cursor) -> Show:
-    """SHOW TABLES, VIEWS, COLUMNS IN a relation, CREATE TABLE of one."""
+    """SHOW TABLES, VIEWS, FUNCTIONS, COLUMNS IN a relation, CREATE TABLE of one."""
     cursor.need("SHOW")
     found: Show | None = None
     if cursor.take("TABLES"):
         found = Show(*cursor.span, "tables", None)
     elif cursor.take("VIEWS"):
         found = Show(*cursor.span, "views", None)
+    elif cursor.take("FUNCTIONS") or cursor.take("USER", "FUNCTIONS"):
+        found = Show(*cursor.span, "functions", None)
     elif cursor.take("COLUMNS", "IN") or cursor.take("COLUMNS", "FROM"):
         found = Show(*cursor.span, "columns", cursor.name(_RELATION))
     elif cursor.take("CREATE", "TABLE") or cursor.take("CREATE", "VIEW"):
         found = Show(*cursor.span, "create", cursor.name(_RELATION))
     if found is None:
-        cursor.refuse("expected TABLES, VIEWS, COLUMNS IN or CREATE TABLE after SHOW")
+        cursor.refuse("expected TABLES, VIEWS, FUNCTIONS, COLUMNS IN or CREATE TABLE after SHOW")
     cursor.end()
     return found
 
 
 def parse_describe(cursor: Cursor) -> Describe:
-    """DESCRIBE [TABLE] [EXTENDED] of a relation."""
+    """DESCRIBE [TABLE | FUNCTION] [EXTENDED] of a relation or function."""
     if not cursor.take("DESCRIBE"):
         cursor.need("DESC")
-    cursor.take("TABLE")
+    is_function = cursor.take("FUNCTION")
+    if not is_function:
+        cursor.take("TABLE")
     extended = cursor.take("EXTENDED")
-    name = cursor.name(_RELATION)
+    name = cursor.name("the name of a function" if is_function else _RELATION)
     cursor.end()
-    return Describe(*cursor.span, name, extended)
+    return Describe(*cursor.span, name, extended, is_function)

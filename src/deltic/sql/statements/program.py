@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+
+from sqlglot import exp
 
 from deltic.catalog import Definition, Part, Table, View
 from deltic.catalog.components import components
@@ -13,6 +15,7 @@ from deltic.circuit.graph import Circuit
 from deltic.circuit.types import Schema, ZSetType
 from deltic.errors import ProgramError
 from deltic.sql.names import Spellings, spelt
+from deltic.sql.scalars.functions.written import KNOWN, SqlFunction, Written, reached
 from deltic.sql.statements.statements import CreateView, DeclareView
 
 FRONT = "SQL"
@@ -26,6 +29,7 @@ class SqlProgram:
     tables: tuple[Table, ...] = ()
     views: tuple[CreateView, ...] = ()
     declared: tuple[DeclareView, ...] = ()
+    functions: Written = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -61,12 +65,26 @@ class SqlProgram:
         views = tuple(view.called(to) if view.name.name == name else view for view in self.views)
         return replace(self, views=views)
 
+    def with_function(self, function: SqlFunction) -> SqlProgram:
+        """With a function, in the place of the one of the same name if there is one."""
+        return replace(self, functions={**self.functions, function.name.lower(): function})
+
+    def without_function(self, name: str) -> SqlProgram:
+        """Without the function of that name."""
+        return replace(self, functions={n: each for n, each in self.functions.items() if n != name.lower()})
+
+    def callers(self, name: str) -> list[str]:
+        """The functions and views that call a function themselves."""
+        functions = [each.name for each in self.functions.values() if name.lower() in each.calls]
+        return [*functions, *(view.name.name for view in self.views if name.lower() in view.calls)]
+
     def without(self, names: Collection[str]) -> SqlProgram:
         """Without some tables and views."""
-        return SqlProgram(
-            tuple(table for table in self.tables if table.name not in names),
-            tuple(view for view in self.views if view.name.name not in names),
-            tuple(view for view in self.declared if view.name.name not in names),
+        return replace(
+            self,
+            tables=tuple(table for table in self.tables if table.name not in names),
+            views=tuple(view for view in self.views if view.name.name not in names),
+            declared=tuple(view for view in self.declared if view.name.name not in names),
         )
 
     def part(self, others: Types) -> Part:
@@ -80,7 +98,7 @@ class SqlProgram:
         definitions = [_declare(declared[name]) for name in self.undefined]
         known |= {view.name: view.type for definition in definitions for view in definition.views}
         spellings, own = Spellings({**known, **views}), Spellings(views)
-        for names in components({name: own.meant(view.read) for name, view in views.items()}):
+        for names in components({name: own.meant(_read(view)) for name, view in views.items()}):
             group, forward = [views[name] for name in names], {n: declared[n].schema for n in names if n in declared}
             definition = _define(group, forward, known, spellings)
             for view in group:
@@ -88,6 +106,12 @@ class SqlProgram:
             known |= {view.name: view.type for view in definition.views}
             definitions.append(definition)
         return Part(FRONT, self.tables, definitions, [*self.undefined, *views])
+
+
+def _read(view: CreateView) -> list[exp.Table]:
+    """The relations that a view names, and those that the functions name that it calls."""
+    called = reached(view.calls, KNOWN.get({}))
+    return [*view.read, *(table for function in called for table in function.read)]
 
 
 def _is_same(one: CreateView, other: CreateView) -> bool:
@@ -109,7 +133,7 @@ def _define(
 
     own = Spellings(view.name.name for view in views)
     undeclared = [view for view in views if view.name.name not in declared]
-    forward = {view.name.name: [n for n in own.meant(view.read) if n not in declared] for view in undeclared}
+    forward = {view.name.name: [n for n in own.meant(_read(view)) if n not in declared] for view in undeclared}
     order = components(forward)
     for group in order:
         if len(group) > 1 or group[0] in forward[group[0]]:
@@ -131,24 +155,25 @@ def _check_refresh(view: CreateView, circuit: Circuit) -> None:
 def _undeclared(view: CreateView, names: Sequence[str]) -> ProgramError:
     """The error for a recursion in which no view is declared."""
     told = f"view {names[0]} reads itself" if len(names) == 1 else f"the views {', '.join(names)} depend on each other"
-    place = next(table for table in view.read if spelt(table.name, names))
+    place = next(table for table in _read(view) if spelt(table.name, names))
     remedy = f"write WITH RECURSIVE in it, or DECLARE RECURSIVE VIEW {names[-1]} (columns with types) before it"
     return view.source.error(place, told, remedy)
 
 
 def lowered(view: CreateView, known: Types, spellings: Spellings) -> Definition:
     """The definition of one view over relations that are known, with these names. Raises ProgramError."""
-    read = {name: known[name] for name in spellings.meant(view.read) if name in known}
-    are_there = all(spelt(table.name, read) for table in view.read)
+    read = {name: known[name] for name in spellings.meant(_read(view)) if name in known}
+    are_there = all(spelt(table.name, read) for table in _read(view))
     from deltic.sql.scalars.functions import python
 
-    functions = tuple(sorted(function.entry for function in python.known().values()))
+    functions: tuple[object, ...] = tuple(sorted(function.entry for function in python.known().values()))
+    functions = (*functions, *reached(view.calls, KNOWN.get({})))
     return _lowered(view, tuple(read.items()), functions) if are_there else _lower(view, known)
 
 
 @lru_cache(maxsize=4096)
-def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...], functions: tuple[str, ...]) -> Definition:
-    """The definition over just what the view reads, which is the same as long as that and Python's functions are."""
+def _lowered(view: CreateView, read: tuple[tuple[str, ZSetType], ...], functions: tuple[object, ...]) -> Definition:
+    """The definition over just what the view reads, which is the same as long as that and functions are."""
     return _lower(view, dict(read))
 
 

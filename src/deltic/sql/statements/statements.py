@@ -16,6 +16,7 @@ from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Schema
 from deltic.errors import ProgramError
 from deltic.sql.names import names_read
+from deltic.sql.scalars.functions.written import SqlFunction, calls_of
 from deltic.sql.text import SourceText, span_of
 from deltic.sql.types import written
 
@@ -129,6 +130,11 @@ class CreateView(Statement):
         """The relations that its query names, each time that it does."""
         return tuple(names_read(self.query))
 
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names of functions that its query calls, in lower case."""
+        return calls_of(self.query)
+
     def called(self, name: str) -> CreateView:
         """The view under another spelling of its name."""
         identifier = self.name.copy()
@@ -181,8 +187,26 @@ class AlterView(Statement):
         return view.called(name)
 
 
+@dataclass(frozen=True, eq=False)
+class CreateFunction(Statement):
+    """CREATE FUNCTION."""
+
+    name: exp.Identifier
+    function: SqlFunction
+    replaces: bool
+    unless_there: bool
+
+
+@dataclass(frozen=True, eq=False)
+class DropFunction(Statement):
+    """DROP FUNCTION."""
+
+    name: exp.Identifier
+    if_there: bool
+
+
 Altering = AlterTable | AlterView
-Defining = CreateTable | CreateView | DeclareView | Drop | Altering
+Defining = CreateTable | CreateView | DeclareView | CreateFunction | Drop | DropFunction | Altering
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,18 +305,19 @@ class Explain(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Show(Statement):
-    """SHOW TABLES, VIEWS, COLUMNS IN a relation, CREATE TABLE of a relation."""
+    """SHOW TABLES, VIEWS, FUNCTIONS, COLUMNS IN a relation, CREATE TABLE of a relation."""
 
-    what: Literal["tables", "views", "columns", "create"]
+    what: Literal["tables", "views", "functions", "columns", "create"]
     name: exp.Identifier | None
 
 
 @dataclass(frozen=True, eq=False)
 class Describe(Statement):
-    """DESCRIBE of a relation."""
+    """DESCRIBE of a relation, or a function."""
 
     name: exp.Identifier
     extended: bool
+    is_function: bool = False
 
 
 Question = Select | Explain | Show | Describe

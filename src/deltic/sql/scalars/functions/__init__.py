@@ -1,7 +1,19 @@
 """Functions of SQL by their names in Spark: plain ones by their row in the table, others by a rule of their own."""
 
-from deltic.sql.scalars.functions import collections, lambdas, numbers, records, refused, texts, times, values
+from deltic.sql.scalars.functions import collections, lambdas, numbers, records, refused, texts, times, values, written
 from deltic.sql.scalars.functions.lookup import called
 from deltic.sql.scalars.functions.rules import RULES
 
-__all__ = ["RULES", "called", "collections", "lambdas", "numbers", "records", "refused", "texts", "times", "values"]
+__all__ = [
+    "RULES",
+    "called",
+    "collections",
+    "lambdas",
+    "numbers",
+    "records",
+    "refused",
+    "texts",
+    "times",
+    "values",
+    "written",
+]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deltic.circuit.types import ValueType
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import to
+from deltic.sql.scalars.functions.written import KNOWN, Written
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import Typed
 
@@ -51,13 +52,15 @@ def _called(name: str, module: str, kind: str) -> Any:
 
 
 @contextmanager
-def knowing(functions: Mapping[str, OfPython]) -> Iterator[None]:
-    """Lower what stands in the block with these functions."""
+def knowing(functions: Mapping[str, OfPython], written: Written) -> Iterator[None]:
+    """Lower what stands in the block with these functions of Python, and those that SQL has made."""
     before = _KNOWN.set({name: function for name, function in functions.items() if function.in_sql})
+    written_before = KNOWN.set(written)
     try:
         yield
     finally:
         _KNOWN.reset(before)
+        KNOWN.reset(written_before)
 
 
 def applied(function: PythonFunction, arguments: Sequence[Typed]) -> Typed:

@@ -1,0 +1,122 @@
+"""Functions that CREATE FUNCTION has made: their calls are their bodies, with values for the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from deltic.circuit.types import Column, Type
+from deltic.sql.names import names_read
+from deltic.sql.scalars.operators import Mismatch
+from deltic.sql.text import SourceText
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter, with what stands for an argument that is not given."""
+
+    name: str
+    type: Type
+    default: exp.Expression | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SqlFunction:
+    """A function whose body is an expression of its parameters, or with `columns` a query of these columns.
+
+    Without `returns` its type is that of the body. `source` is the text in which the body stands.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    returns: Type | None
+    columns: tuple[Column, ...] | None
+    body: exp.Expression
+    source: SourceText
+    text: str
+    place: str
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it stands in FROM."""
+        return self.columns is not None
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names of functions that the body calls, in lower case, whatever these are."""
+        return calls_of(self.body)
+
+    @cached_property
+    def read(self) -> tuple[exp.Table, ...]:
+        """The relations that the body names."""
+        return tuple(names_read(self.body))
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the value depends on rows of relations: the body has a subquery, or calls what has one."""
+        own = any(isinstance(node, exp.Query) for node in self.body.walk())
+        return own or any(found.needs_rows for name in self.calls if (found := function_called(name)))
+
+    def given(self, arguments: Sequence[exp.Expression]) -> dict[str, exp.Expression]:
+        """The arguments of a call by the parameters in lower case; Mismatch where it does not take these."""
+        names = [parameter.name.lower() for parameter in self.parameters]
+        found: dict[str, exp.Expression] = {}
+        for number, argument in enumerate(arguments):
+            is_named = isinstance(argument, exp.Kwarg)
+            if not is_named and (number >= len(names) or len(found) < number):
+                raise Mismatch(self._told)
+            name = argument.name.lower() if is_named else names[number]
+            if name not in names or name in found:
+                raise Mismatch(f"{self._told}; {name} is {'given twice' if name in found else 'no parameter'}")
+            found[name] = argument.expression if is_named else argument
+        for parameter in self.parameters:
+            if parameter.name.lower() not in found and parameter.default is None:
+                raise Mismatch(f"{self._told}; {parameter.name} is missing")
+        return found
+
+    @property
+    def _told(self) -> str:
+        return f"{self.name} takes ({self.signature})"
+
+    @property
+    def signature(self) -> str:
+        """The parameters as they would be written."""
+        from deltic.sql.types import written
+
+        return ", ".join(f"{parameter.name} {written(parameter.type)}" for parameter in self.parameters)
+
+
+Written = Mapping[str, SqlFunction]
+"""Functions by their names in lower case."""
+
+KNOWN: ContextVar[Written] = ContextVar("functions that SQL has made")
+
+
+def known() -> Written:
+    """All functions that can be called where something is lowered."""
+    return KNOWN.get({})
+
+
+def function_called(name: str) -> SqlFunction | None:
+    """The function of that name."""
+    return known().get(name.lower())
+
+
+def calls_of(node: exp.Expression) -> frozenset[str]:
+    """The names of the functions that an expression or query calls and that are not the parser's, in lower case."""
+    return frozenset(call.name.lower() for call in node.find_all(exp.Anonymous))
+
+
+def reached(calls: Iterable[str], functions: Written) -> Iterator[SqlFunction]:
+    """Those of the functions that are called by these names, and those that they call, each once."""
+    waiting, seen = sorted(calls), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in functions and name not in seen:
+            seen.add(name)
+            yield functions[name]
+            waiting += sorted(functions[name].calls)
