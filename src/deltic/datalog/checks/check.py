@@ -22,6 +22,7 @@ from deltic.datalog.checks.stratification import check_stratification
 from deltic.datalog.checks.subsumption import check_choices, subsume
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.user_functors import check_functors
+from deltic.datalog.memory import Memory
 from deltic.datalog.syntax.program import (
     Clause,
     Declaration,
@@ -43,14 +44,16 @@ def check(
     programs: Sequence[Program],
     others: Mapping[str, ZSetType] | None = None,
     functions: Mapping[str, OfPython] = _NO_FUNCTIONS,
+    memory: Memory | None = None,
 ) -> CheckedProgram:
     """The meaning of all programs of one namespace together.
 
     `others` are relations of the catalog that other front ends have defined; rules may read them. `functions` are
-    those of Python, by their names in lower case.
+    those of Python, by their names in lower case. What the `memory` has of an earlier check is not done again.
     Raises ProgramError with everything that is wrong, in the order of the texts.
     """
     findings: Findings = []
+    memory = memory or Memory()
     taken = take_python((item for program in programs for item in program.items), functions, findings)
     written = taken.items
     check_choices(written, findings)
@@ -62,12 +65,12 @@ def check(
     others = {**(others or {}), **taken.types}
     declared = check_declarations(declarations, others, types, findings)
     directives = check_directives([item for item in items if isinstance(item, DirectiveItem)], declared, findings)
-    clauses = [resolve_quantifiers(item, findings) for item in items if isinstance(item, Clause)]
+    clauses = [_resolved(item, memory, findings) for item in items if isinstance(item, Clause)]
     clauses += equivalence_rules(declarations, declared)
     signatures = {**{name: signature_of(name, type_) for name, type_ in others.items()}, **declared}
     hints = hints_of(declarations, directives, {atom.relation for c in clauses for atom in c.heads}, findings)
     functors = check_functors([i for i in items if isinstance(i, FunctorDeclaration)], types, functions, findings)
-    checker = RuleChecker(signatures, types, functors, settings, findings)
+    checker = RuleChecker(signatures, types, functors, settings, memory.rules, findings)
     if hints.inlined:
         clauses = _inlined(clauses, hints, others, checker, findings)
     rules = checker.rules(clauses)
@@ -83,6 +86,8 @@ def check(
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
+    memory.resolved.forget()
+    memory.rules.forget()
     helpers, inlined = strata.helpers, tuple(hints.inlined)
     return CheckedProgram(
         *(relations, others, tuple(directives), tuple(rules), strata.names, helpers, inlined, functions, applied),
@@ -100,6 +105,16 @@ def declared_types(programs: Sequence[Program]) -> dict[str, ZSetType]:
     declarations = [item for item in items if isinstance(item, Declaration)]
     signatures = check_declarations(declarations, {}, types, ignored)
     return {name: ZSetType(s.schema(size), True) for name, s in signatures.items() if None not in s.types}
+
+
+def _resolved(clause: Clause, memory: Memory, findings: Findings) -> Clause:
+    found = memory.resolved.get(clause)
+    if found is None:
+        before = len(findings)
+        found = resolve_quantifiers(clause, findings)
+        if len(findings) == before:
+            memory.resolved.keep(found, clause)
+    return found
 
 
 def _inlined(

@@ -20,7 +20,8 @@ from deltic.datalog.checks.subtypes import Declared, check_subtypes
 from deltic.datalog.checks.type_names import Findings, TypeTable
 from deltic.datalog.checks.typing import Typing
 from deltic.datalog.checks.user_functors import Functors
-from deltic.datalog.syntax.expressions import Apply, Call, Cast, Expression, Pack, is_structure, rewrite
+from deltic.datalog.memory import Remembered, RulesOf
+from deltic.datalog.syntax.expressions import Apply, Call, Cast, Expression, Pack, is_structure, nodes_in, rewrite
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Formula, Negation, with_expressions, with_inner
 from deltic.datalog.syntax.program import Clause
 from deltic.datalog.syntax.source import Span
@@ -32,18 +33,25 @@ class RuleChecker:
     """Checks clauses against what is declared, and gives their rules in normal form."""
 
     def __init__(
-        self, signatures: Signatures, types: TypeTable, functors: Functors, settings: Settings, findings: Findings
+        self,
+        signatures: Signatures,
+        types: TypeTable,
+        functors: Functors,
+        settings: Settings,
+        known: Remembered[RulesOf],
+        findings: Findings,
     ) -> None:
         lattice = None if settings.legacy else types.lattice
         self._declared = lattice and Declared(signatures, lattice, functors.names)
         self._signatures, self._types, self._functors, self._findings = signatures, types, functors, findings
-        self._word_size = settings.word_size
+        self._known, self._word_size = known, settings.word_size
+        self._around = settings, [*types.declared.values()], functors.names, functors.functions
         self.warnings: Findings = []
         """What is likely wrong with rules that have a meaning all the same."""
 
     def rules(self, clauses: Sequence[Clause]) -> list[Rule]:
         """The rules of the clauses, in their order; those with findings are not to be used."""
-        return [rule for clause in clauses for rule in self._rules_of(clause)]
+        return [rule for clause in clauses for rule in self._remembered(clause)]
 
     def check_as_written(self, clauses: Sequence[Clause]) -> None:
         """Report what is wrong with clauses, but for variables without values: inlining may give them some."""
@@ -52,6 +60,24 @@ class RuleChecker:
                 for alternative in self._bodies(clause):
                     self._rule(*name_aggregates(head, alternative, self._findings), clause.span)
         self._declared = None  # what inlining makes of rules joins values of types that no one declares to be one
+
+    def _remembered(self, clause: Clause) -> Sequence[Rule]:
+        """The rules of a clause: those of an earlier check, where all that it depends on is the same."""
+        known = self._known.get(clause)
+        if known is not None and known.given == self._given(known.reads):
+            self.warnings += known.warnings
+            return known.rules
+        findings, warnings = len(self._findings), len(self.warnings)
+        rules = tuple(self._rules_of(clause))
+        if len(self._findings) == findings:
+            reads = tuple(dict.fromkeys(node.relation for node in nodes_in(clause) if isinstance(node, Atom)))
+            self._known.keep(RulesOf(reads, self._given(reads), rules, tuple(self.warnings[warnings:])), clause)
+        return rules
+
+    def _given(self, reads: Sequence[str]) -> object:
+        """What the rules of a clause depend on that mentions these relations; types are told apart by their names."""
+        found = [self._signatures.get(name) for name in reads]
+        return [s and (s.attributes, s.names or s.types) for s in found], self._declared is None, self._around
 
     def _rules_of(self, clause: Clause) -> Iterator[Rule]:
         bodies = self._bodies(clause)

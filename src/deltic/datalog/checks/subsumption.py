@@ -8,7 +8,7 @@ iteration has the rows that the last one left and those that the rules derive fr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ class Subsumed:
 
 def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
     """The statements with rules in the place of subsumptions; those that have no maintained meaning are reported."""
+    if not any(isinstance(item, Subsumption) for item in items):
+        return Subsumed(list(items), {})
     declarations = {item.name: item for item in items if isinstance(item, Declaration)}
     graph = _graph(items)
     dominations: dict[str, list[Subsumption]] = defaultdict(list)
@@ -47,8 +49,9 @@ def subsume(items: Sequence[Item], findings: Findings) -> Subsumed:
 
 def check_choices(items: Sequence[Item], findings: Findings) -> None:
     """Report the choice domains of relations that are no views, and those of no attributes."""
-    graph = _graph(items)
-    for declaration in (item for item in items if isinstance(item, Declaration) and item.choices):
+    chosen = [item for item in items if isinstance(item, Declaration) and item.choices]
+    graph = _graph(items) if chosen else {}
+    for declaration in chosen:
         _may_be_chosen(declaration, "choice-domain", declaration, items, graph, findings)
         names = [attribute.name for attribute in declaration.attributes]
         for name in (name for key in declaration.choices for name in key if name not in names):
@@ -162,9 +165,9 @@ def _all(parts: Sequence[Formula], item: Subsumption) -> Formula:
     return parts[0] if len(parts) == 1 else Conjunction(tuple(parts), span=item.span)
 
 
-def _raw(item: Item, names: Iterable[str]) -> Item:
+def _raw(item: Item, names: Collection[str]) -> Item:
     """A clause with all rows in its head in the place of those that are left."""
-    if not isinstance(item, Clause):
+    if not isinstance(item, Clause) or not any(head.relation in names for head in item.heads):
         return item
     return replace(
         item, heads=tuple(replace(a, relation=_every(a.relation)) if a.relation in names else a for a in item.heads)

@@ -26,17 +26,18 @@ class TypeTable:
 
     def __init__(self, declarations: Sequence[TypeDeclaration], word_size: int, findings: Findings) -> None:
         self._findings = findings
-        self._declared = _by_name(declarations, findings)
+        self.declared = _by_name(declarations, findings)
+        """What declares the types, by their names."""
         self._bases: dict[str, Base | None] = dict(BASE_TYPES)
-        structures = [item for item in self._declared.values() if isinstance(item, StructureType)]
+        structures = [item for item in self.declared.values() if isinstance(item, StructureType)]
         made = {item.name: Structure(item.name, word_size=word_size) for item in structures}
         self._bases |= made
-        for name in self._declared:
+        for name in self.declared:
             self._resolve(name)
         for item in structures:
             self._define(made[item.name], item)
         self.structures = tuple(made.values())
-        self.lattice = None if None in self._bases.values() else Lattice(self._declared.values())
+        self.lattice = None if None in self._bases.values() else Lattice(self.declared.values())
         """The order of the types by their names, None where one is wrong."""
         self._fields = {(i.name, b.name): tuple(f.type.name for f in b.fields) for i in structures for b in i.branches}
 
@@ -77,15 +78,15 @@ class TypeTable:
     def _remedy(self, name: str) -> str:
         if name.lower() in _ELSEWHERE:
             return f"did you mean `{_ELSEWHERE[name.lower()]}`?"
-        known = [*BASE_TYPES, *self._declared]
+        known = [*BASE_TYPES, *self.declared]
         return did_you_mean(name, known) or "the types are " + ", ".join(known)
 
     def _resolve(self, name: str) -> None:
         """Find the base of a declared type after the bases of the types that it mentions."""
         path = [name] if name not in self._bases else []
         while path:
-            declaration = self._declared[path[-1]]
-            missing = [m for m in _mentions(declaration) if m.name in self._declared and m.name not in self._bases]
+            declaration = self.declared[path[-1]]
+            missing = [m for m in _mentions(declaration) if m.name in self.declared and m.name not in self._bases]
             cycle = next((m for m in missing if m.name in path), None)
             if cycle:
                 way = " -> ".join([*path[path.index(cycle.name) :], cycle.name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from deltic.catalog import Catalog, Definition, Part, Table, View
 from deltic.circuit import operators as ops
@@ -18,6 +18,7 @@ from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, Outside, Scope
 from deltic.datalog.lowering.simplify import simplify
+from deltic.datalog.memory import Defined, Memory, Remembered
 from deltic.datalog.syntax.formulas import Atom, bare, with_inner
 
 FRONT = "Datalog"
@@ -28,27 +29,29 @@ def lower(checked: CheckedProgram) -> Circuit:
     return Catalog((define(checked),)).circuit
 
 
-def define(checked: CheckedProgram) -> Part:
-    """The tables of a program, and the definitions of its views; those of one stratum are one."""
+def define(checked: CheckedProgram, memory: Memory | None = None) -> Part:
+    """The tables of a program, and the definitions of its views; those of one stratum are one.
+
+    A stratum that the `memory` has, of an earlier program, is not lowered again.
+    """
+    memory = memory or Memory()
     relations = checked.relations.values()
     tables = [Table(r.name, r.schema, place=r.span.place) for r in relations if r.is_table]
-    lowering = _Lowering(checked)
+    lowering = _Lowering(checked, memory.definitions)
     defined = [lowering.define(stratum) for stratum in checked.strata if lowering.is_derived(stratum)]
+    memory.definitions.forget()
     views = (*(r.name for r in relations if r.is_derived), *checked.applied)
     there = {view.name for definition in defined for view in definition.views}
     return Part(FRONT, tables, defined, tuple(name for name in views if name in there))
 
 
 class _Lowering:
-    def __init__(self, checked: CheckedProgram) -> None:
-        self._checked = checked
-        self._rules: dict[str, list[Rule]] = defaultdict(list)
-        self._facts: dict[str, list[Rule]] = defaultdict(list)
-        self._texts: dict[str, list[str]] = defaultdict(list)
+    def __init__(self, checked: CheckedProgram, known: Remembered[Defined]) -> None:
+        self._checked, self._known = checked, known
+        self._written: dict[str, list[Rule]] = defaultdict(list)
         for rule in checked.rules:
-            self._texts[rule.head.relation].append(rule.span.text)
-            if plain := simplify(rule):
-                (self._rules if plain.body else self._facts)[plain.head.relation].append(plain)
+            self._written[rule.head.relation].append(rule)
+        self._plain: dict[str, list[Rule]] = {}
         self._structures = {r.name: r.structures for r in checked.relations.values() if r.is_table}
         self._types = {**checked.others, **{r.name: ZSetType(r.schema, True) for r in checked.relations.values()}}
 
@@ -59,22 +62,61 @@ class _Lowering:
 
     def define(self, stratum: Collection[str]) -> Definition:
         """The relations of a stratum, over those that they read; what nothing reads afterwards is no view."""
+        rules = [rule for name in stratum for rule in self._written[name]]
+        known = self._known.get(*rules)
+        if known is not None and known.given == self._around(stratum, known.reads):
+            return known.definition
+        made = [self._checked.applied[name] for name in stratum if name in self._checked.applied]
+        mentioned = {atom.relation for rule in rules for atom in _atoms(rule)}
+        reads = tuple(sorted(mentioned.union(*(application.inputs for application in made))))
+        definition = self._define(stratum)
+        self._known.keep(Defined(reads, self._around(stratum, reads), definition), *rules)
+        return definition
+
+    def _around(self, stratum: Collection[str], reads: Collection[str]) -> object:
+        """What the definition of a stratum depends on that reads these relations, beside its rules."""
+        checked, names = self._checked, (*stratum, *reads)
+        own = [(checked.relations.get(name), checked.applied.get(name), name in checked.helpers) for name in stratum]
+        others = [(self._types.get(name), self._structures.get(name)) for name in names]
+        return own, others, self._shown(stratum), checked.word_size
+
+    def _define(self, stratum: Collection[str]) -> Definition:
         scope = Outside(self._types, self._structures, self._checked.word_size)
-        if len(stratum) > 1 or any(_mentions(rule, stratum) for name in stratum for rule in self._rules[name]):
+        if len(stratum) > 1 or any(_mentions(rule, stratum) for name in stratum for rule in self._rules(name)):
             self._lower_recursive(stratum, scope)
         else:
             (name,) = stratum
             scope.relations[name] = self._node(name, scope)
-        others = [rule for name, rules in self._rules.items() if name not in stratum for rule in rules]
-        shown = [n for n in stratum if n not in self._checked.applied or any(_mentions(rule, {n}) for rule in others)]
+        shown = self._shown(stratum)
         for name in shown:
             scope.builder.add(ops.Sink(name), scope.relations[name])
         return Definition(tuple(map(self._view, shown)), scope.builder.build())
 
+    def _shown(self, stratum: Collection[str]) -> list[str]:
+        """The relations of a stratum that are views: of those that operators make what others read."""
+        applied = self._checked.applied
+        return [n for n in stratum if n not in applied or self._is_read(n, stratum)]
+
+    def _is_read(self, name: str, stratum: Collection[str]) -> bool:
+        """Whether rules of relations beyond a stratum have atoms of a relation."""
+        others = (rule for other in self._written if other not in stratum for rule in self._rules(other))
+        return any(_mentions(rule, {name}) for rule in others)
+
+    def _rules(self, name: str) -> list[Rule]:
+        """The rules of a relation in plain form."""
+        return [rule for rule in self._simplified(name) if rule.body]
+
+    def _simplified(self, name: str) -> list[Rule]:
+        """The rules and facts of a relation in plain form, without those that derive nothing."""
+        if name not in self._plain:
+            self._plain[name] = [plain for rule in self._written.get(name, ()) if (plain := simplify(rule))]
+        return self._plain[name]
+
     def _view(self, name: str) -> View:
         if made := self._checked.applied.get(name):
             return View(name, self._types[name], True, made.span.text, made.span.place)
-        relation, text = self._checked.relations[name], "\n".join(dict.fromkeys(self._texts[name]))
+        text = "\n".join(dict.fromkeys(rule.span.text for rule in self._written[name]))
+        relation = self._checked.relations[name]
         return View(name, self._types[name], relation.is_hidden, text, relation.span.place, demand=relation.demand)
 
     def _lower_recursive(self, stratum: Collection[str], scope: Outside) -> None:
@@ -104,7 +146,7 @@ class _Lowering:
     def _union(self, relation: Relation, scope: Scope) -> int:
         """The set of all rows of a relation: its table's, its facts, and what its rules derive."""
         parts = [scope.bring(number, scope.outside) for number in self._given(relation, scope.outside)]
-        parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules[relation.name]]
+        parts += [lower_rule(rule, relation.schema, scope) for rule in self._rules(relation.name)]
         if not parts:
             nothing = scope.outside.builder.add(ops.Constant(relation.schema, ()))
             parts.append(scope.bring(nothing, scope.outside))
@@ -115,7 +157,8 @@ class _Lowering:
     def _given(self, relation: Relation, outside: Outside) -> list[int]:
         """The nodes of the whole circuit that a relation starts from."""
         given = [outside.source(relation.name)] if relation.is_table else []
-        rows = tuple(dict.fromkeys(row for fact in self._facts[relation.name] if None not in (row := _row(fact))))
+        facts = (rule for rule in self._simplified(relation.name) if not rule.body)
+        rows = tuple(dict.fromkeys(row for fact in facts if None not in (row := _row(fact))))
         if rows:
             given.append(outside.builder.add(ops.Constant(relation.schema, rows)))
         return given
@@ -142,5 +185,9 @@ def _row(fact: Rule) -> tuple[object, ...]:
 
 def _mentions(rule: Rule, names: Collection[str]) -> bool:
     """Whether the rule's body has an atom of one of these relations."""
-    atoms = (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), Atom))
-    return any(atom.relation in names for atom in atoms)
+    return any(atom.relation in names for atom in _atoms(rule))
+
+
+def _atoms(rule: Rule) -> Iterator[Atom]:
+    """The atoms of a rule's body, negated ones and those in aggregates too."""
+    return (atom for literal in with_inner(rule.body) if isinstance(atom := bare(literal), Atom))

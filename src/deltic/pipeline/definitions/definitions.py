@@ -15,6 +15,7 @@ from deltic.catalog.definitions import check_name
 from deltic.circuit.types import ZSetType
 from deltic.datalog import CheckedProgram, Program, check, declared_types, define, parse
 from deltic.datalog.edits import components, defined, replacing, with_pragmas, without
+from deltic.datalog.memory import Memory
 from deltic.errors import CatalogError
 from deltic.pipeline.definitions.written import Edit, table_to_json
 from deltic.pipeline.outside.declared import Outside, Publication, to_json
@@ -34,7 +35,7 @@ class Definitions:
     """Programs in Datalog and DDlog, SQL's statements, and what Python gave. A change makes another value.
 
     `history` are the changes that made it, as texts; `functions` are those of Python, by their names in lower case.
-    `pragmas` are put behind each program of Datalog.
+    `pragmas` are put behind each program of Datalog. The `memory` is of the clauses that earlier values have, too.
     """
 
     programs: tuple[Program, ...] = ()
@@ -45,6 +46,7 @@ class Definitions:
     outside: Outside = field(default_factory=Outside)
     ddlog: tuple[Lowered, ...] = ()
     pragmas: Mapping[str, str] = field(default_factory=dict, compare=False)
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
 
     def since(self, before: Definitions) -> tuple[Edit, ...]:
         """The changes that lead here from earlier definitions."""
@@ -59,7 +61,8 @@ class Definitions:
     def checked(self) -> CheckedProgram:
         """The Datalog programs, checked together; raises ProgramError with all findings."""
         parts = (self.python, self._sql_part, *self._ddlog_parts)
-        return check(self.programs, {name: t for part in parts for name, t in _types(part).items()}, self.functions)
+        others = {name: t for part in parts for name, t in _types(part).items()}
+        return check(self.programs, others, self.functions, self.memory)
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -72,7 +75,7 @@ class Definitions:
 
     @property
     def _parts(self) -> tuple[Part, ...]:
-        return (self.python, self._sql_part, *self._ddlog_parts, define(self.checked))
+        return (self.python, self._sql_part, *self._ddlog_parts, define(self.checked, self.memory))
 
     @property
     def _ddlog_parts(self) -> Sequence[Part]:
