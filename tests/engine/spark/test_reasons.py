@@ -23,6 +23,14 @@ FRAME = "\n\tat org.apache.spark.scheduler.Task.run(Task.scala:147)\n\t... 4 mor
             "RuntimeErr",
         ),
         (f"{LOST}java.io.IOException: No space left on device{FRAME}", "the disk of 127.0.0.3 is full where Spark"),
+        (
+            f"{LOST}ModuleNotFoundError: No module named 'pyarrow'{FRAME}",
+            "ModuleNotFoundError: No module named 'pyarrow'; ",
+        ),
+        (
+            f"{LOST}Traceback\nModuleNotFoundError: No module named 'mine'{FRAME}",
+            "ModuleNotFoundError: No module named 'mine'",
+        ),
         ("", "no reason was given"),
     ],
 )

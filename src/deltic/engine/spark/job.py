@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +49,12 @@ _FRAME = ("at ", "... ")
 _SUPPRESSED = "Suppressed: "
 # What Java says when Spark's own files find no room; and Spark, of the host where it was.
 _FULL, _LOST = "java.io.IOException: No space left on device", re.compile(r"Lost task .*?\((\S+) executor ")
+# What Python says where Spark's processes are of an installation without Deltic, and what to do then.
+_ELSEWHERE = re.compile(r"ModuleNotFoundError: No module named '(?:deltic|numba|numpy|pandas|pyarrow)\b[^']*'")
+NEEDED = (
+    f"Spark's Python processes need Deltic: start the session with PYSPARK_PYTHON={sys.executable} in the environment, "
+    "and on a cluster install it there"
+)
 # What Spark says when an executor is lost, and some of the results that its letters led to are there already. The job
 # is run again: what its tasks wrote is under names that nobody has published.
 _GIVEN_UP = "A shuffle map stage with indeterminate output was failed and retried"
@@ -91,6 +98,8 @@ def reason_of(told: str) -> str:
             f"the disk of {lost[1]} is full where Spark keeps there what tasks send each other: make room, or name "
             "other directories, SPARK_LOCAL_DIRS of the worker or spark.local.dir"
         )
+    if missing := _ELSEWHERE.search(told):
+        return f"{missing[0]}; {NEEDED}"
     lines = [line.strip().removeprefix(_SUPPRESSED) for line in told.splitlines()]
     return next((line for line in reversed(lines) if line and not line.startswith(_FRAME)), "no reason was given")
 
@@ -105,10 +114,26 @@ def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task]
 
 
 def run_over(frame: DataFrame, task: Over, what: str) -> list[Letter]:
-    """The letters of a task over each part of a DataFrame, as one job; those that it sends are for the driver."""
+    """The letters of a task over each part of a DataFrame, as one job; those that it sends are for the driver.
+
+    Raises what Spark does, and DelticError where its processes are without Deltic.
+    """
     spark = frame.sparkSession
-    with described(spark, what, is_part=True), watched(spark):
+    with _by_deltic(what), described(spark, what, is_part=True), watched(spark):
         return list(_letters(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA).toArrow().to_batches()))
+
+
+@contextmanager
+def _by_deltic(what: str) -> Iterator[None]:
+    """Raises DelticError where Spark's processes are without Deltic."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if _ELSEWHERE.search(str(error)):
+            raise DelticError(f"{what}: {reason_of(str(error))}") from error
+        raise
 
 
 def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Letter]], what: str) -> list[Letter]:

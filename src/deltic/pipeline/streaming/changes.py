@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -69,12 +68,11 @@ def changes_stream(
 
 def _unread(view: str, reason: str) -> StreamError:
     """The error for a view that Spark's processes cannot read."""
+    from deltic.engine.spark.job import NEEDED
+
     hint = ""
     if "ModuleNotFoundError" in reason or "Failed to create Python data source instance" in reason:
-        hint = (
-            f"; Spark's Python processes need Deltic: start the session with PYSPARK_PYTHON={sys.executable} in the "
-            "environment, and on a cluster install it there"
-        )
+        hint = f"; {NEEDED}"
     return StreamError(f"view {view}: Spark's processes cannot read it: {reason}{hint}")
 
 
