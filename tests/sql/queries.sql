@@ -142,3 +142,4 @@ select * replace (a + 1 as a, coalesce(b, 0) as b) from t;
 select t.* replace (t.b as a), x from t join u on t.a = u.k;
 select a as p, b as q, sum(b) as s from t group by grouping sets ((p, q), (p));
 select a + 1 as p, c, count(*) as n from t group by rollup (1, c);
+select k, y, sum(y) as s, grouping(k) as g from v group by rollup (k, y);

@@ -39,7 +39,13 @@ class Groups:
         """The groups of GROUP BY; `grouped` are the selected expressions, for GROUP BY ALL."""
         found = cls(values, [], {}, group is None)
         found.sets = found._sets(group, grouped)
+        found.keys = {text: found._as_grouped(text, key) for text, key in found.keys.items()}
         return found
+
+    def _as_grouped(self, text: str, key: Attribute) -> Attribute:
+        """The key as groups have it: it may be NULL where a set of keys lacks it."""
+        lacking = any(text not in chosen for chosen in self.sets)
+        return replace(key, column=replace(key.column, nullable=True)) if lacking else key
 
     # Keys
 
