@@ -26,6 +26,9 @@ Bodies = Callable[["Scope", Any, Node], list[Body]]
 Maker = Callable[["Scope", Any, Node, int, str], str]
 Entered = TypeVar("Entered", Bodies, Maker)
 
+MOST = 8
+"""Conjunctions to which sums are multiplied out: beyond that a sum is a relation of its own."""
+
 BODIES: dict[type[ops.Operator], Bodies] = {}
 RELATIONS: dict[type[ops.Operator], Maker] = {}
 
@@ -112,6 +115,17 @@ class Scope:
             return lower(self, node.operator, node)
         if type(node.operator) not in RELATIONS:
             raise refusal(number, node.operator)
+        return [self.atom(self.relation(number), number)]
+
+    def factors(self, number: int) -> list[Body]:
+        """The conjunctions of what a join or an antijoin reads; where they are too many, a relation of its own."""
+        found = self.bodies(number)
+        return (self.kept(number) if len(found) > MOST else None) or found
+
+    def kept(self, number: int) -> list[Body] | None:
+        """The relation whose change node `number` carries, alone; None in a recursion, whose sums are no relations."""
+        if self.component is not None and self.is_recursive(number):
+            return None
         return [self.atom(self.relation(number), number)]
 
     def relation(self, number: int) -> str:

@@ -17,7 +17,7 @@ def antijoin_delta(scope: Scope, op: ops.AntijoinDelta, node: Node) -> list[Body
     """The conjunctions of the first input without the rows of the second."""
     _, left, _, right = node.inputs
     probed = _probed(scope, right)
-    return [without(scope, body, probed) for body in scope.bodies(left)]
+    return [without(scope, body, probed) for body in scope.factors(left)]
 
 
 def _probed(scope: Scope, number: int) -> Body:

@@ -1,22 +1,24 @@
-"""A join is the conjunction of what it joins: sums distribute over it."""
+"""A join is the conjunction of what it joins: sums distribute over it, as long as that makes few conjunctions."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from deltic.circuit import operators as ops
 from deltic.circuit.graph import Node
 from deltic.program.conjunctions import conjoin
 from deltic.program.queries import Body, When
-from deltic.program.scope import Scope, bodies_of
+from deltic.program.scope import MOST, Scope, bodies_of
 from deltic.program.unsupported import in_recursion, refusal
 
 
 @bodies_of(ops.JoinDelta)
 def join_delta(scope: Scope, op: ops.JoinDelta, node: Node) -> list[Body]:
     """Each choice of a conjunction for each input, together; the rules' delta queries are the terms of the change."""
-    return _product([scope.bodies(number) for number in node.inputs[1::2]])
+    return _product(_few(scope, node.inputs[1::2]))
 
 
 @bodies_of(ops.Join)
@@ -36,6 +38,18 @@ def _state(scope: Scope, number: int) -> list[Body]:
     (change,) = scope.circuit.nodes[number].inputs
     body = scope.atom(scope.relation(change), number)
     return [replace(body, atoms=tuple(replace(atom, when=When.NEW) for atom in body.atoms))]
+
+
+def _few(scope: Scope, numbers: Sequence[int]) -> list[list[Body]]:
+    """The conjunctions of each input; where there were too many together, some of the sums are relations.
+
+    n sums of two make 2ⁿ rules. Sums of few conjunctions go first: what is optional or a default, not what it is for.
+    """
+    found = [scope.factors(number) for number in numbers]
+    for place in sorted(range(len(found)), key=lambda i: len(found[i])):
+        if math.prod(map(len, found)) > MOST and len(found[place]) > 1:
+            found[place] = scope.kept(numbers[place]) or found[place]
+    return found
 
 
 def _product(inputs: list[list[Body]]) -> list[Body]:
