@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from deltic import Pipeline
 from deltic.errors import ProgramError
 from tests.sql.against_duckdb import circuit_of, disagreement
 from tests.sql.random_queries import Column, Table
@@ -153,3 +154,15 @@ def test_what_is_wrong_is_told_with_its_place(query):
         circuit_of(query, SCHEMA)
     assert WRONG[query] in str(caught.value)
     assert "^" in str(caught.value)
+
+
+def test_order_by_all():
+    pipeline = Pipeline()
+    pipeline.sql("CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (8, 3), (NULL, 1), (5, NULL), (5, 2)")
+    pipeline.sql("CREATE VIEW first_ones AS SELECT b, a FROM t ORDER BY ALL DESC NULLS LAST LIMIT 2")
+    assert list(pipeline.sql("SELECT * FROM t ORDER BY ALL")) == [(None, 1), (5, None), (5, 2), (8, 3)]
+    assert list(pipeline.sql("SELECT DISTINCT a FROM t ORDER BY ALL DESC")) == [(8,), (5,), (None,)]
+    assert list(pipeline.sql("SELECT a FROM t UNION SELECT b FROM t ORDER BY ALL LIMIT 3")) == [(None,), (1,), (2,)]
+    assert sorted(pipeline["first_ones"]) == [(2, 5), (3, 8)]
+    pipeline.sql("INSERT INTO t VALUES (9, 3)")
+    assert sorted(pipeline["first_ones"]) == [(3, 8), (3, 9)]

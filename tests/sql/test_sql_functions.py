@@ -40,6 +40,7 @@ PAIRS = {
         "SELECT 1 AS k, (SELECT count(*) FROM s WHERE k = 1) AS n, (SELECT count(*) FROM s WHERE s.k = "
         "(SELECT max(v) FROM t WHERE t.k = 1)) AS m"
     ),
+    "SELECT k, twice(v / 2) AS a FROM t": "SELECT k, CAST(v / 2 AS INT) * 2 + 1 AS a FROM t",
     "SELECT transform(array(1, v), x -> twice(x, k)) AS a FROM t": "SELECT array(2 + k, v * 2 + k) AS a FROM t",
 }
 
@@ -78,7 +79,7 @@ REFUSED = {
     "CREATE FUNCTION g(x INT DEFAULT 1, y INT) RETURN 1": "y has no DEFAULT",
     "CREATE FUNCTION g(x INT DEFAULT z) RETURN x; SELECT g()": "a DEFAULT is a constant",
     "CREATE FUNCTION g() RETURNS INT RETURN (SELECT q FROM s)": "there is no column q",
-    "CREATE FUNCTION g(x INT) RETURNS INT RETURN x / 2": "g returns INT, and its body is DOUBLE",
+    "CREATE FUNCTION g(x INT) RETURNS INT RETURN array(x)": "g returns INT, and its body is ARRAY<INT>",
     "CREATE FUNCTION g() RETURNS TABLE (a INT) RETURN SELECT k, w FROM s": "g returns 1 columns, and its query has 2",
     "CREATE FUNCTION g() RETURNS TABLE (a INT) RETURN 1": "expected a query",
     "CREATE FUNCTION g() NOT DETERMINISTIC RETURN 1": "not deterministic",
@@ -86,7 +87,7 @@ REFUSED = {
     "SELECT twice(z => 1)": "z is no parameter",
     "SELECT twice(1, x => 1)": "x is given twice",
     "SELECT twice()": "x is missing",
-    "SELECT twice(1.5D)": "x of twice is INT, not DOUBLE",
+    "SELECT twice(array(1))": "x of twice is INT, not ARRAY<INT>",
     "SELECT of_key(1)": "write it in FROM",
     "SELECT * FROM twice(1)": "twice returns a value",
 }

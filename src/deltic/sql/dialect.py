@@ -77,6 +77,14 @@ def _relation(parser: SparkParser) -> exp.Expression:
     return exp.Subquery(this=query) if query else exp.Table(this=parser._parse_table_part())
 
 
+_BITS = (
+    (TokenType.PIPE, exp.BitwiseOr),
+    (TokenType.CARET, exp.BitwiseXor),
+    (TokenType.AMP, exp.BitwiseAnd),
+)
+"""Signs of operations on bits, those that bind least first."""
+
+
 class DelticParser(SparkParser):
     """Spark's parser, for which scalar functions are names and arguments."""
 
@@ -91,6 +99,8 @@ class DelticParser(SparkParser):
         },
         "TABLE": _relation,
     }
+    # `||` binds as much as + does.
+    TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
     # Hive's TRANSFORM is a script, which a view cannot have; ours is a function.
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
@@ -108,6 +118,35 @@ class DelticParser(SparkParser):
         if [word.token_type for word in words] == [TokenType.WINDOW, TokenType.L_PAREN]:
             words[0].token_type = TokenType.VAR
         return super()._parse_group(skip_group_by_token)
+
+    def _parse_bitwise(self) -> Any:
+        """Shifts bind more than `&`, this more than `^`, and this more than `|`, as in Spark."""
+        return self._parse_bits(_BITS)
+
+    def _parse_bits(self, signs: Sequence[tuple[TokenType, type[exp.Binary]]]) -> Any:
+        """Operands of the first of these signs, which are made of the others."""
+        if not signs:
+            return self._parse_shifts()
+        (sign, kind), *others = signs
+        found = self._parse_bits(others)
+        while self._match(sign):
+            found = self.expression(kind(this=found, expression=self._parse_bits(others)))
+        return found
+
+    def _parse_shifts(self) -> Any:
+        found: Any = self._parse_term()
+        while True:
+            if self._match_pair(TokenType.LT, TokenType.LT):
+                found = self.expression(exp.BitwiseLeftShift(this=found, expression=self._parse_term()))
+            elif self._match_pair(TokenType.GT, TokenType.GT):
+                is_unsigned = self._match(TokenType.GT)
+                places = self._parse_term()
+                shifted = self.expression(exp.BitwiseRightShift(this=found, expression=places))
+                found = shifted
+                if is_unsigned:
+                    found = exp.Anonymous(this="shiftrightunsigned", expressions=[shifted.this, shifted.expression])
+            else:
+                return found
 
     def _parse_pipe_syntax_join(self, query: exp.Query) -> exp.Query | None:
         return pipes.joined(self, query)

@@ -45,6 +45,7 @@ _WRITTEN = {
     Kind.YEAR_MONTH_INTERVAL: "INTERVAL YEAR TO MONTH",
     Kind.DAY_TIME_INTERVAL: "INTERVAL DAY TO SECOND",
 }
+_NO_VARIANT = "its values have no order to be kept by: keep JSON as a STRING, and read it by from_json"
 _HINT = (
     "the types are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, BINARY, DATE, "
     "TIMESTAMP, TIMESTAMP_NTZ, INTERVAL, ARRAY<…>, STRUCT<…> and MAP<…, …>"
@@ -75,7 +76,8 @@ def type_of(data_type: exp.DataType, source: SourceText) -> Type:
         length = "".join(f"({part.name})" for part in parameters)
         raise source.error(data_type, f"{kind.value}{length} is not supported here", "use STRING")
     if kind not in _SIMPLE:
-        raise source.error(data_type, f"there is no type {data_type.sql(dialect='spark')}", _HINT)
+        hint = _NO_VARIANT if kind is _D.VARIANT else _HINT
+        raise source.error(data_type, f"there is no type {data_type.sql(dialect='spark')}", hint)
     return _SIMPLE[kind]
 
 

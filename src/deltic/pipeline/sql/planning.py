@@ -165,7 +165,8 @@ def _step(statement: Statement, catalog: Catalog) -> Step:
             definition, names = _answer(query, catalog, statement.source)
             order: dict[int, Key] = {}
             for key in keys:
-                order.setdefault(key.position(names, statement.source), key)
+                for position in key.positions(names, statement.source):
+                    order.setdefault(position, key)
             return Query(definition, names, order)
         case Explain():
             return _explained(statement, catalog)

@@ -30,7 +30,7 @@ def limited(
     order_by = query.args.get("order")
     ordered = keys if keys is not None else order_by.expressions if order_by else ()
     found = values or Values(rows, scope)
-    order = [_order(key, rows, found) for key in ordered if isinstance(key, exp.Ordered)]
+    order = [each for key in ordered if isinstance(key, exp.Ordered) for each in _orders(key, rows, found)]
     if limit is None and offset is None:
         return rows
     number = None if limit is None else _count(limit, scope)
@@ -53,6 +53,19 @@ def first_of_each(parts: Sequence[exp.Expression], rows: Rows, values: Values, o
     found = tuple(_order(key, rows, values) for key in order if isinstance(key, exp.Ordered))
     top = ops.Top(tuple(dict.fromkeys((*values.scope.bound_names, *keys))), found, 1, 0)
     return values.scope.nodes.builder.add(top, values.rows.node)
+
+
+def is_all(key: exp.Expression) -> bool:
+    """Whether a key of the order is ALL, which stands for all columns of the result."""
+    return isinstance(key.this, exp.Var) and key.this.name.upper() == "ALL"
+
+
+def _orders(key: exp.Ordered, rows: Rows, values: Values) -> list[ops.Order]:
+    """One key of the order, or those that ALL stands for."""
+    if not is_all(key):
+        return [_order(key, rows, values)]
+    descending, nulls_first = bool(key.args.get("desc")), bool(key.args.get("nulls_first"))
+    return [ops.Order(name, descending, nulls_first) for name in rows.names]
 
 
 def _order(key: exp.Ordered, rows: Rows, values: Values) -> ops.Order:

@@ -13,7 +13,6 @@ from deltic.sql.scalars import conditions, functions, literals, operators
 from deltic.sql.scalars.coercion import as_signed, can_coerce, coerced, converted
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.lookup import Unknown
-from deltic.sql.scalars.functions.rules import to
 from deltic.sql.scalars.operators import Mismatch
 from deltic.sql.scalars.typed import NULL, Typed, applied, attempted, constant
 from deltic.sql.text import SourceText
@@ -49,11 +48,10 @@ def arguments(function: functions.written.SqlFunction, given: Mapping[str, Typed
         if value is None:
             assert parameter.default is not None
             value = _Translation(partial(_no_column, function), function.source).of(parameter.default)
-        try:
-            found[parameter.name.lower()] = to(value, parameter.type)
-        except Mismatch:
+        if not can_coerce(value, parameter.type):
             told = f"{parameter.name} of {function.name} is {written(parameter.type)}, not {written(value.type.type)}"
-            raise Mismatch(told) from None
+            raise Mismatch(told)
+        found[parameter.name.lower()] = coerced(value, parameter.type)
     return found
 
 
@@ -67,12 +65,10 @@ def returned(function: functions.written.SqlFunction, value: Typed) -> Typed:
     """The value of a body as the function returns it."""
     if function.returns is None:
         return value
-    try:
-        return to(value, function.returns)
-    except Mismatch:
+    if not can_coerce(value, function.returns):
         told = f"{function.name} returns {written(function.returns)}, and its body is {written(value.type.type)}"
-        remedy = f"convert it: CAST(… AS {written(function.returns)})"
-        raise function.source.error(function.body, told, remedy) from None
+        raise function.source.error(function.body, told)
+    return coerced(value, function.returns)
 
 
 def _no_column(function: functions.written.SqlFunction, reference: exp.Column) -> Typed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from deltic.sql.queries.ordering import is_all
 from deltic.sql.text import SourceText
 
 KEY = "order by "
@@ -14,15 +15,17 @@ KEY = "order by "
 
 @dataclass(frozen=True)
 class Key:
-    """A column of the answer that orders its rows: its name, or its position from 0; and where it was written."""
+    """A column of the answer that orders its rows: its name, or its position from 0, None for each; and its place."""
 
-    column: str | int
+    column: str | int | None
     descending: bool
     nulls_first: bool
     node: exp.Expression
 
-    def position(self, names: Sequence[str], source: SourceText) -> int:
-        """The column's position among columns of these names. Raises ProgramError where it is none of them."""
+    def positions(self, names: Sequence[str], source: SourceText) -> Sequence[int]:
+        """The columns' positions among columns of these names. Raises ProgramError where it is none of them."""
+        if self.column is None:
+            return [number for number, name in enumerate(names) if not name.startswith(KEY)]
         if isinstance(self.column, str):
             found = next((i for i, name in enumerate(names) if name.lower() == self.column.lower()), -1)
         else:
@@ -30,7 +33,7 @@ class Key:
         if not 0 <= found < len(names):
             shown = ", ".join(name for name in names if not name.startswith(KEY))
             raise source.error(self.node, "the result has no such column to order by", f"its columns are {shown}")
-        return found
+        return [found]
 
 
 def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, tuple[Key, ...]]:
@@ -46,6 +49,9 @@ def ordered(query: exp.Expression, source: SourceText) -> tuple[exp.Expression, 
     picks = distinct is not None and distinct.args.get("on") is not None
     keys: list[Key] = []
     for number, part in enumerate(order.expressions):
+        if is_all(part):
+            keys.append(Key(None, bool(part.args.get("desc")), bool(part.args.get("nulls_first")), part))
+            continue
         shown = _shown(part.this, query)
         if shown is None:
             shown = f"{KEY}{number}"
