@@ -28,6 +28,7 @@ from tests.engine.shards.jobs import run_here
 from tests.pipeline.durable.crashing import Faulty, Killed, disk
 from tests.pipeline.durable.test_crashes import end
 from tests.pipeline.outside.folders import VIEW, change, expected, rows, shown
+from tests.pipeline.outside.folders import write as write_file
 from tests.pipeline.test_shards import Session
 
 TABLE = "CREATE TABLE orders (id BIGINT, shop STRING, price BIGINT, day DATE) USING {} LOCATION '{}';"
@@ -97,6 +98,37 @@ def test_random_folders(tmp_path, folder, ending, steps):
     used = {copy["file"] for file in files for copy in file["copy"]}
     assert {f"sources/{path.name}" for path in (tmp_path / "state" / "sources").iterdir()} == used
     pipeline.close()
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_a_large_file_is_read_by_several_tasks(tmp_path, folder, monkeypatch, ending):
+    """By row groups, or lines: each row by one of them, copies of all of it go with the file."""
+    counts = []
+    monkeypatch.setattr(tasks, "MUCH", 250)
+    monkeypatch.setattr("deltic.engine.spark.job.run_over", lambda frame, *more: run_over(counted(frame), *more))
+
+    def counted(frame):
+        counts.append(len(frame))
+        return frame
+
+    def write(first):
+        made = pa.table({"id": range(first, first + 300), "shop": [f"s{n % 7}" for n in range(300)]})
+        if ending == ".parquet":
+            pq.write_table(made, folder / "all.parquet", row_group_size=40)
+        else:
+            write_file(made, folder / "all.csv")
+
+    with open_(tmp_path) as pipeline:
+        pipeline.sql(f"CREATE TABLE orders (id BIGINT, shop STRING) USING {ending[1:]} LOCATION '{folder}'")
+        for first in (0, 100):
+            write(first)
+            told = pipeline.refresh().sources["orders"]
+            assert (told.files_read, told.rows_read) == (1, 300)
+            assert sorted(pipeline["orders"]) == [(n, f"s{(n - first) % 7}") for n in range(first, first + 300)]
+        (folder / f"all{ending}").unlink()
+        assert pipeline.refresh().sources["orders"].deleted == 300
+        assert len(pipeline["orders"]) == 0
+    assert min(counts[:2]) > 4
 
 
 def test_a_copy_that_is_lost_and_a_file_that_is_none(tmp_path, folder):

@@ -55,8 +55,12 @@ class FileReader:
             return False
         return True
 
-    def parts(self, name: str, stamp: Sequence[int]) -> Iterator[pa.Table]:
-        """The rows of a file, part by part.
+    def shares(self, size: int, most: int) -> int:
+        """How many shares a file of so many bytes may be read in, each of no less than `most` bytes."""
+        return max(1, size // most) if self.folder.is_here else 1
+
+    def parts(self, name: str, stamp: Sequence[int], share: int = 0, shares: int = 1) -> Iterator[pa.Table]:
+        """The rows of a file, or of one of its shares, part by part.
 
         Raises DataError where they are not the table's, or, behind the last part, where the file is written meanwhile.
         """
@@ -65,7 +69,8 @@ class FileReader:
         text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
         with reading(self.folder, name) as path:
             files = Files(self.table, (path,), Layout(own, KINDS[self.place.kind], False, *text))
-            for split in splits(files):
+            there = list(splits(files, stamp[0] // shares if shares > 1 else None))
+            for split in there[len(there) * share // shares : len(there) * (share + 1) // shares]:
                 for batch in read(split, files.layout):
                     if batch.rejects:
                         Loader(ArrowReader(), None).load([files])  # raises, with all that is wrong in the file

@@ -18,6 +18,7 @@ from deltic.engine.shards.files import writing
 from deltic.errors import CatalogError, DataError, Diagnostic
 from deltic.pipeline.io.layout import Kind
 from deltic.pipeline.io.locate import natural
+from deltic.pipeline.outside import tasks
 from deltic.pipeline.outside.copies import Copies, Copying, copied
 from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, reading, unreadable
 from deltic.pipeline.outside.places import Stamps, place_at
@@ -126,7 +127,8 @@ class FolderSource:
     def _by_tasks(self, news: _News) -> _Read | None:
         """What is new, written by tasks; None where this process is to read it, or copies of what goes are lost."""
         table, went = news.table, [place for places in news.went for place in places]
-        shares = [Share(_File(name, news.now[name]), news.now[name][0]) for name in news.changed]
+        reader = FileReader.of(self._place, table)
+        shares = [share for name in news.changed for share in _shares(reader, name, news.now[name])]
         shares += [Share(_Copy(place), place["length"]) for place in went]
         site = self._tasks.site(table, sum(share.size for share in shares)) if self._tasks is not None else None
         if site is None or self._tasks is None:
@@ -135,7 +137,7 @@ class FolderSource:
         if not kept.lend(site.files.passing(), went):
             site.files.clear()
             return None
-        read = _ReadFiles(FileReader.of(self._place, table), kept.prefix)
+        read = _ReadFiles(reader, kept.prefix)
         posted = self._tasks.posted(site, shares, read, table)
         if posted is None:
             return None
@@ -169,10 +171,18 @@ class _Read:
 
 @dataclass(frozen=True)
 class _File:
-    """A share: a file, all of whose rows come."""
+    """A share: one of so many of a file, all of whose rows come."""
 
     name: str
     stamp: Sequence[int]
+    number: int
+    count: int
+
+
+def _shares(reader: FileReader, name: str, stamp: Sequence[int]) -> Iterator[Share]:
+    """Those of a file: one, or several of a large one."""
+    size, count = stamp[0], reader.shares(stamp[0], tasks.MUCH)
+    yield from (Share(_File(name, stamp, number, count), size // count) for number in range(count))
 
 
 @dataclass(frozen=True)
@@ -198,7 +208,7 @@ class _ReadFiles:
             elif not self.reader.is_there(share.name):
                 yield none, None
             else:
-                for part in self.reader.parts(share.name, share.stamp):
+                for part in self.reader.parts(share.name, share.stamp, share.number, share.count):
                     with writing(files):
                         place = writer.add(part)
                     yield with_weights(part, 1), [(share.name, place)]

@@ -23,6 +23,8 @@ class Place(Protocol):
     """A folder with its sub-folders, or one file, whose name is empty then. Methods raise OSError."""
 
     address: str
+    is_here: bool
+    """Whether a part of a file can be read without the others."""
 
     def stamps(self) -> Stamps:
         """The data files that are there."""
@@ -44,6 +46,8 @@ def place_at(address: str) -> Place:
 
 class Here:
     """A folder of this machine."""
+
+    is_here = True
 
     def __init__(self, path: Path) -> None:
         self.path, self.address = path, str(path)
@@ -80,6 +84,8 @@ def _stamp(found: os.stat_result) -> list[int]:
 
 class Elsewhere:
     """A folder of another file system. A file is another one when what is said of it differs: an ETag, a time."""
+
+    is_here = False
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")

@@ -32,8 +32,8 @@ _LOG = logging.getLogger("deltic.sources")
 
 FEW = 1 << 22
 """The bytes of files up to which this process reads them: a job takes longer to start."""
-# What a task is to read at least, where there are more of them than run at once.
-_MUCH = 1 << 25
+MUCH = 1 << 25
+"""The bytes that a task is to read at least, where there are more of them than run at once."""
 
 ReadShares: TypeAlias = "Callable[[Files, Sequence[Any]], Iterator[tuple[pa.Table, Any]]]"
 """The rows of shares with weights, in parts, each with what is told of it: None for a share that is not to be found.
@@ -83,7 +83,7 @@ class Tasks:
 
 def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:
     """The shares by task, each as large as the others, about: the largest first, to the task that has the least."""
-    count = max(1, min(len(shares), max(at_once, sum(share.size for share in shares) // _MUCH)))
+    count = max(1, min(len(shares), max(at_once, sum(share.size for share in shares) // MUCH)))
     groups: list[list[Any]] = [[] for _ in range(count)]
     least = [(0, number) for number in range(count)]
     for share in sorted(shares, key=lambda share: -share.size):
