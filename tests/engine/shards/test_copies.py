@@ -174,3 +174,18 @@ def test_a_state_opens_under_each_choice(copies):
         each.insert(f=[(1, 1, 1, 9999)], a=[(77, 3)])
         delete(each, c=[(2, 2)])
     assert other.everything() == driver.everything()
+
+
+def test_copies_that_are_multiplied_visit_no_more_than_pieces_by_keys():
+    product = """
+        .decl sums(x: number, y: number, z: number, s: number)
+        sums(x, y, z, s) :- a(_, x), b(_, y), c(_, z), s = sum m : { f(p, q, r, m), a(p, x), b(q, y), c(r, z) }.
+    """
+    made = [loaded(program=STAR.split(".decl wide")[0] + product, copies=copies) for copies in (FEW, None)]
+    for driver in made:
+        driver.insert(**{name: [(i, i % n) for i in range(100, 200)] for name, n in (("a", 5), ("b", 4), ("c", 7))})
+    changes = [{"a": [((300, 3), 1)]}, {"b": [((300, 2), 1)]}, {"c": [((6, 6), -1)]}, {"a": [((4, 4), -1)]}]
+    visited = [[driver.apply(change).rows_visited for change in changes] for driver in made]
+    assert set(made[0].engine.copied) == {"a", "b", "c"}
+    assert all(2 * with_copies <= 3 * by_keys for with_copies, by_keys in zip(*visited, strict=True)), visited
+    assert made[0].rows("sums") == made[1].rows("sums")

@@ -9,8 +9,9 @@ Steps (rows of `steps`; the first field is the operation, the others its operand
 * OPEN atom: look at each run of the atom in turn, in full.
 * SEEK atom, groups: narrow the range to the rows whose next columns have known values.
 * MEET slot, parts: bind a variable to each value that the next columns of several ranges share (leapfrog).
-* EACH atom, binds, checks: visit each row of the range, bind the columns that are wanted, check repeated ones; where
-  there are neither, the search goes on but once, with the weight of all of them.
+* EACH atom, binds, checks, merges: visit each row of the range, bind the columns that are wanted, check repeated ones;
+  where there are neither, the search goes on but once, with the weight of all of them; where it merges, once for all
+  rows that agree in what is wanted, which stand next to one another.
 * TEST index: go on only if a comparison of two slots holds.
 * LET index, first, count: run a program of `arithmetic`; go on only if the result has a place.
 * ABSENT atom, groups: go on only if the atom has no such row.
@@ -200,6 +201,19 @@ def _bind(runs: Table, r: Int, i: Int, steps: Table, s: Int, binds: Table, slots
 
 
 @compiled
+def _alike(runs: Table, r: Int, lo: Int, hi: Int, steps: Table, s: Int, binds: Table, slots: Words1) -> Int:
+    """The end of the rows from `lo` on that agree with the columns that EACH has bound."""
+    first = steps[s, 2]
+    while lo < hi:
+        for b in range(first, first + steps[s, 3]):
+            address = runs[r, WORDS] + binds[b, 1] * runs[r, ROWS] * 8
+            if slots[binds[b, 0]] != field(address, lo, np.uint64(binds[b, 2]), np.uint64(binds[b, 3])):
+                return lo
+        lo += 1
+    return lo
+
+
+@compiled
 def _summed(runs: Table, r: Int, lo: Int, hi: Int) -> Int:
     """The weights of rows [lo, hi) of a run, added up."""
     weights = runs[r, WEIGHTS]
@@ -358,19 +372,31 @@ def search(
                         times[s + 1] = times[s]
                         at = end
                         found = total != 0
+                last = at
+                total = 0
                 while at < end:
                     visited += 1
+                    last = at + 1
                     if _bind(runs, r, at, steps, s, binds, slots):
-                        found = True
-                        break
-                    at += 1
-                position[s] = at
+                        total = weights[s] * load_weight(runs[r, WEIGHTS], at)
+                        if steps[s, 6] != 0 and runs[r, TIMES] == 0:
+                            alike = _alike(runs, r, last, end, steps, s, binds, slots)
+                            together = weights[s] * _summed(runs, r, at, alike)
+                            if abs(together) <= MOST:
+                                last, total = alike, together
+                        found = total != 0
+                        if found:
+                            break
+                    at = last
                 if found and at < end:
+                    position[s] = last - 1
                     time = times[s]
                     if runs[r, TIMES]:
                         time = max(time, load_time(runs[r, TIMES], at))
                     times[s + 1] = time
-                    weights[s + 1] = weights[s] * load_weight(runs[r, WEIGHTS], at)
+                    weights[s + 1] = total
+                else:
+                    position[s] = at
         elif operation == SEEK:
             if mode == ENTER:
                 r = current[atom]

@@ -24,7 +24,7 @@ from deltic.engine.local.kernels.types import Int, Ints, Table, Words1
 
 # The tables that say what to search, and how many columns each has.
 COLUMNS = {
-    "steps": 6,
+    "steps": 7,
     "groups": 5,
     "keys": 3,
     "binds": 4,

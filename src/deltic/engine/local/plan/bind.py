@@ -109,7 +109,7 @@ class _Binder:
         self._head(head, terms)
         slots = [self.literals.get(slot, 0) for slot in range(len(self.slot_of) + 1)]
         query = pack(self.rows, slots, len(self.segment.accesses), asks=bool(self.questions))
-        counts = any(isinstance(step, Each) and step.counts for step in self.segment.steps)
+        counts = any(isinstance(step, Each) and (step.counts or step.merges) for step in self.segment.steps)
         return Tables(query, self.let_domains, self.labelled, self.questions, counts)
 
     def _add_step(self, *fields: int) -> None:
@@ -165,7 +165,8 @@ class _Binder:
         for term, column in step.checks:
             slot = self._term_slot(term, self.layouts[step.atom].places[column])
             self._add("binds", slot, *self._place(step.atom, column))
-        return (kernel.EACH, step.atom, first, len(step.binds), first + len(step.binds), len(step.checks))
+        checks = first + len(step.binds), len(step.checks)
+        return (kernel.EACH, step.atom, first, len(step.binds), *checks, int(step.merges))
 
     def _groups(self, atom: int, first: int, terms: Sequence[Term]) -> tuple[int, int]:
         """Adjacent columns of one word are sought as one."""
@@ -286,7 +287,7 @@ class _Binder:
         """Where each output column comes from: a slot, or straight from the row that the last EACH visits."""
         last = self.segment.steps[-1]
         direct = {}
-        if isinstance(last, Each) and not last.checks:
+        if isinstance(last, Each) and not last.checks and not last.merges:
             direct = {variable: self._place(last.atom, column) for variable, column in last.binds}
         for (term, _), place in zip(terms, head.places, strict=True):
             if isinstance(term, int) and term in direct:

@@ -44,7 +44,8 @@ def estimate(segment: Segment, arrangements: Sequence[Arrangement | None]) -> Es
                 left[atom] = _matches(arrangements[atom], known[atom])
             rows *= min(b / max(1.0, left[atom]) for b, (atom, _) in zip(before, step.parts, strict=True))
         elif isinstance(step, Each) and not step.counts:
-            rows *= max(1.0, left[step.atom])
+            alike = _matches(arrangements[step.atom], known[step.atom] + len(step.binds)) if step.merges else 1.0
+            rows *= max(1.0, left[step.atom] / max(1.0, alike))
         if not isinstance(step, Open | Let):
             visited += rows
     return Estimate(visited, rows)

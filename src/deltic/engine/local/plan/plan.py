@@ -40,12 +40,14 @@ class Each:
     """Visit each row of the atom; bind columns (in its order) to variables and check others against terms.
 
     Where it `counts`, nothing is wanted of the rows but how many there are: those without times are visited as one.
+    Where it `merges`, rows that agree in the columns that are bound, which come first of those that are left, are.
     """
 
     atom: int
     binds: tuple[tuple[int, int], ...] = ()
     checks: tuple[tuple[Term, int], ...] = ()
     counts: bool = False
+    merges: bool = False
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def _describe(step: Step, segment: Segment) -> str:
     if isinstance(step, Each):
         bound = ", ".join(show_term(v) for v, _ in step.binds)
         verb = "count" if step.counts else "scan"
-        return f"{verb} {name(step.atom)}" + (f" for {bound}" if bound else "")
+        once = ", each once" if step.merges else ""
+        return f"{verb} {name(step.atom)}" + (f" for {bound}{once}" if bound else "")
     if isinstance(step, Absent):
         return f"unless {name(step.atom)} has {', '.join(map(show_term, step.terms))}"
     if isinstance(step, Test):

@@ -3,7 +3,8 @@
 The change binds its variables first. Then, again and again: integers that bound variables determine are computed,
 conditions and absences whose variables are bound are checked, a variable that several reachable atoms share is bound
 by intersecting their ranges, else the reachable atom with the most bound columns is visited, atoms that only add
-columns of their own last; but whether these have a row is looked up before.
+columns of their own last; but whether these have a row is looked up before. Of an atom that shares nothing, rows that
+agree in all that is wanted of them are visited as one: all that comes after would be done for each of them.
 """
 
 from __future__ import annotations
@@ -113,8 +114,11 @@ class Planner:
         self.steps.append(Open(number))
         self._each(number, delta, columns)
 
-    def _each(self, number: int, atom: Atom, columns: Sequence[int]) -> None:
-        """Visit rows of an atom, and bind of these columns what anything else reads."""
+    def _each(self, number: int, atom: Atom, columns: Sequence[int], merges: bool = False) -> None:
+        """Visit rows of an atom, and bind of these columns what anything else reads.
+
+        Where it `merges`, rows that agree in that are visited as one, if the order puts them next to one another.
+        """
         free = {t for c in columns if isinstance(t := atom.terms[c], int) and t not in self.bound}
         wanted = free and self._wanted(atom) | {v for v in free if atom.terms.count(v) > 1}
         binds: list[tuple[int, int]] = []
@@ -128,7 +132,9 @@ class Planner:
             elif term in wanted:
                 binds.append((term, order.index(column)))
                 self.bound.add(term)
-        self.steps.append(Each(number, tuple(binds), tuple(checks), counts=not binds and not checks))
+        merges = merges and not checks and [place for _, place in binds] == list(range(len(binds)))
+        counts = not binds and not checks
+        self.steps.append(Each(number, tuple(binds), tuple(checks), counts, merges and 0 < len(binds) < len(columns)))
 
     def check(self) -> None:
         """Everything that can be computed and decided now; what must be absent is computed when all else is known."""
@@ -282,13 +288,19 @@ class Planner:
             if other is not probe and is_last(other) and other.known(self.bound):
                 self.open(other)
         self.open(probe)
-        columns = self.arranged(probe, probe.open_columns())
+        is_product = not probe.order
+        columns = self.arranged(probe, self._wanted_first(probe) if is_product else probe.open_columns())
         probe.order += columns
-        self._each(probe.number, probe.atom, columns)
+        self._each(probe.number, probe.atom, columns, merges=is_product)
         self.probes.remove(probe)
         for other in self.probes:
             if other.number >= 0:
                 self.open(other)
+
+    def _wanted_first(self, probe: Probe) -> list[int]:
+        """The columns of an atom, those first that anything else reads."""
+        wanted = self._wanted(probe.atom)
+        return sorted(range(len(probe.atom.terms)), key=lambda column: probe.atom.terms[column] not in wanted)
 
     # The ends of segments
 
