@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from deltic.datalog.ddlog.types import STRING, BigInt, Bit, Bool, Double, Float, Signed, Type
 
-_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+ORDERED = frozenset(("<", "<=", ">", ">="))
+"""The comparisons for which values have to be in an order."""
+_COMPARISONS = ORDERED | {"==", "!="}
 
 
 def operation(operator: str, result: Type, types: Sequence[Type], values: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from deltic.datalog.ddlog.emit import Emitter, name_of
 from deltic.datalog.ddlog.functions import Body, check_function, types_given
 from deltic.datalog.ddlog.modules import Module
 from deltic.datalog.ddlog.natives import NATIVES, Instance, has_type
+from deltic.datalog.ddlog.order import Order
 from deltic.datalog.ddlog.types import Type
 from deltic.datalog.ddlog.values import Constructor, Map, Struct, Vec
 from deltic.datalog.syntax.source import Span
@@ -51,7 +52,9 @@ class Compiler:
         self.given = given
         self.bodies: dict[tuple[str, int], Body] = {}
         self.sources: dict[str, str] = {}
+        self._order = Order(self.types)
         self._names: dict[core.FunctionInstance, str] = {}
+        self._orders: dict[Type, str] = {}
         self._numbers: dict[str, int] = {}
         self._namespace: dict[str, Any] = {"Struct": Struct, "Vec": Vec, "Map": Map, **_RUNTIME}
 
@@ -115,6 +118,15 @@ class Compiler:
         """Whether values of its type have no other constructor."""
         entry = self.declarations.constructors.entries[constructor.name]
         return len(self.declarations.types.entries[entry.type].constructors) == 1
+
+    def order(self, type_: Type) -> str:
+        """The name of what gives of a value what it is ordered by; "" for types whose values are in Python's order."""
+        if type_ not in self._orders:
+            name = f"order_{len(self._orders)}" if self._order.has_interned(type_) else ""
+            if name:
+                self._namespace[name] = self._order.key(type_)
+            self._orders[type_] = name
+        return self._orders[type_]
 
     def function(self, instance: core.FunctionInstance, span: Span) -> str:
         """The name of a function at ground types, which is compiled if it was not."""

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from deltic.datalog.ddlog import core
-from deltic.datalog.ddlog.arithmetic import cast, operation, text
-from deltic.datalog.ddlog.types import UNIT, Type, content, substitute
+from deltic.datalog.ddlog.arithmetic import ORDERED, cast, operation, text
+from deltic.datalog.ddlog.types import UNIT, Named, Tuple, Type, content, substitute
+from deltic.datalog.ddlog.values import SORTED
 from deltic.datalog.syntax.expressions import nodes_in
 
 if TYPE_CHECKING:
@@ -371,6 +372,8 @@ def _operation(emitter: Emitter, node: core.Operation) -> str:
     if node.operator == "text":
         return f"''.join({_tuple(values)})"
     types = [emitter.type(operand.type) for operand in node.operands]
+    if node.operator in ORDERED and (order := emitter.compiler.order(types[0])):
+        values = [f"{order}({value})" for value in values]
     return operation(node.operator, emitter.type(node.type), types, values)
 
 
@@ -479,7 +482,7 @@ def _match_on(emitter: Emitter, node: core.MatchOn) -> str:
 
 @emits(core.ForEach)
 def _for_each(emitter: Emitter, node: core.ForEach) -> str:
-    items = emitter.value(node.items)
+    items = _in_order(emitter, emitter.type(node.items.type), emitter.value(node.items))
     name = name_of(node.pattern.name) if isinstance(node.pattern, core.Bind) else emitter.temporary()
     with emitter.block(f"for {name} in {items}:"):
         conditions, bindings = emitter.tests(node.pattern, name)
@@ -489,6 +492,15 @@ def _for_each(emitter: Emitter, node: core.ForEach) -> str:
         emitter.bind(bindings)
         emitter.discard(node.body)
     return "()"
+
+
+def _in_order(emitter: Emitter, type_: Type, items: str) -> str:
+    """The items of a collection as loops go over them: a set or a map of interned values has them in Python's order."""
+    type_ = content(type_)
+    if not isinstance(type_, Named) or type_.name not in SORTED:
+        return items
+    order = emitter.compiler.order(Tuple(type_.arguments) if len(type_.arguments) > 1 else type_.arguments[0])
+    return f"sorted({items}, key={order})" if order else items
 
 
 @emits(core.BreakLoop)

@@ -1,4 +1,4 @@
-"""The order of values in dumps, which is that of Rust, where interned values are ordered by their hashes."""
+"""The order of values, in dumps and in functions: that of Rust, where interned values are ordered by their hashes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 import struct
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltic.datalog.ddlog import types as t
-from deltic.datalog.ddlog.checked import TypeDefinition
 from deltic.datalog.ddlog.values import LISTS
 from deltic.datalog.ddlog.xxhash import SEED, xxh64
+
+if TYPE_CHECKING:
+    from deltic.datalog.ddlog.checked import TypeDefinition
 
 Bytes = Callable[[Any], bytes]
 _INTERN, _MAP, _VECTOR = "internment::Intern", "ddlog_std::Map", "ddlog_std::Vec"
@@ -22,6 +24,12 @@ def _inside(type_: t.Type) -> t.Type:
     while isinstance(type_, t.Named) and type_.name in t.REFERENCES - {_INTERN}:
         type_ = type_.arguments[0]
     return t.STAND_FOR.get(type_.name, type_) if isinstance(type_, t.Named) else type_
+
+
+def is_interned(type_: t.Type) -> bool:
+    """Whether values of the type are interned, or lead to one that is."""
+    inside = _inside(type_)
+    return isinstance(inside, t.Named) and inside.name == _INTERN
 
 
 def _fields(types: Mapping[str, TypeDefinition], type_: t.Named) -> list[tuple[t.Type, ...]]:
@@ -61,7 +69,7 @@ class Hashes:
                 return _joined(list(map(self.of, items)))
             case t.Named():
                 return self._named(type_)
-        return lambda value: int(value).to_bytes((int(value).bit_length() >> 3) + 1, "little", signed=True)
+        return _signed_digits if isinstance(type_, t.BigInt | t.Signed) else _digits
 
     def _named(self, type_: t.Named) -> Bytes:
         if type_.name == _INTERN:
@@ -84,6 +92,18 @@ class Hashes:
 
 def _string_bytes(value: str) -> bytes:
     return value.encode() + b"\xff"
+
+
+def _digits(value: int) -> bytes:
+    """A big number as `num` has it: how many digits of 64 bits it has, and these."""
+    count = value.bit_length() + 63 >> 6
+    return count.to_bytes(8, "little") + value.to_bytes(8 * count, "little")
+
+
+def _signed_digits(value: int) -> bytes:
+    """The same behind its sign, which is 0 for minus and 2 for plus; of zero the sign, 1, alone."""
+    sign = 1 + (value > 0) - (value < 0)
+    return sign.to_bytes(8, "little") + (_digits(abs(value)) if value else b"")
 
 
 def _joined(parts: list[Bytes]) -> Bytes:

@@ -137,6 +137,8 @@ LISTS: Mapping[str, Callable[[Iterable[Any]], tuple[Any, ...]]] = {
     "tinyset::Set64": Set.of,
 }
 """The types that are written as lists of their elements, and what makes their values."""
+SORTED = LISTS.keys() - {"ddlog_std::Vec"} | {"ddlog_std::Map"}
+"""The collections that are in the order of what they hold."""
 
 
 class Map(tuple[Any, ...]):

@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from deltic.datalog.ddlog.natives import native
+from deltic.datalog.ddlog.natives import Instance, native
+from deltic.datalog.ddlog.order import Order
+from deltic.datalog.ddlog.types import Named, content
 from deltic.datalog.ddlog.values import NONE, UNIT, Group, Map, Set, Struct, Vec, some
 
 
-def shared(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def shared(*names: str, typed: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function for several functions of `ddlog_std`."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            native(f"ddlog_std::{name}")(function)
+            native(f"ddlog_std::{name}", typed=typed)(function)
         return function
 
     return register
+
+
+def order_of(instance: Instance) -> Callable[[Any], Any]:
+    """By what the elements of the first argument, a collection, are ordered."""
+    type_ = content(instance.parameters[0])
+    assert isinstance(type_, Named)
+    return Order(instance.types).key(type_.arguments[0])
 
 
 def nth_of(items: Any, place: int) -> Struct:
@@ -91,16 +100,18 @@ def nth(items: Any, place: int) -> Struct:
     return nth_of([value for value, _ in items.values] if isinstance(items, Group) else items, place)
 
 
-@shared("sort", "vec_sort")
-def sort(vector: Vec) -> Any:
+@shared("sort", "vec_sort", typed=True)
+def sort(instance: Instance) -> Callable[[Vec], Any]:
     """Sort a vector."""
-    return UNIT, Vec(sorted(vector))
+    order = order_of(instance)
+    return lambda vector: (UNIT, Vec(sorted(vector, key=order)))
 
 
-@shared("sort_imm", "vec_sort_imm")
-def sort_imm(vector: Vec) -> Vec:
+@shared("sort_imm", "vec_sort_imm", typed=True)
+def sort_imm(instance: Instance) -> Callable[[Vec], Vec]:
     """The sorted vector."""
-    return Vec(sorted(vector))
+    order = order_of(instance)
+    return lambda vector: Vec(sorted(vector, key=order))
 
 
 @shared("zip", "vec_zip")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
-from deltic.datalog.ddlog.library.collections import shared
+from deltic.datalog.ddlog.library.collections import order_of, shared
+from deltic.datalog.ddlog.natives import Instance
+from deltic.datalog.ddlog.order import Order
 from deltic.datalog.ddlog.values import Group, Map, Set, Struct, Vec
 
 
@@ -38,16 +41,18 @@ def greatest(group: Group) -> Any:
     return group.values[-1][0]
 
 
-@shared("min")
-def least_of(*given: Any) -> Any:
+@shared("min", typed=True)
+def least_of(instance: Instance) -> Callable[..., Any]:
     """The lesser of two values, or the least of a group."""
-    return min(given) if len(given) > 1 else first(given[0])
+    order = Order(instance.types).key(instance.parameters[0])
+    return first if len(instance.parameters) == 1 else lambda one, other: min(one, other, key=order)
 
 
-@shared("max")
-def greatest_of(*given: Any) -> Any:
+@shared("max", typed=True)
+def greatest_of(instance: Instance) -> Callable[..., Any]:
     """The greater of two values, or the greatest of a group."""
-    return max(given) if len(given) > 1 else greatest(given[0])
+    order = Order(instance.types).key(instance.parameters[0])
+    return greatest if len(instance.parameters) == 1 else lambda one, other: max(one, other, key=order)
 
 
 def _elements(given: Any) -> Any:
@@ -61,10 +66,11 @@ def to_set(given: Any) -> Set:
     return Set.of(_elements(given))
 
 
-@shared("to_vec", "set_to_vec", "group_to_vec")
-def to_vec(given: Any) -> Vec:
+@shared("to_vec", "set_to_vec", "group_to_vec", typed=True)
+def to_vec(instance: Instance) -> Callable[[Any], Vec]:
     """The elements of a group, option or set as a vector."""
-    return Vec(_elements(given))
+    order = order_of(instance)
+    return lambda given: Vec(sorted(given, key=order) if isinstance(given, Set) else _elements(given))
 
 
 @shared("to_map", "group_to_map")

@@ -10,7 +10,7 @@ from deltic.datalog.ddlog.values import UNIT, Set
 
 native("hashset::hashset_singleton")(collections.set_singleton)
 native("hashset::hashset_empty")(collections.set_empty)
-native("hashset::to_vec")(groups.to_vec)
+native("hashset::to_vec", typed=True)(groups.to_vec)
 native("hashset::to_hashset")(groups.to_set)
 for _name in ("size", "insert", "insert_imm", "is_empty", "nth", "union", "intersection", "difference", "contains"):
     native(f"hashset::{_name}")(getattr(collections, _name))

@@ -7,7 +7,7 @@ not called for each row: comparisons, logic, and integer arithmetic modulo 2^n.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from deltic.datalog.ddlog import core
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.checked import Checked
 from deltic.datalog.ddlog.lowering.columns import Binding, Columns, Environment, native_type, same
+from deltic.datalog.ddlog.order import is_interned
 from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
 
 Tree = exp.Expression
@@ -242,7 +243,7 @@ class Expressions:
         if len(operands) != 2:
             return None
         operand, is_native = operands[0].type, native_type(operands[0].type) is not None
-        if operator in ("==", "!=") or (operator in _COMPARISONS and is_native):
+        if operator in ("==", "!=") or (operator in _COMPARISONS and is_native and not is_interned(operand)):
             if isinstance(t.content(operand), t.Function):
                 return None
             return self._binary(_COMPARISONS[operator], operands, known)
@@ -278,7 +279,8 @@ def plain(node: NodeT, known: Environment) -> NodeT:
 
     def change(node: Any) -> Any:
         if isinstance(node, core.CallFunction) and node.function.name in _WRAPPERS and len(node.arguments) == 1:
-            return node.arguments[0]
+            (inner,) = node.arguments
+            return replace(inner, type=node.type) if is_interned(inner.type) != is_interned(node.type) else inner
         if isinstance(node, core.FieldOf) and isinstance(node.of, core.Variable):
             name = field_name(node.of.name, node.index)
             if name in known:
