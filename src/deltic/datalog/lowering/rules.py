@@ -10,11 +10,12 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.operators.keep import Keep
 from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
 from deltic.datalog.checks.grounding import bound_by_all
 from deltic.datalog.lowering.aggregates import lower_aggregation
-from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, project
+from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, make_set, project
 from deltic.datalog.lowering.inner import lower_existential
 from deltic.datalog.lowering.ranges import is_range, lower_range
 from deltic.datalog.lowering.scalars import conjunction, converted, predicate, scalar
@@ -38,14 +39,14 @@ def lower_rule(rule: Rule, schema: Schema, scope: Scope, as_set: bool = True) ->
 
     Where only the set of the rows counts, what the head does not need may be left out of the weights.
     """
-    return _RuleLowering(in_groups(rule, scope, lower_rule) if as_set else rule, scope).lower(schema)
+    return _RuleLowering(in_groups(rule, scope, lower_rule) if as_set else rule, scope, as_set).lower(schema)
 
 
 class _RuleLowering:
     """One rule on its way to nodes. `_pending` are the conditions that are not yet lowered."""
 
-    def __init__(self, rule: Rule, scope: Scope) -> None:
-        self._rule, self._scope, self._builder = rule, scope, scope.builder
+    def __init__(self, rule: Rule, scope: Scope, as_set: bool) -> None:
+        self._rule, self._scope, self._builder, self._as_set = rule, scope, scope.builder, as_set
         self._pending = [part for part in rule.body if not isinstance(bare(part), Atom | Aggregation | Existential)]
         self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
         self._results = {inner.result for inner in self._inner if isinstance(inner, Aggregation)}
@@ -68,7 +69,18 @@ class _RuleLowering:
         wanted = elsewhere | self._shared
         for name, needed in reversed(self._given_by(atom).items()):
             wanted |= needed if name in wanted else set()
-        return self._compute(node, wanted)
+        return self._kept(node, self._compute(node, wanted), elsewhere | self._shared)
+
+    def _kept(self, atom: int, computed: int, joining: set[str]) -> int:
+        """An atom with what is computed of it, as a relation of its own where that joins it to other atoms.
+
+        Else a change of those would look at all rows of the atom.
+        """
+        before, after = (self._builder.type_of(node).schema.names for node in (atom, computed))
+        may = self._as_set or self._builder.type_of(computed).is_set
+        if not (may and joining & {*after} - {*before}):
+            return computed
+        return self._builder.add(Keep(self._rule.head.relation), make_set(self._builder, computed))
 
     def _computed_by_several(self) -> set[str]:
         """The variables to which several atoms give values, each by itself: they join those atoms."""
