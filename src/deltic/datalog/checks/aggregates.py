@@ -15,6 +15,7 @@ from deltic.datalog.checks.grounding import bound_variables
 from deltic.datalog.checks.normal_form import MOST_ALTERNATIVES, Literals, TooManyAlternativesError, alternatives
 from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import (
+    Apply,
     Expression,
     Node,
     Unnamed,
@@ -82,7 +83,8 @@ class _Scopes:
         own |= {name for name in _names(*body) if name not in names}
         inside = {**names, **{name: self.fresh(name) for name in sorted(own)}}
         local = {inside[name] for name in own}
-        body = tuple(self._name_wildcards(literal, local) for literal in body)
+        counts_rows = _counts_rows(aggregate, body)
+        body = tuple(self._name_wildcards(literal, local) if counts_rows else _projected(literal) for literal in body)
         inside |= {name: name for name in local - set(inside.values())}
         self._targets[result.name] = {inside[name]: names[name] for name in sorted(hidden)}
         aggregations: list[Aggregation] = []
@@ -219,6 +221,28 @@ class _Scopes:
         reached = Comparison("=", outside(target), aggregation.result, span=aggregation.span)
         copies = [with_expressions(literal, outside) for literal in aggregation.body]
         return [replace(inside, local=inside.local | set(renamed.values())), *copies, reached]
+
+
+def _counts_rows(aggregate: Aggregate, body: Literals) -> bool:
+    """Whether each row of the body's atom is a binding of its own, also where `_` alone tells rows apart.
+
+    As in Soufflé, it is where there is one atom, no variable twice in it, and neither an aggregate nor `range` inside.
+    Elsewhere `_` says that there is a value.
+    """
+    atoms = [literal for literal in body if isinstance(literal, Atom)]
+    names = _names(*atoms)
+    inside = (node for part in (*aggregate.targets, *body) for node in nodes_in(part))
+    several = any(
+        isinstance(node, Aggregate) or (isinstance(node, Apply) and node.functor == "range") for node in inside
+    )
+    return len(atoms) == 1 and len(names) == len(set(names)) and not several
+
+
+def _projected(literal: Formula) -> Formula:
+    """An atom with wildcards as the condition that there are values for these."""
+    if isinstance(literal, Atom) and any(isinstance(argument, Wildcard) for argument in literal.arguments):
+        return Existential(((literal,),), frozenset(), span=literal.span)
+    return literal
 
 
 def _renaming(names: Names) -> Change:
