@@ -70,7 +70,7 @@ def test_explain(folder):
     [
         ("run", "p.dl", "--ddlog-commands", "p.dat", "--state", "s"),
         ("explain", "p.dl", "--ddlog", "--facts", "lib"),
-        ("explain", "p.dl", "--ddlog", "-D", "N=1"),
+        ("explain", "p.dl", "--ddlog", "-M", "N=1"),
     ],
 )
 def test_options_that_do_not_go_together(folder, arguments):

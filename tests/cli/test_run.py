@@ -89,6 +89,18 @@ def test_all_inputs_of_a_table_are_read(workshop):
     assert workshop.read("out/p.csv") == ["1\t1", "3\t3", "4\t4", "5\t5"]
 
 
+def test_what_a_program_prints_as_with_souffle(workshop):
+    workshop.write("print.dl", ".decl p(x: number, s: symbol)\n.input p\n.output p\n.printsize p")
+    workshop.write("facts/p.facts", "1\tone\n")
+    size, rule = "p\t1\n", "===============\n"
+    printed = f"---------------\np\nx\ts\n{rule}1\tone\n{rule}{size}"
+    program, folder = str(workshop.folder / "print.dl"), str(workshop.folder / "facts")
+    assert command("run", program, "-F", folder, "-D", str(workshop.folder / "here"), "-q").out == size
+    assert workshop.read("here/p.csv") == ["1\tone"]
+    assert command("run", program, "-F", folder, "-D", "-", "-q").out == printed
+    assert command("run", program, "-F", folder, "-D", "-", "--changes", folder).status == 2
+
+
 def test_every_one_of_several_inputs_must_be_there(workshop):
     workshop.write("reach.dl", '.decl p(x: number)\n.input p(filename="one.csv")\n.input p(filename="two.csv")')
     workshop.write("facts/two.csv", "1\n")
@@ -113,7 +125,7 @@ def test_macros_and_components(workshop):
         " walk(x, z) :- walk(x, y), edge(y, z), z - x < NEAR. }",
     )
     workshop.write("facts/near.edge.facts", "1\t2\n2\t3\n3\t9\n")
-    assert "near.walk" in workshop.run("-D", "NEAR=5").out
+    assert "near.walk" in workshop.run("-M", "NEAR=5").out
     assert workshop.read("out/near.walk.csv") == ["1\t2", "1\t3", "2\t3", "3\t9"]
     assert "`NEAR` has no value" in workshop.run().err
 
@@ -129,7 +141,7 @@ def test_the_row_of_a_relation_without_columns_may_be_an_empty_line(workshop):
 
 def test_quiet(workshop):
     result = workshop.run("--quiet")
-    assert (result.status, result.out, result.err) == (0, "", "")
+    assert (result.status, result.out, result.err) == (0, "adult\t1\n", "")
 
 
 def test_many_views_share_a_column(workshop):
@@ -193,7 +205,7 @@ def test_skipping_malformed_rows(workshop, golden):
     ("files", "words"),
     [
         ({"reach.dl": ".decl p(x: number)\np(x) :- q(x)."}, "reach.dl:2:9: there is no relation `q`"),
-        ({"facts/age.csv": "ada,36,x\n"}, "facts/age.csv:1:8: expected 2 fields, found 3"),
+        ({"facts/age.csv": "ada\n"}, "facts/age.csv:1:4: expected 2 fields, found 1"),
         ({"changes/4.agee.csv": ""}, "changes/4.agee.csv: cannot tell which table"),
         ({"reach.dl": '.decl p(x: number)\n.input p(IO="sqlite", dbname="x")'}, "table p: no file facts/x\n"),
         ({"reach.dl": '.decl p(x: number)\n.input p(columns="1:2")'}, "it has 1 column: name one field"),

@@ -93,7 +93,7 @@ _Macros = Annotated[
     list[str] | None,
     typer.Option(
         "--define",
-        "-D",
+        "-M",
         metavar="NAME[=TEXT]",
         help="As if a Datalog program began with #define NAME TEXT. May be repeated.",
         show_default="none",
@@ -143,13 +143,21 @@ def deltic(
 @app.command()
 def run(
     program: _Program,
-    facts: Annotated[Path, typer.Option(exists=True, file_okay=False, help="Where the initial rows are.")] = Path(),
+    facts: Annotated[
+        Path, typer.Option("--facts", "-F", exists=True, file_okay=False, help="Where the initial rows are.")
+    ] = Path(),
     changes: Annotated[
         Path | None, typer.Option(exists=True, file_okay=False, help="Changes: each file or sub-folder is one epoch.")
     ] = None,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Where views, their changes and rejects go.")] = Path(
-        "out"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-D",
+            file_okay=False,
+            help="Where views, their changes and rejects go; -: views to standard output.",
+        ),
+    ] = Path("out"),
     engine: Annotated[
         EngineChoice,
         typer.Option(help="What keeps the views; spark: on shards; reference: the slow definition, for comparing."),
@@ -267,7 +275,7 @@ def run(
     state: _State = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Errors, notes and relations with IO=stdout alone.")
+        bool, typer.Option("--quiet", "-q", help="Errors, notes and what the program prints alone.")
     ] = False,
     metrics: Annotated[
         int | None,

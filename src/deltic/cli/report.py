@@ -31,6 +31,8 @@ def print_program(outcome: Outcome) -> None:
     """What the program itself writes to standard output."""
     for text in outcome.printed:
         print(text)
+    for name, rows in outcome.sizes.items():
+        print(f"{name}\t{rows}")
 
 
 def print_outcome(outcome: Outcome) -> None:
@@ -41,8 +43,6 @@ def print_outcome(outcome: Outcome) -> None:
     console.print(epochs_table(outcome.epochs, outcome.watched))
     for line in (*recomputed(outcome.epochs), *late_rows(outcome.epochs)):
         print(line)
-    for name, rows in outcome.sizes.items():
-        print(f"{name}\t{rows}")
     for written in outcome.written:
         print(f"{written.name}: {written.rows:,} rows in {written.path}")
     print(_times(outcome))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import typer
@@ -27,6 +28,9 @@ from deltic.pipeline.shards import Shards
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ON_STDOUT = Path("-")
+"""The folder of outputs that stands for standard output."""
 
 
 def run_command(options: RunOptions) -> int:
@@ -163,12 +167,13 @@ def _settings(options: RunOptions) -> Settings:
         options.program,
         options.facts,
         options.changes,
-        options.out,
+        Path("out") if options.out == ON_STDOUT else options.out,
         options.format.value if options.format else None,
         options.on_error is OnError.skip,
         options.conflicts.value,
         macros_of(options.macros),
         options.missing is MissingFacts.empty,
+        options.out == ON_STDOUT,
     )
 
 
@@ -186,6 +191,8 @@ def _check(options: RunOptions) -> None:
         raise typer.BadParameter(
             "--ddlog-commands takes rows from commands, into memory: without --changes, --state, --master"
         )
+    if options.out == ON_STDOUT and (options.changes or options.format):
+        raise typer.BadParameter("--out - prints views as they are at the end: without --changes and --format")
     if options.changes and (options.out / "changes").resolve() == options.changes.resolve():
         raise typer.BadParameter(
             "the changes of views go to OUT/changes, which is --changes here; choose another --out"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
+from deltic.pipeline.io.records import starts
 from deltic.pipeline.io.splits import Split, joined
 from deltic.pipeline.io.stretch import at_once, parse
 from deltic.pipeline.io.text import parse_line
@@ -48,9 +50,12 @@ def lines_of(layout: Layout):
 
 
 def expected(lines, layout):
-    """What the definition says: the rows with their weights, counted, and the positions of the malformed lines."""
+    """What the definition says: the rows with their weights, counted, and the positions of the malformed lines.
+
+    Where fields may stand in quotes a row may be several lines; which ones, `test_souffle_files` checks.
+    """
     rows, bad = Counter(), []
-    for position, line in enumerate(lines):
+    for position, line in rows_of(lines, layout):
         text = line.removesuffix("\r")
         if not text and not layout.keeps_blank_lines:
             continue
@@ -60,6 +65,15 @@ def expected(lines, layout):
         except Malformed:
             bad.append(position)
     return rows, bad
+
+
+def rows_of(lines, layout):
+    """The rows, each with the position of its first line."""
+    if not layout.rfc4180:
+        return list(enumerate(lines))
+    data = data_of(lines)
+    ends = [*starts(data, layout), len(data)]
+    return [(data.count(b"\n", 0, a), data[a : b - 1].decode()) for a, b in pairwise(ends)]
 
 
 def counted(table):

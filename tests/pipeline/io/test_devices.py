@@ -171,7 +171,9 @@ v(2.0, ["a", 1.5], $N("b", ["c", 0.1]), 1).
         "1e+21\tnil\t$Z\t0",
         "2\t[a, 1.5]\t$N(b, [c, 0.10000000000000001])\t1",
     ]
-    assert '2,"[a, 1.5]","$N(b, [c, 0.10000000000000001])",1' in (tmp_path / "out" / "quoted.csv").read_text()
+    assert (
+        '2,"[""a"", 1.5]","$N(""b"", [""c"", 0.10000000000000001])",1' in (tmp_path / "out" / "quoted.csv").read_text()
+    )
 
 
 def test_standard_input_and_output(tmp_path):

@@ -51,7 +51,7 @@ def _pack(shape: str, *fields: Any) -> str:
     begin, letters, end = _taken_apart(shape)
     if not fields:
         return begin + end
-    return f"{begin}{', '.join(map(_written, letters, fields))}{end}"
+    return f"{begin}{', '.join(map(written, letters, fields))}{end}"
 
 
 def _unpack(shape: str, index: int, text: str) -> Any:
@@ -59,7 +59,7 @@ def _unpack(shape: str, index: int, text: str) -> Any:
     begin, letters, _ = _taken_apart(shape)
     if not text.startswith(begin):
         return None
-    return _read(letters[index], _parts(text)[index])
+    return field_of_text(letters[index], _parts(text)[index])
 
 
 @lru_cache(maxsize=1024)
@@ -81,10 +81,16 @@ def letters_of(shape: str) -> str:
     return _taken_apart(shape)[1]
 
 
-def _written(letter: str, value: Any) -> str:
+def written(letter: str, value: Any) -> str:
+    """The text of a field."""
     if letter == "s":
-        return value if _PLAIN.fullmatch(value) else f'"{"".join(_ESCAPES.get(c, c) for c in value)}"'
+        return value if _PLAIN.fullmatch(value) else quoted(value)
     return str(_TO_TEXT[letter](value + 0.0)) if letter in FLOATS else str(value)
+
+
+def quoted(symbol: str) -> str:
+    """A symbol in quotes, with escapes."""
+    return f'"{"".join(_ESCAPES.get(c, c) for c in symbol)}"'
 
 
 def _whole(type_: Type) -> Callable[[str], int | None]:
@@ -102,7 +108,7 @@ _OF_TEXT: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _read(letter: str, text: str) -> Any:
+def field_of_text(letter: str, text: str) -> Any:
     """The value of a field; None where the text is none."""
     if letter == ".":
         return text
@@ -149,16 +155,16 @@ _SIGNS = ("[", "]", "(", ")", ",", "")
 
 def _canonical(family: str, text: str) -> str | None:
     """The text of the value that a text from outside says, None where it says none of the type."""
-    return rewritten(family, text, _written)
+    return rewritten(family, text, written)
 
 
-def rewritten(family: str, text: str, written: Callable[[str, Any], str]) -> str | None:
-    """A text of a value of a type with each field, told by its letter, as `written` has it; None where it is none."""
-    types, root = _family(family)
+def rewritten(family: str, text: str, write: Callable[[str, Any], str]) -> str | None:
+    """A text of a value of a type with each field, told by its letter, as `write` has it; None where it is none."""
+    types, root = family_types(family)
     found: list[str] = []
     pending = [root]  # what is expected: signs, behind an apostrophe, and values of types
-    tokens = _tokens(text)
-    token = next(tokens, "")
+    given = tokens(text)
+    token = next(given, "")
     while pending:
         wanted = pending.pop()
         if wanted.startswith("'"):
@@ -166,21 +172,21 @@ def rewritten(family: str, text: str, written: Callable[[str, Any], str]) -> str
                 return None
             found.append(", " if token == "," else token)
         elif wanted in LETTERS:
-            value = None if token in _SIGNS else _read(LETTERS[wanted], token)
+            value = None if token in _SIGNS else field_of_text(LETTERS[wanted], token)
             if value is None:
                 return None
-            found.append(written(LETTERS[wanted], value))
+            found.append(write(LETTERS[wanted], value))
         else:
             fields = types[wanted].get(token)
             if fields is None:
                 return None
             found.append(token)
             pending += reversed(fields)
-        token = next(tokens, "")
+        token = next(given, "")
     return "".join(found) if not token else None
 
 
-def _tokens(text: str) -> Iterator[str]:
+def tokens(text: str) -> Iterator[str]:
     """The signs and words of a text; the rest as one where it cannot be read."""
     place = 0
     while place < len(text):
@@ -193,7 +199,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)
-def _family(family: str) -> tuple[dict[str, dict[str, list[str]]], str]:
+def family_types(family: str) -> tuple[dict[str, dict[str, list[str]]], str]:
     """For each type what begins its values, and what follows: fields and signs; and the type of the whole."""
     types: dict[str, dict[str, list[str]]] = {}
     for definition in family.split(";"):
@@ -232,4 +238,4 @@ FUNCTIONS |= {
 
 
 def _named(given: Sequence[Any]) -> str:
-    return f"value of the type {_family(given[0])[1]}"
+    return f"value of the type {family_types(given[0])[1]}"

@@ -153,6 +153,7 @@ def _relations(
             is_hidden=name in hints.hidden or name in hints.magic,
             demand=False if name in hints.no_magic or name in whole else True if name in hints.magic else None,
             structures=signature.structures(),
+            records=signature.records(),
             choices=first[name].choices,
         )
         for name, signature in signatures.items()

@@ -34,6 +34,8 @@ class Relation:
     """Whether only those rows are derived that other rules ask for: as declared, None where nothing was."""
     structures: Mapping[str, str] = field(default_factory=dict)
     """The families of the attributes that are structures, see `deltic.circuit.spark.structures`."""
+    records: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The names of the fields of the record types among these, and of those that they are made of."""
     choices: tuple[tuple[str, ...], ...] = ()
     """Attributes of whose values the relation has one row, the least of those that are derived; one after the other."""
 

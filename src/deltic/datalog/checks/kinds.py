@@ -37,13 +37,18 @@ class Structure:
         return f"[{letters}]" if not branch else f"${branch}({letters})" if letters else f"${branch}"
 
     @property
-    def family(self) -> str:
-        """The type with those that it is made of, as `deltic.circuit.spark.structures` reads it."""
+    def members(self) -> list[Structure]:
+        """The type with those that it is made of."""
         members = [self]
         for member in members:
             of = (type_ for fields in member.branches.values() for _, type_ in fields)
             members += dict.fromkeys(t for t in of if isinstance(t, Structure) and t not in members)
-        return ";".join(f"{member.name}={member._definition()}" for member in members)
+        return members
+
+    @property
+    def family(self) -> str:
+        """The type with those that it is made of, as `deltic.circuit.spark.structures` reads it."""
+        return ";".join(f"{member.name}={member._definition()}" for member in self.members)
 
     def _definition(self) -> str:
         names = {

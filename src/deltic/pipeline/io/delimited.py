@@ -21,26 +21,33 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 def at_once(data: bytes, layout: Layout) -> pa.Table | None:
     """The rows of whole lines, each with its newline; None when a line may be malformed or mean something else."""
-    data, delimiter = data.replace(b"\r\n", b"\n"), layout.delimiter.encode()
+    has_returns, delimiter = b"\r" in data, layout.delimiter.encode()
+    data = data.replace(b"\r\n", b"\n") if has_returns else data
     quoted = layout.rfc4180 and b'"' in data
-    if not layout.width or b"\r" in data or data.startswith(_BYTE_ORDER_MARK):
+    if not layout.width or (has_returns and b"\r" in data) or data.startswith(_BYTE_ORDER_MARK):
         return None
-    if quoted and not _is_well_quoted(data, layout):
+    over_lines = quoted and not is_well_quoted(data, layout)
+    if over_lines and (has_returns or not is_well_quoted(data, layout, over_lines=True)):
+        return None
+    if layout.has_brackets and b"[" in data:
         return None
     if len(delimiter) > 1:
         if quoted or _STAND_IN in data:
             return None
         data, delimiter = data.replace(delimiter, _STAND_IN), _STAND_IN
-    table = _read(data, delimiter, layout)
-    if table is None and layout.signed:
-        table = _read(_with_signs_apart(data, delimiter), delimiter, layout)
+    table = _read(data, delimiter, layout, over_lines)
+    if table is None and layout.signed and not over_lines:
+        table = _read(_with_signs_apart(data, delimiter), delimiter, layout, over_lines)
     return table
 
 
-def _is_well_quoted(data: bytes, layout: Layout) -> bool:
-    """Whether quotes stand around whole fields in every line; Arrow's reader would let others pass."""
-    delimiter = re.escape(layout.delimiter)
-    field = f'(?:"(?:[^"\\n]|"")*"|[^"{delimiter}\\n][^{delimiter}\\n]*|)'
+def is_well_quoted(data: bytes, layout: Layout, over_lines: bool = False) -> bool:
+    """Whether quotes stand around whole fields in every line; Arrow's reader would let others pass.
+
+    With `over_lines` what is in quotes may extend over lines.
+    """
+    delimiter, inside = re.escape(layout.delimiter), '[^"]' if over_lines else '[^"\\n]'
+    field = f'(?:"(?:{inside}|"")*"|[^"{delimiter}\\n][^{delimiter}\\n]*|)'
     line = f"{'[+-]' if layout.signed else ''}{field}(?:{delimiter}{field})*\\n"
     whole = pc.match_substring_regex(pa.array([data], pa.large_binary()), f"^(?:{line})*$")
     return bool(whole[0].as_py())
@@ -54,16 +61,16 @@ def _with_signs_apart(data: bytes, delimiter: bytes) -> bytes:
     return data[1:]
 
 
-def _read(data: bytes, delimiter: bytes, layout: Layout) -> pa.Table | None:
-    """The rows of lines whose signs, if any, stand apart."""
+def _read(data: bytes, delimiter: bytes, layout: Layout, over_lines: bool) -> pa.Table | None:
+    """The rows of lines whose signs, if any, stand apart; `over_lines` says that a field may have newlines."""
     types = [column.type if column.type in _ARROWS else Type.STRING for column in layout.schema]
     signs = [Type.STRING] if layout.signed else []
-    columns = _columns(data, delimiter, layout, [*signs, *types])
+    columns = _columns(data, delimiter, layout, [*signs, *types], over_lines)
     if columns is None:
         return None
     values = columns[len(signs) :]
     if _is_doubtful(data, types, values):
-        texts = _columns(data, delimiter, layout, [Type.STRING] * len(columns))
+        texts = _columns(data, delimiter, layout, [Type.STRING] * len(columns), over_lines)
         if texts is None or not all(map(_agrees, texts[len(signs) :], values, types)):
             return None
     try:
@@ -105,13 +112,15 @@ def _typed(found: Any, column: Column) -> Any:
     return texts.cast(column.type.arrow)
 
 
-def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type]) -> list[Any] | None:
+def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type], over_lines: bool) -> list[Any] | None:
     """The fields of all lines as columns of these types, null where a field is empty; None when Arrow objects."""
     names = [str(index) for index in range(len(types))]
-    there = _names_of_fields(data, delimiter, names, layout) if layout.places else names
+    there = _names_of_fields(data, delimiter, names, layout) if layout.places or layout.as_souffle else names
     quote = '"' if layout.rfc4180 else False
     keeps = layout.keeps_blank_lines
-    parsing = pv.ParseOptions(delimiter=delimiter.decode(), quote_char=quote, ignore_empty_lines=not keeps)
+    parsing = pv.ParseOptions(
+        delimiter=delimiter.decode(), quote_char=quote, ignore_empty_lines=not keeps, newlines_in_values=over_lines
+    )
     fields = {name: type_.arrow for name, type_ in zip(names, types, strict=True)}
     converting = pv.ConvertOptions(
         column_types=fields, null_values=[""], strings_can_be_null=False, include_columns=names
@@ -127,8 +136,9 @@ def _columns(data: bytes, delimiter: bytes, layout: Layout, types: list[Type]) -
 def _names_of_fields(data: bytes, delimiter: bytes, names: list[str], layout: Layout) -> list[str]:
     """Names for all fields of the lines, as many as the first has: those of columns where these are."""
     signs = len(names) - layout.width
+    places = layout.places or range(layout.width)
     fields = [f"other {index}" for index in range(data.partition(b"\n")[0].count(delimiter) + 1)]
-    for place, name in zip((*range(signs), *(signs + place for place in layout.places)), names, strict=True):
+    for place, name in zip((*range(signs), *(signs + place for place in places)), names, strict=True):
         if place < len(fields):
             fields[place] = name
     return fields

@@ -17,26 +17,26 @@ def on_stdout(rows: pa.Table, output: Output) -> str:
     """The rows as Soufflé prints them: an array of JSON, or lines below the relation's name."""
     if output.device == "json":
         stream = io.BytesIO()
-        write_array(rows, output.objects, stream)
+        write_array(rows, output, stream)
         return stream.getvalue().decode().rstrip("\n")
     target = Target(Path(), "csv", output)
     lines = target.lines(rows).to_pylist()
     rule = "==============="
-    return "\n".join(["-" * len(rule), output.name, *target.header(signed=False), rule, *lines, rule])
+    return "\n".join(["-" * len(rule), output.title, *target.header(signed=False), rule, *lines, rule])
 
 
 def to_device(rows: pa.Table, output: Output, out: Path) -> Path:
     """Write the rows to a file of JSON or a database; where that is. Raises DelticError."""
     extension = "sqlite" if output.device == "sqlite" else "json"
-    path = out / (output.filename or f"{output.name}.{extension}")
+    path = out / (output.filename or f"{output.title}.{extension}")
     if output.device == "sqlite":
         from deltic.pipeline.io.sqlite import write_sqlite
 
-        write_sqlite(rows, output.name, output.schema, path)
+        write_sqlite(rows, output.title, output.schema, path)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     with naming(path), unfinished.open("wb") as file:
-        write_array(rows, output.objects, file)
+        write_array(rows, output, file)
     unfinished.replace(path)
     return path

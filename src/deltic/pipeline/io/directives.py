@@ -10,6 +10,7 @@ from deltic.catalog import Catalog
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, Directive, Relation
 from deltic.errors import Diagnostic, ProgramError
+from deltic.pipeline.io.layout import Records
 from deltic.pipeline.io.locate import Device, Input
 from deltic.sql.statements.program import FRONT as SQL
 
@@ -30,6 +31,16 @@ class Output:
     objects: bool = False
     """Whether rows of JSON are objects, and not lists."""
     compress: bool = False
+    called: str = ""
+    """What the relation is called outside, where that is not its name."""
+    header: str = ""
+    """The first line of delimited text with headers, where it is not made of the columns' names."""
+    records: Records = ()
+
+    @property
+    def title(self) -> str:
+        """What the relation is called outside."""
+        return self.called or self.name
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,10 @@ def _inputs(table: Relation, directives: Sequence[Directive]) -> Iterator[Input]
             required=bool(found),
             device=_device(options),
             places=tuple(map(int, options["columns"].split(":"))) if "columns" in options else (),
+            called=options.get("name", ""),
+            as_souffle=bool(found),
+            structures=tuple(table.structures.items()),
+            records=table.records,
         )
 
 
@@ -119,6 +134,9 @@ def _output(relation: Relation, directive: Directive) -> Output:
         _device(options),
         options.get("format") == "object",
         options.get("compress") == "true",
+        options.get("name", ""),
+        options.get("attributeNames", ""),
+        relation.records,
     )
 
 

@@ -58,10 +58,7 @@ class File:
 
 
 def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: str | None, headers: bool) -> None:
-    """Write rows, or changes with their weights, to a file, which appears when it is complete.
-
-    Raises DelticError where the file could not be read back.
-    """
+    """Write rows, or changes with their weights, to a file, which appears when it is complete; raises DelticError."""
     from deltic.pipeline.io.arrow_writer import ArrowWriter
 
     target = Path(path)
@@ -72,7 +69,7 @@ def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: st
     names = [name for name in rows.column_names if name != WEIGHT]
     between = delimiter or ("\t" if target.suffix.lower() in (".tsv", ".txt") else ",")
     if chosen == "csv":
-        _check_text(rows, target, between)
+        _check_delimiter(target, between)
     output = Output(target.stem, Schema.of_arrow(rows.select(names).schema), None, between, headers, rfc4180=True)
     try:
         ArrowWriter().write(rows, Target(target, chosen, output))
@@ -80,14 +77,6 @@ def write(rows: pa.Table, path: str | Path, wanted: Format | None, delimiter: st
         raise DelticError(f"{error.filename or target}: {error.strerror or error}") from error
 
 
-def _check_text(rows: pa.Table, path: Path, delimiter: str) -> None:
-    from deltic.pipeline.io.render import count_unreadable
-
+def _check_delimiter(path: Path, delimiter: str) -> None:
     if len(delimiter) != 1 or delimiter == '"':
         raise DelticError(f"{path}: the delimiter is one character other than a quote, found {delimiter!r}")
-    found = count_unreadable(rows, delimiter, rfc4180=True)
-    if found:
-        raise DelticError(
-            f"{path}: {found:,} row{'s have' if found > 1 else ' has'} a line end in a text, which delimited text "
-            "does not keep; Parquet, Arrow and JSON lines do"
-        )

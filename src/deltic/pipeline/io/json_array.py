@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from decimal import Decimal
-from typing import IO, Any
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.envelopes import Signed
+from deltic.pipeline.io.json_structures import structure_of_json, structure_to_json
 from deltic.pipeline.io.layout import Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import of_json_object
 from deltic.pipeline.io.parsed import Batch, rows_to_table
-from deltic.pipeline.io.render import json_lines, json_lists
+from deltic.pipeline.io.render import json_rows, map_distinct
+
+if TYPE_CHECKING:
+    from deltic.pipeline.io.directives import Output
 
 
 def is_array(data: bytes) -> bool:
@@ -32,7 +36,7 @@ def read_array(data: bytes, layout: Layout, file: str) -> Batch:
     rows, rejects = list[Signed](), list[Diagnostic]()
     for number, value in enumerate(found, 1):
         try:
-            rows.append(of_json_object(_named(value, layout), layout))
+            rows.append(of_json_object(_with_structures(_named(value, layout), layout), layout))
         except Malformed as error:
             error.reason = f"row {number}, {error.reason}"
             rejects.append(error.at(file, number, json.dumps(value, default=str, ensure_ascii=False)))
@@ -43,6 +47,8 @@ def _named(value: Any, layout: Layout) -> dict[str, Any]:
     """A row by the names of its columns; raises Malformed."""
     if isinstance(value, dict):
         return value
+    if value is None and not layout.width:
+        return {}
     if not isinstance(value, list):
         raise Malformed("expected a list of the columns' values, or an object with their names")
     if len(value) != layout.width:
@@ -50,11 +56,27 @@ def _named(value: Any, layout: Layout) -> dict[str, Any]:
     return dict(zip(layout.schema.names, value, strict=True))
 
 
-def write_array(rows: pa.Table, objects: bool, stream: IO[bytes]) -> None:
-    """The rows as one array of objects or lists, a row to a line."""
-    lines = json_lines(rows) if objects else json_lists(rows)
-    stream.write(b"[" + b",\n".join(_encoded(lines)) + b"]\n")
+def _with_structures(row: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """A row with the texts of its structures; raises Malformed."""
+    found = dict(row)
+    for name, family in layout.structures:
+        try:
+            found |= {name: structure_of_json(family, row[name], layout.records)} if name in row else {}
+        except ValueError as error:
+            raise Malformed(f"column {name}: {error}") from None
+    return found
 
 
-def _encoded(lines: pa.ChunkedArray) -> Iterator[bytes]:
-    return (line.as_py().encode() for line in lines)
+def write_array(rows: pa.Table, output: Output, stream: IO[bytes]) -> None:
+    """The rows as one array of objects or lists, a row to a line; of a relation without columns, null."""
+    if not rows.num_columns:
+        stream.write(b"[" + b",\n".join([b"null\n"] * len(rows)) + b"]\n")
+        return
+    ready = {
+        name: map_distinct(
+            rows[name], partial(structure_to_json, family, records=output.records if output.objects else None)
+        )
+        for name, family in (output.structures or {}).items()
+    }
+    lines = json_rows(rows, output.objects, ready)
+    stream.write(b"[" + b",\n".join(line.as_py().encode() for line in lines) + b"]\n")

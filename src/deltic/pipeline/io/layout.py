@@ -18,12 +18,16 @@ class Kind(enum.Enum):
     SQLITE = "sqlite"
 
 
+Records = tuple[tuple[str, tuple[str, ...]], ...]
+"""The names of the fields of record types, by the names of the types."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """What a file of one relation holds: rows of `schema`, and when `signed`, whether each comes or goes.
 
     The other fields describe delimited text: the text between fields, whether the first line of each file is a
-    header, and whether fields may be quoted as in RFC 4180 (a quoted field does not extend over lines).
+    header, and whether fields may be quoted as in RFC 4180 (a quoted field may extend over lines).
     """
 
     schema: Schema
@@ -38,11 +42,23 @@ class Layout:
     """Of delimited text, which field of a line each column is, from 0; none where a line has the columns alone."""
     relation: str = ""
     """Of a database, the table or view that has the rows."""
+    as_souffle: bool = False
+    """Of delimited text, whether it is read as Soufflé reads it: what a line has behind its columns is left out, and
+    where the delimiter has a comma, one between brackets is none."""
+    structures: tuple[tuple[str, str], ...] = ()
+    """The families of columns that are structures, see `deltic.circuit.spark.structures`."""
+    records: Records = ()
+    """The names of the fields of record types."""
 
     @property
     def width(self) -> int:
         """The number of columns of a row."""
         return len(self.schema)
+
+    @property
+    def has_brackets(self) -> bool:
+        """Whether brackets hold a field together."""
+        return self.as_souffle and not self.rfc4180 and "," in self.delimiter
 
     @property
     def keeps_blank_lines(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Literal
 from deltic.circuit.types import Schema
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN, blocks
-from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.layout import Kind, Layout, Records
 
 # What a file holds, by the end of its name; the delimiter is None where the directive or the default decides.
 _BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {
@@ -50,6 +50,17 @@ class Input:
     device: Device = "file"
     places: tuple[int, ...] = ()
     """Which field of a line each column is, counted from 0; none where a line has the columns alone."""
+    called: str = ""
+    """What the relation is called outside, where that is not its name."""
+    as_souffle: bool = False
+    structures: tuple[tuple[str, str], ...] = ()
+    records: Records = ()
+    """As those of `Layout`."""
+
+    @property
+    def title(self) -> str:
+        """What the relation is called outside."""
+        return self.called or self.name
 
     def layout(self, path: Path, signed: bool) -> Layout:
         """How a file or folder of this table is written, going by its name."""
@@ -61,7 +72,20 @@ class Input:
         chosen = self.delimiter or delimiter or ("," if self.rfc4180 else "\t")
         has_headers = self.headers and kind is Kind.TEXT
         places = () if signed else self.places
-        return Layout(self.schema, kind, signed, chosen, has_headers, self.rfc4180, self.key, places, self.name)
+        return Layout(
+            self.schema,
+            kind,
+            signed,
+            chosen,
+            has_headers,
+            self.rfc4180,
+            self.key,
+            places,
+            self.title,
+            self.as_souffle and not signed,
+            self.structures,
+            self.records,
+        )
 
     def _has_tabs(self, path: Path) -> bool:
         """Whether tabs stand between the fields of a file that the program names, as in Soufflé, though it is .csv."""
@@ -73,10 +97,10 @@ class Input:
     def candidates(self) -> list[str]:
         """The file names under which rows of this table are looked for, in the order of the documentation."""
         if self.device in ("sqlite", "jsonfile"):
-            return [self.filename or f"{self.name}.{'sqlite' if self.device == 'sqlite' else 'json'}"]
+            return [self.filename or f"{self.title}.{'sqlite' if self.device == 'sqlite' else 'json'}"]
         if self.filename is not None:
             return [self.filename, self.filename + _COMPRESSED]
-        names = [self.name + ending for ending in EXTENSIONS]
+        names = [self.title + ending for ending in EXTENSIONS]
         return names + [name + _COMPRESSED for name in names if not name.endswith(_WHOLE)]
 
 
@@ -119,7 +143,7 @@ def files_at(source: Input, path: Path, signed: bool) -> Files:
 
 def missing(source: Input, folder: Path) -> DataError:
     """The error for a table whose files are not where they should be."""
-    looked = str(folder / (source.filename or f"{source.name}.facts"))
+    looked = str(folder / (source.filename or f"{source.title}.facts"))
     also = "" if source.filename else f" (or {', '.join(EXTENSIONS[1:])})"
     if not folder.exists():
         return _error(folder, f"table {source.name}: there is no such folder", "name the one that holds the facts")

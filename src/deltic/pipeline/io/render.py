@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -42,16 +43,20 @@ def json_lines(rows: pa.Table) -> pa.ChunkedArray:
     return _joined(["{", *parts, "}"], "") if parts else _constant("{}", len(rows))
 
 
-def json_lists(rows: pa.Table) -> pa.ChunkedArray:
-    """Each row as a list."""
-    parts = [part for name in rows.column_names for part in (", ", _json(rows[name]))]
-    return _joined(["[", *parts[1:], "]"], "") if parts else _constant("[]", len(rows))
+def json_rows(rows: pa.Table, objects: bool, ready: Mapping[str, Any]) -> pa.ChunkedArray:
+    """Each row as an object or a list; of some columns the JSON of the values is `ready`."""
+    keys = [f"{json.dumps(name, ensure_ascii=False)}: " if objects else "" for name in rows.column_names]
+    values = [ready[name] if name in ready else _json(rows[name]) for name in rows.column_names]
+    begin, end = "{}" if objects else "[]"
+    parts = [part for key, value in zip(keys, values, strict=True) for part in (f", {key}", value)]
+    return _joined([begin + keys[0], *parts[1:], end], "")
 
 
 def count_unreadable(rows: pa.Table, delimiter: str, rfc4180: bool) -> int:
     """How many rows have a symbol that delimited text cannot hold, so that reading would not give the row back."""
-    hazards = ["\n", "\r"] if rfc4180 else ["\n", "\r", delimiter]
-    unreadable = None
+    if rfc4180:
+        return 0
+    hazards, unreadable = ["\n", "\r", delimiter], None
     for field in rows.schema:
         if pa.types.is_string(field.type):
             for hazard in hazards:
@@ -83,7 +88,7 @@ def _text(values: Any, delimiter: str, rfc4180: bool, always: bool) -> Any:
     texts = values.cast(pa.string())
     if not (rfc4180 and pa.types.is_string(values.type)):
         return texts
-    special = pc.or_(pc.match_substring(texts, '"'), pc.match_substring(texts, delimiter))
+    special = pc.match_substring_regex(texts, rf'["\n\r]|{re.escape(delimiter)}')
     if not (always or pc.any(special).as_py()):
         return texts
     escaped = pc.replace_substring(texts, '"', '""')

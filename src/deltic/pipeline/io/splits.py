@@ -12,6 +12,7 @@ from deltic.pipeline.io.json_array import is_array, read_array
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
 from deltic.pipeline.io.parsed import Batch, arrow_schema, concatenated
+from deltic.pipeline.io.records import may_have_lines, whole_rows
 from deltic.pipeline.io.stretch import parse
 from deltic.pipeline.io.text import check_types, header_hint
 
@@ -89,10 +90,15 @@ def _parts(path: Path, layout: Layout, size: int | None) -> Iterator[tuple[int, 
 
         groups = row_groups(path, layout)
         yield from ((group, group + 1) for group in range(groups)) if size else ((0, groups),)
-    elif size and layout.kind in (Kind.TEXT, Kind.JSON) and can_be_cut(path) and not _is_array(path, layout):
+    elif size and _has_lines(layout) and can_be_cut(path) and not _is_array(path, layout):
         yield from ((start, start + size) for start in range(0, path.stat().st_size, size))
     else:
         yield 0, None
+
+
+def _has_lines(layout: Layout) -> bool:
+    """Whether every line of a file is a row."""
+    return layout.kind in (Kind.TEXT, Kind.JSON) and not may_have_lines(layout)
 
 
 def _is_array(path: Path, layout: Layout) -> bool:
@@ -107,6 +113,8 @@ def _may_be_array(layout: Layout) -> bool:
 def _read_lines(split: Split, layout: Layout) -> Iterator[Batch]:
     first = 1
     stretches = blocks(split.path, split.start, split.end)
+    if may_have_lines(layout):
+        stretches = whole_rows(stretches, layout)
     for block in stretches:
         if _may_be_array(layout) and first == 1 and not split.start and is_array(block):
             yield read_array(b"".join([block, *stretches]), layout, split.name)

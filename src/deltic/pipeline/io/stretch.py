@@ -1,17 +1,19 @@
 """Many lines of a file to rows, and a malformed line to a finding.
 
-A line means what `parse_line` and `parse_json` make of it. A stretch of lines is given to Arrow's own reader whole;
-where that does not vouch for every line, the stretch is cut in halves, and a few lines are read one by one.
+A line means what `parse_line` and `parse_json` make of it; some rows of delimited text are several lines. A stretch of
+lines is given to Arrow's own reader whole; where that does not vouch for every line, the stretch is cut in halves, and
+a few lines are read one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
-from deltic.pipeline.io import delimited, json_lines
+from deltic.pipeline.io import delimited, json_lines, records
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.objects import parse_json
@@ -22,7 +24,10 @@ _FEW = 32
 
 
 def parse(data: bytes, first: int, layout: Layout, file: str) -> Iterator[Batch]:
-    """The rows of whole lines, each with its newline, of which `first` is the number of the first one in the file."""
+    """The rows of whole lines, each with its newline, of which `first` is the number of the first one in the file.
+
+    Of delimited text they are whole rows.
+    """
     lines = data.count(b"\n")
     if lines <= _FEW:
         yield _one_by_one(data, first, layout, file)
@@ -31,7 +36,10 @@ def parse(data: bytes, first: int, layout: Layout, file: str) -> Iterator[Batch]
     if table is not None:
         yield Batch(table, lines=lines)
         return
-    middle = _middle(data)
+    middle = _middle(data, layout)
+    if middle in (0, len(data)):
+        yield _one_by_one(data, first, layout, file)
+        return
     yield from parse(data[:middle], first, layout, file)
     yield from parse(data[middle:], first + data.count(b"\n", 0, middle), layout, file)
 
@@ -41,23 +49,36 @@ def at_once(data: bytes, layout: Layout) -> pa.Table | None:
     return delimited.at_once(data, layout) if layout.kind is Kind.TEXT else json_lines.at_once(data, layout)
 
 
-def _middle(data: bytes) -> int:
-    """Where a line begins, near the middle of several."""
+def _middle(data: bytes, layout: Layout) -> int:
+    """Where a row begins, near the middle of several."""
+    if not records.is_plain(data, layout):
+        places = records.starts(data, layout)
+        return places[len(places) // 2]
     middle = data.find(b"\n", len(data) // 2) + 1
     return middle if middle < len(data) else data.rfind(b"\n", 0, len(data) // 2) + 1
 
 
 def _one_by_one(data: bytes, first: int, layout: Layout, file: str) -> Batch:
     rows, rejects = list[tuple[tuple[Any, ...], int]](), []
-    raw = data.removesuffix(b"\n").split(b"\n") if data else []
-    for number, line in enumerate(raw, first):
+    for number, line in _numbered(data, first, layout):
         if _is_blank(line, layout):
             continue
         try:
             rows += _rows(line, layout)
         except Malformed as error:
             rejects.append(error.at(file, number, _shown(line)))
-    return Batch(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects), len(raw))
+    return Batch(rows_to_table(rows, layout.schema, layout.signed), tuple(rejects), data.count(b"\n"))
+
+
+def _numbered(data: bytes, first: int, layout: Layout) -> Iterator[tuple[int, bytes]]:
+    """The rows without their newlines, each with the number of its first line."""
+    if not records.may_have_lines(layout):
+        yield from enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], first)
+        return
+    places = records.starts(data, layout)
+    for begin, end in pairwise([*places, len(data)]):
+        yield first, data[begin : end - 1]
+        first += data.count(b"\n", begin, end)
 
 
 def _is_blank(line: bytes, layout: Layout) -> bool:
@@ -78,5 +99,5 @@ def _rows(line: bytes, layout: Layout) -> list[tuple[tuple[Any, ...], int]]:
 
 
 def _shown(line: bytes) -> str:
-    """A line for messages: with a replacement character for what is not UTF-8, and no carriage return."""
-    return line.decode("utf-8", "replace").removesuffix("\r")
+    """A row's first line for messages: with a replacement character for what is not UTF-8, and no carriage return."""
+    return line.partition(b"\n")[0].decode("utf-8", "replace").removesuffix("\r")

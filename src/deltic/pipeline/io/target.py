@@ -36,6 +36,8 @@ class Target:
         """The lines in front of the rows."""
         if self.format != "csv" or not self.output.headers:
             return []
+        if self.output.header and not signed:
+            return [self.output.header]
         return [header_line(self.output.schema.names, self.output.delimiter, signed)]
 
     def lines(self, rows: pa.Table) -> pa.ChunkedArray:
@@ -47,7 +49,8 @@ class Target:
         if output.structures is None:
             return text_lines(rows, output.delimiter, output.rfc4180)
         symbols = [column.name for column in output.schema if column.type is Type.STRING]
-        return text_lines(printed(rows, output.structures), output.delimiter, output.rfc4180, symbols)
+        texts = printed(rows, output.structures, output.rfc4180)
+        return text_lines(texts, output.delimiter, output.rfc4180, symbols)
 
 
 class Writer(Protocol):
@@ -60,7 +63,7 @@ class Writer(Protocol):
 def view_target(output: Output, out: Path, wanted: Format | None) -> Target:
     """Where a view goes: the directive's file, or <name>.<extension>; delimited text is compressed in files `.gz`."""
     chosen = wanted or "csv"
-    path = out / (output.filename or f"{output.name}.csv")
+    path = out / (output.filename or f"{output.title}.csv")
     if chosen != "csv":
         path = path.with_suffix(f".{chosen}")
     elif output.compress and path.suffix != GZIP:

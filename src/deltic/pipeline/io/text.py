@@ -64,6 +64,8 @@ def parse_line(line: str, layout: Layout) -> tuple[tuple[Any, ...], int]:
         fields = fields[1:]  # what a sign that stands apart has left
     if layout.width == 0:
         return _nullary(fields), weight
+    if layout.as_souffle and not layout.places:
+        fields = fields[: layout.width]
     if layout.places:
         fields = _chosen(line, fields, layout)
     if len(fields) != layout.width:
@@ -75,7 +77,7 @@ def split(line: str, start: int, layout: Layout) -> Iterator[Field]:
     """The fields of a line from `start` on; at least one."""
     while True:
         field = _quoted(line, start, layout) if layout.rfc4180 and line.startswith('"', start) else None
-        field = field or _plain(line, start, layout.delimiter)
+        field = field or _plain(line, start, layout)
         yield field
         if field.end == len(line):
             return
@@ -105,10 +107,22 @@ def _sign(line: str) -> tuple[int, int]:
     raise Malformed("expected + or - at the start of the row, for an insertion or a deletion", 1)
 
 
-def _plain(line: str, start: int, delimiter: str) -> Field:
-    end = line.find(delimiter, start)
+def _plain(line: str, start: int, layout: Layout) -> Field:
+    end = line.find(layout.delimiter, start)
     end = len(line) if end < 0 else end
+    if layout.has_brackets and "[" in line[start:end]:
+        end = _behind_brackets(line, start, layout.delimiter) or end
     return Field(line[start:end], start, end)
+
+
+def _behind_brackets(line: str, start: int, delimiter: str) -> int | None:
+    """Where a field ends that may have delimiters between its brackets; None where one of these is not closed."""
+    depth = 0
+    for mark in re.compile(rf"\[|\]|{re.escape(delimiter)}").finditer(line, start):
+        if mark[0] == delimiter and not depth:
+            return mark.start()
+        depth = max(0, depth + {"[": 1, "]": -1}.get(mark[0], 0))
+    return None if depth else len(line)
 
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
@@ -117,8 +131,7 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 def _quoted(line: str, start: int, layout: Layout) -> Field:
     match = _QUOTED.match(line, start)
     if match is None:
-        hint = "a field does not extend over lines; a quote inside of quotes is written twice"
-        raise Malformed("this quote is never closed on its line", start + 1, 1, hint)
+        raise Malformed("this quote is never closed", start + 1, 1, "a quote inside of quotes is written twice")
     if match.end() != len(line) and not line.startswith(layout.delimiter, match.end()):
         wanted = f"expected {layout.delimiter!r} or the end of the line after the closing quote"
         raise Malformed(f"{wanted}, found {line[match.end()]!r}", match.end() + 1)

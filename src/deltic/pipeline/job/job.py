@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,6 +43,8 @@ class Settings:
     conflicts: Conflicts = "error"
     macros: Mapping[str, str] = field(default_factory=dict)
     missing_is_empty: bool = False
+    on_stdout: bool = False
+    """Whether every view that would be written to a file is printed, below the names of its columns."""
 
 
 def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, watch: Watch) -> Outcome:
@@ -54,6 +56,9 @@ def run(settings: Settings, pipeline: Pipeline, reader: Reader, writer: Writer, 
     with watch.step(f"compiling {settings.program}"):
         evolution = load_program(settings.program, pipeline, settings.macros)
         files = _interface(settings.program, pipeline)
+    if settings.on_stdout:
+        printed = tuple(replace(output, device="stdout", headers=True) for output in files.outputs)
+        files = replace(files, outputs=printed)
     initial = Epoch(INITIAL, tuple(_facts(files, settings.facts, settings.missing_is_empty)))
     following = epochs(settings.changes, files.inputs) if settings.changes else []
     _refuse_overwriting([*initial.files, *(found for epoch in following for found in epoch.files)], files, settings)

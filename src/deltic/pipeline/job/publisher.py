@@ -69,7 +69,6 @@ class Publisher:
             return
         found = count_unreadable(rows, target.output.delimiter, target.output.rfc4180)
         if found:
-            what = "a line end" if target.output.rfc4180 else "the delimiter or a line end"
-            rows = f"{found:,} row{'s' if found > 1 else ''} with {what} in a symbol"
-            remedy = "--format parquet keeps every row" + ("" if target.output.rfc4180 else ", rfc4180=true quotes")
+            rows = f"{found:,} row{'s' if found > 1 else ''} with the delimiter or a line end in a symbol"
+            remedy = "--format parquet keeps every row, rfc4180=true quotes"
             self.notes.append(f"{target.path} cannot be read back: {rows}; {remedy}")
