@@ -22,7 +22,7 @@ from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantif
 from deltic.sql.queries.rows import Bindings, Rows
 from deltic.sql.queries.trees import aggregates_of, replaced
 from deltic.sql.queries.values import Values
-from deltic.sql.scalars import Typed, coerced, common_type
+from deltic.sql.scalars import Typed, coerced, type_in_common
 from deltic.sql.scalars.functions.written import function_called
 
 
@@ -296,7 +296,7 @@ def _membership(values: Values, node: exp.In) -> _Membership:
     columns: list[Column] = []
     found: list[exp.Expression] = []
     for value, attribute in zip(given, rows.visible, strict=True):
-        target = common_type([value.type.type, attribute.column.type])
+        target = type_in_common([value, attribute.typed])
         if target is None:
             message = f"a {value.type.type} is sought among values of type {attribute.column.type}"
             raise scope.source.error(node, message, "cast one of them")

@@ -3,7 +3,7 @@
 The session's time zone is UTC: there an instant is shown, and there a text without a zone is read.
 """
 
-from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, unified
+from deltic.sql.scalars.coercion import can_coerce, coerced, common_type, converted, type_in_common, unified
 from deltic.sql.scalars.translate import Resolve, typed
 from deltic.sql.scalars.typed import NULL, Typed, constant
 
@@ -16,6 +16,7 @@ __all__ = [
     "common_type",
     "constant",
     "converted",
+    "type_in_common",
     "typed",
     "unified",
 ]
