@@ -92,6 +92,11 @@ NUMBER = Schema.of(x=Type.INT64)
             [1],
             "table t, row 1: expected a tuple or a dict, found 1\n  hint: a row of one value is written (value,)",
         ),
+        (
+            EVERYTHING,
+            (True, DAY),
+            "row 1: expected a tuple or a dict, found True\n  hint: a single row is given as [row]",
+        ),
         (NUMBER, [{"y": 1}], "table t, row 1: there is no column y"),
         (NUMBER, [{}], "table t, row 1, column x is missing"),
         (NUMBER, "rows", "table t: expected rows, found str"),

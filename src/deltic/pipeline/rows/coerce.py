@@ -173,7 +173,7 @@ def _values(row: Any, schema: Schema) -> Sequence[Any]:
             raise Malformed(f"there is no column {extra}", hint=did_you_mean(str(extra), schema.names))
         return parse_object(row, Layout(schema))[0]
     if isinstance(row, str | bytes) or not isinstance(row, Sequence):
-        hint = "a row of one value is written (value,)" if len(schema) == 1 else ""
+        hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"
         raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
     if len(row) != len(schema):
         found = f"expected {_counted(len(schema))}, found {len(row)}: {shown(row)}"
