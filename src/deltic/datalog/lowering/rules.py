@@ -74,10 +74,11 @@ class _RuleLowering:
     def _kept(self, atom: int, computed: int, joining: set[str]) -> int:
         """An atom with what is computed of it, as a relation of its own where that joins it to other atoms.
 
-        Else a change of those would look at all rows of the atom.
+        Else a change of those would look at all rows of the atom. In a recursion it does: what is kept there is no sum.
         """
         before, after = (self._builder.type_of(node).schema.names for node in (atom, computed))
-        may = self._as_set or self._builder.type_of(computed).is_set
+        is_outside = self._scope is self._scope.outside
+        may = is_outside and (self._as_set or self._builder.type_of(computed).is_set)
         if not (may and joining & {*after} - {*before}):
             return computed
         return self._builder.add(Keep(self._rule.head.relation), make_set(self._builder, computed))
