@@ -89,7 +89,6 @@ class Evaluation:
         self._bound: list[_Bound] = []
         self._answerers: list[Answerer] = []
         self._value_of: Callable[[exp.Expression], int] | None = None
-        self._bound_to: object = None
         self._grouped: dict[object, Evaluation | None] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
         self._probed = [self.arrangement(access) for access in self._accesses]
@@ -124,21 +123,9 @@ class Evaluation:
         return self._bound[0].tables
 
     def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
-        """Bind to the present layouts; to be called again when any layout changed, of these or of others."""
+        """Bind to the present layouts; to be called again when one of them changed."""
         self._value_of = value_of
         self._grouped.clear()
-        present = self._present()
-        if self._bound_to != present:
-            self._bind(value_of)
-            self._bound_to = present
-
-    def _present(self) -> object:
-        """What it is bound to: the layouts that it reads and writes, and the domains of what it computes."""
-        layouts = [self._layout(self.plan.segments[0].accesses[0], None), *(a.layout for a in self._probed)]
-        domains = [(d.growth, d.numbering) for d in (*self.head.domains, *self.domains.values())]
-        return layouts, self.head.layout, domains
-
-    def _bind(self, value_of: Callable[[exp.Expression], int]) -> None:
         made = {t: d for t, d in zip(self.plan.head, self.head.domains, strict=True) if isinstance(t, int)}
         encoding = Encoding({**made, **self.domains}, self.types, value_of)
         self._bound = []
