@@ -85,7 +85,7 @@ def test_a_failure_leaves_no_trace(place, monkeypatch):
     owner, name = PLACES[place]
     original = getattr(owner, name)
     failures = 0
-    for seed in range(25):
+    for seed in range(40):
         rng = random.Random(seed)
         case, circuit, wanted = expected(seed)
         iterations = DEFAULTS if seed % 2 else Thresholds(most_waiting=-1)  # compiled ones, or vectorised ones alone
