@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column
+from deltic.circuit.isolating import solve
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.types import Column, Schema
 from deltic.datalog.checks.checked import Rule
@@ -51,6 +52,7 @@ class _RuleLowering:
         self._inner = [literal for literal in rule.body if isinstance(literal, Aggregation | Existential)]
         self._results = {inner.result for inner in self._inner if isinstance(inner, Aggregation)}
         self._shared = self._computed_by_several()
+        self._values: dict[str, tuple[exp.Expression, list[str]]] = {}
 
     def lower(self, schema: Schema) -> int:
         atoms = [self._atom(literal) for literal in self._rule.body if isinstance(literal, Atom)]
@@ -74,14 +76,22 @@ class _RuleLowering:
     def _kept(self, atom: int, computed: int, joining: set[str]) -> int:
         """An atom with what is computed of it, as a relation of its own where that joins it to other atoms.
 
-        Else a change of those would look at all rows of the atom. In a recursion it does: what is kept there is no sum.
+        Else a change of those would look at all rows of the atom, unless the equation tells which ones, as `y = x + 1`
+        does. In a recursion it looks at all: what is kept there is no sum.
         """
-        before, after = (self._builder.type_of(node).schema.names for node in (atom, computed))
+        before = self._builder.type_of(atom).schema.names
         is_outside = self._scope is self._scope.outside
         may = is_outside and (self._as_set or self._builder.type_of(computed).is_set)
-        if not (may and joining & {*after} - {*before}):
+        found = joining.intersection(self._builder.type_of(computed).schema.names).difference(before)
+        if not may or all(self._is_invertible(name) for name in found):
             return computed
         return self._builder.add(Keep(self._rule.head.relation), make_set(self._builder, computed))
+
+    def _is_invertible(self, name: str) -> bool:
+        """Whether the one variable of which this one is computed can be computed of it."""
+        value, read = self._values[name]
+        types = {n: self._rule.variables[n] for n in (name, *read)}
+        return len(read) == 1 and solve(column(name), value, read[0], types) is not None
 
     def _computed_by_several(self) -> set[str]:
         """The variables to which several atoms give values, each by itself: they join those atoms."""
@@ -170,7 +180,9 @@ class _RuleLowering:
         columns = self._builder.type_of(node).schema.columns
         new = Column(variable.name, self._rule.type_of(variable))
         values: list[exp.Expression] = [column(c.name) for c in columns]
-        return project(self._builder, node, (*columns, new), (*values, scalar(value, self._rule)))
+        computed = scalar(value, self._rule)
+        self._values[variable.name] = computed, [v.name for v in variables(value)]
+        return project(self._builder, node, (*columns, new), (*values, computed))
 
     def _within_ranges(self, node: int, conditions: Sequence[Formula]) -> int:
         """The rows in which variables that have a value have one of the ranges that they equal, if they equal any."""

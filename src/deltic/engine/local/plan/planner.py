@@ -17,9 +17,9 @@ from functools import lru_cache
 from sqlglot import exp
 
 from deltic.circuit.expressions import COMPARISONS, columns_of, infer, is_checked, is_literal, is_not_null
+from deltic.circuit.isolating import solve
 from deltic.circuit.types import ValueType
 from deltic.engine.local.plan.arithmetic import is_arithmetic
-from deltic.engine.local.plan.isolating import solve
 from deltic.engine.local.plan.plan import (
     Absent,
     Access,
