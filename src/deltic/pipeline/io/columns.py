@@ -105,7 +105,6 @@ def is_exact(arrow: pa.DataType, column: Column) -> bool:
 
 
 _WEIGHTS = Column(WEIGHT, Type.INT32)
-_NO_WEIGHT = pa.scalar(None, pa.int64())
 
 
 def _weights(table: pa.Table, layout: Layout) -> Any:
@@ -133,7 +132,8 @@ def _weight_column(values: Any, name: str, layout: Layout) -> Any:
         is_whole = pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
         whole_ones = values if is_whole else pa.nulls(len(values))
         weights = typed(whole_ones, _WEIGHTS).cast(pa.int64())
-        return pc.if_else(pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST)), weights, _NO_WEIGHT)
+        is_one = pc.and_(pc.not_equal(weights, 0), pc.greater_equal(weights, -MOST))
+        return pc.if_else(is_one, weights, pa.scalar(None, weights.type))
     if pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
