@@ -35,3 +35,11 @@ def test_many_sums_make_few_rules(name):
     program = extract(incrementalize(circuit_of(MANY[name], TABLES)))
     assert len(program.rules) <= 10 * len(SUMS)
     assert disagreement(MANY[name], TABLES, random.Random(1), epochs=2) == ""
+
+
+def test_joins_are_not_kept_without_the_conditions_above_them():
+    union = " UNION ALL ".join(f"SELECT k, 'r{i}' AS kind FROM r{i}" for i in SUMS)
+    query = f"WITH u AS ({union}) SELECT a.k FROM u a, u b, u c WHERE a.kind = 'r1' AND b.kind = 'r2' AND b.k = c.k"
+    program = extract(incrementalize(circuit_of(query, TABLES)))
+    assert all(len(rule.body.atoms) == 1 for rule in program.rules if rule.head != "v")
+    assert disagreement(query, TABLES, random.Random(1), epochs=2) == ""

@@ -123,10 +123,16 @@ class Scope:
         return (self.kept(number) if len(found) > MOST else None) or found
 
     def kept(self, number: int) -> list[Body] | None:
-        """The relation whose change node `number` carries, alone; None in a recursion, whose sums are no relations."""
-        if self.component is not None and self.is_recursive(number):
+        """The relation of a sum, alone; None in a recursion, and for a join, whose conditions may stand above it."""
+        if not self._is_sum(number) or (self.component is not None and self.is_recursive(number)):
             return None
         return [self.atom(self.relation(number), number)]
+
+    def _is_sum(self, number: int) -> bool:
+        node = self.circuit.nodes[number]
+        if isinstance(node.operator, ops.Map | ops.Filter):
+            return self._is_sum(*node.inputs)
+        return isinstance(node.operator, ops.Plus)
 
     def relation(self, number: int) -> str:
         """The relation whose change node `number` carries, made when it is new; a sum where it is no other."""
