@@ -77,11 +77,10 @@ class _RuleLowering:
         """An atom with what is computed of it, as a relation of its own where that joins it to other atoms.
 
         Else a change of those would look at all rows of the atom, unless the equation tells which ones, as `y = x + 1`
-        does. In a recursion it looks at all: what is kept there is no sum.
+        does.
         """
         before = self._builder.type_of(atom).schema.names
-        is_outside = self._scope is self._scope.outside
-        may = is_outside and (self._as_set or self._builder.type_of(computed).is_set)
+        may = self._as_set or self._builder.type_of(computed).is_set
         found = joining.intersection(self._builder.type_of(computed).schema.names).difference(before)
         if not may or all(self._is_invertible(name) for name in found):
             return computed

@@ -1,11 +1,13 @@
-"""What is to be kept is a relation: its own, where it is one anyway, else the sum of its conjunctions."""
+"""What is to be kept is a relation: its own, where it is one anyway, else the sum of its conjunctions.
+
+A recursion has relations that are sets alone: what is kept in one is the set of the rows of a sum.
+"""
 
 from __future__ import annotations
 
 from deltic.circuit.graph import Node
 from deltic.circuit.operators.keep import Keep
 from deltic.program.scope import RELATIONS, Scope, relation_of
-from deltic.program.unsupported import in_recursion
 
 
 @relation_of(Keep)
@@ -16,5 +18,5 @@ def keep(scope: Scope, op: Keep, node: Node, number: int, wanted: str) -> str:
         scope.wanted.setdefault(source, wanted or op.name)
     is_sum = type(scope.circuit.nodes[source].operator) not in RELATIONS
     if is_sum and scope.component is not None and scope.is_recursive(number):
-        raise in_recursion(number, op)
+        return scope.derived(source, wanted or op.name, distinct=True)
     return scope.relation(source)
