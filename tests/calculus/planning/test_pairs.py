@@ -53,7 +53,7 @@ AGGREGATE = {
     "a sum of all": O1 + "o(n) :- n = sum z : { e(x, y), f(y, z) }.",
     "a least value": O2 + "o(x, n) :- i(x), n = min z : { e(x, y), f(y, z) }.",
     "of paths": O2 + "o(x, n) :- i(x), n = sum w : { e(x, y), f(y, z), e(z, w) }.",
-    "of parts that nothing connects": O1 + "o(n) :- n = sum z : { f(y, z), e(_, _) }.",
+    "of parts that nothing connects": O1 + "o(n) :- n = sum z : { f(y, z), e(a, b) }.",
     "with a condition": O2 + "o(x, n) :- i(x), n = sum w : { e(x, y), f(y, w), w > y, !i(w) }.",
 }
 TRIANGLES = ".decl t(x: number, y: number, z: number)\nt(x, y, z) :- e(x, y), f(y, z), e(x, z).\n"

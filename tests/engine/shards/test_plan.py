@@ -24,7 +24,7 @@ PROGRAMS = {
         .decl orders(o: number, c: number) .input orders
         .decl customer(c: number, nation: symbol) .input customer
         .decl revenue(nation: symbol, s: number)
-        revenue(n, s) :- customer(_, n), s = sum price : { line(o, _, price), orders(o, c), customer(c, n) }.
+        revenue(n, s) :- customer(_, n), s = sum price : { line(o, p, price), orders(o, c), customer(c, n) }.
     """,
     "star": EDGE + ".decl star(x: number, y: number) star(x, y) :- edge(x, y), edge(x, z), z > y, !edge(x, x).",
     "product": EDGE + ".decl p(x: number) .input p .decl all(x: number, y: number) all(x, y) :- p(x), edge(y, 7).",

@@ -268,10 +268,12 @@ class _Defined:
         for source in self.sources:
             if source.kind is not Kind.TRANSIENT:
                 source.delta = source.whole()
-        if any(source.delta for source in self.sources):
-            self.run()
-        for source, delta in zip(self.sources, deltas, strict=True):
-            source.delta = delta
+        try:
+            if any(source.delta for source in self.sources):
+                self.run()
+        finally:
+            for source, delta in zip(self.sources, deltas, strict=True):
+                source.delta = delta
 
 
 def _present(arrangement: Arrangement) -> tuple[Run, ...]:
