@@ -32,6 +32,9 @@ OTHERWISE = {
     "select a, sum(b) as s from t group by grouping sets ((a), ())": (
         "select a, sum(b) as s from t group by grouping sets ((a), ()) having count(*) > 0"
     ),
+    "select a, c, sum(b) as s from t group by a, c grouping sets ((a, c), (a))": (
+        "select a, c, sum(b) as s from t group by grouping sets ((a, c), (a))"
+    ),
     "select * from (select b, c from t) pivot (count(b) for c in ('a', 'b'))": (
         "select case when count(*) filter (c = 'a') > 0 then count(b) filter (c = 'a') end as a, "
         "case when count(*) filter (c = 'b') > 0 then count(b) filter (c = 'b') end as b from t"

@@ -56,12 +56,14 @@ class Groups:
             plain = [node for node in grouped if not any(True for _ in aggregates_of(node))]
             return [[self._key(node) for node in plain]]
         elements = [self._element(node) for node in group.expressions]
-        for word, kind in (("rollup", exp.Rollup), ("cube", exp.Cube), ("grouping_sets", exp.GroupingSets)):
+        for word, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
             for node in group.args.get(word) or ():
                 if node.expressions:
                     elements.append(self._element(node))
                 else:  # GROUP BY a, b WITH ROLLUP
                     elements = [self._element(kind(expressions=[n.copy() for n in group.expressions]))]
+        for node in group.args.get("grouping_sets") or ():  # GROUP BY a, b GROUPING SETS (…), of these keys
+            elements = [self._element(node)]
         return [list(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*elements)]
 
     def _element(self, node: exp.Expression) -> list[list[str]]:
