@@ -94,9 +94,11 @@ def _free(part: Any) -> set[str]:
 
 
 def _aggregate(aggregate: f.Aggregate, binding: Binding, database: Database) -> Any:
-    """The value over all bindings, those of wildcards too: each row that an atom matches is one of its own."""
+    """The value over all bindings; each row that an atom matches is one where the body is that atom."""
     given = {name: binding[name] for name in _free(aggregate)}
     found = list(_solve([aggregate.body], given, database))
+    if not _counts_rows(aggregate):
+        found = [dict(items) for items in {frozenset(each.items()) for each in found}]
     function = aggregate.function.partition("'")[0]
     if function == "count":
         return len(found)
@@ -109,6 +111,15 @@ def _aggregate(aggregate: f.Aggregate, binding: Binding, database: Database) -> 
     if function == "mean":
         return float(sum(map(Fraction, values)) / len(values))
     return {"min": min, "max": max}[function](values)
+
+
+def _counts_rows(aggregate: f.Aggregate) -> bool:
+    """Whether the body is one atom, with no variable twice, and conditions without aggregates."""
+    parts = aggregate.body.parts if isinstance(aggregate.body, f.Conjunction) else (aggregate.body,)
+    atoms = [part for part in parts if isinstance(part, f.Atom)]
+    names = [v.name for atom in atoms for a in atom.arguments for v in e.variables(a)]
+    inside = (part for x in _expressions(aggregate.body) for part in e.subexpressions(x))
+    return len(atoms) == 1 and len(names) == len(set(names)) and not any(isinstance(x, f.Aggregate) for x in inside)
 
 
 def _fire(head: f.Atom, body: f.Formula | None, types: Sequence[str], database: Database) -> bool:
