@@ -191,6 +191,8 @@ class Aggregate:
         if len(self.bodies) > 1:
             shared = set.intersection(*(names_of(body) for body in self.bodies)) | {*self.given}
             found = [dict(b) for b in {tuple(sorted((n, b[n]) for n in shared if n in b)) for b in found}]
+        elif not counts_rows(self.bodies[0]):
+            found = [dict(b) for b in {frozenset(b.items()) for b in found}]
         values = [(1 if self.target is None else compute(self.target, b), b) for b in found]
         values = [(value, b) for value, b in values if value is not None]
         if self.function in ("min", "max") and not values:
@@ -219,6 +221,14 @@ def names_of(part):
     if isinstance(part, Compare):
         return names_of((part.left, part.right))
     return set()
+
+
+def counts_rows(body):
+    """Whether each row that a body matches is a binding of its own: it has one atom, in which no variable is twice."""
+    atoms = [part for part in body if isinstance(part, Atom) and not part.negated]
+    terms = [term for atom in atoms for term in atom.terms]
+    is_plain = not any(isinstance(part, Aggregate | Range | Either) for part in body)
+    return is_plain and len(atoms) == 1 and sum(len(names_of(term)) for term in terms) == len(names_of(tuple(terms)))
 
 
 def match(term, value, env):
