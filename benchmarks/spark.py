@@ -8,7 +8,6 @@ function. Processor time is that of this process, its JVM and all of its Python 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import tempfile
 import time
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from harness import _family, keep_orphans, report
+from harness import TICK, Processor, report
 from pages import Work, measured, session
 
 import deltic
@@ -37,8 +36,7 @@ VIEWS = {
     "buyers": "SELECT p, count(DISTINCT c) AS customers FROM lineitem JOIN orders USING (o) GROUP BY p",
     "places": "SELECT id, o, row_number() OVER (PARTITION BY o ORDER BY price DESC, id) AS place FROM lineitem",
 }
-# Seconds of processor that the system can tell apart: less counts as so much in ratios.
-TICK = 1 / os.sysconf("SC_CLK_TCK")
+PROCESSOR = Processor()
 PARTS = (0.0001, 0.01, 0.05)
 TIMES = 3
 EXECUTORS = ("local", "process", "job")
@@ -53,8 +51,8 @@ row_number by order. A change of a part of the line items deletes half as many a
 transaction; the median of {TIMES}. cpu: processor seconds of all processes. Spark: the query over Parquet files of the
 tables, its result overwritten; the change itself is not written to them. Deltic keeps the view in its state, and
 nobody reads its change. Each executor has taken a load of {_WARM:,} line items before. ratio: Spark's time over the
-executor's. visited/row: rows and index entries looked at for each changed row. jobs to MiB sent: of one refresh, from
-Spark's own pages; sent: from stage to stage. MiB read and written: from and to files, as reports tell, and
+executor's, of which less than what Linux tells apart counts as so much. visited/row: rows and index entries looked at
+for each changed row. jobs to MiB sent: of one refresh, from Spark's own pages; sent: from stage to stage. MiB read and written: from and to files, as reports tell, and
 for Spark its pages, which do not tell what its reader of Parquet reads; of files that are mapped all that Linux brings
 with a page counts, 64 KiB to 2 MiB. All executors end with equal views, which is checked."""
 
@@ -73,7 +71,6 @@ class Refresh:
 
 def main(options: argparse.Namespace) -> None:
     """Measure and report."""
-    keep_orphans()
     rows: list[list[object]] = []
     with session(options.cores) as spark, tempfile.TemporaryDirectory() as scratch:
         for view in options.views:
@@ -200,21 +197,9 @@ def _timed(spark: Any, run: Callable[[], None]) -> tuple[float, float, Work]:
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
     """Wall and processor seconds."""
-    before, started = _processor(), time.perf_counter()
+    before, started = PROCESSOR.seconds(), time.perf_counter()
     run()
-    return time.perf_counter() - started, _processor() - before
-
-
-def _processor() -> float:
-    """The processor seconds of this process and all that it has started."""
-    ticks = 0
-    for pid in _family(os.getpid()):
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        ticks += sum(map(int, fields[11:15]))
-    return ticks * TICK
+    return time.perf_counter() - started, PROCESSOR.seconds() - before
 
 
 if __name__ == "__main__":
