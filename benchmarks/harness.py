@@ -95,8 +95,8 @@ def _family(root: int) -> list[int]:
 class Processor:
     """The processor time of this process and of all that it starts.
 
-    Spark's Python workers end after a minute without work, and Linux forgets then what they have taken: their father does
-    not ask. So each process is looked at every second, and counts with what it had taken last.
+    Spark's Python workers end after a minute without work, and Linux forgets then what they have taken, for nobody
+    waits for them. So each process is looked at every second, and counts with what it had taken last.
     """
 
     def __init__(self) -> None:

@@ -52,9 +52,10 @@ transaction; the median of {TIMES}. cpu: processor seconds of all processes. Spa
 tables, its result overwritten; the change itself is not written to them. Deltic keeps the view in its state, and
 nobody reads its change. Each executor has taken a load of {_WARM:,} line items before. ratio: Spark's time over the
 executor's, of which less than what Linux tells apart counts as so much. visited/row: rows and index entries looked at
-for each changed row. jobs to MiB sent: of one refresh, from Spark's own pages; sent: from stage to stage. MiB read and written: from and to files, as reports tell, and
-for Spark its pages, which do not tell what its reader of Parquet reads; of files that are mapped all that Linux brings
-with a page counts, 64 KiB to 2 MiB. All executors end with equal views, which is checked."""
+for each changed row. jobs to MiB sent: of one refresh, from Spark's own pages; sent: from stage to stage. MiB read and
+written: from and to files, as reports tell, and for Spark its pages, which do not tell what its reader of Parquet
+reads; of files that are mapped all that Linux brings with a page counts, 64 KiB to 2 MiB. All executors end with equal
+views, which is checked."""
 
 
 @dataclass(frozen=True)

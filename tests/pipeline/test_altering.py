@@ -197,6 +197,8 @@ def test_the_forms_of_sql() -> None:
     for text in (
         "ADD COLUMNS (d INT COMMENT 'd', e VARCHAR(3) DEFAULT 'e')",
         "ADD COLUMN IF NOT EXISTS d BIGINT",
+        "ADD location STRING",
+        "DROP location",
         "DROP COLUMN IF EXISTS z",
         "DROP COLUMNS (c)",
         "ALTER COLUMN e FIRST",

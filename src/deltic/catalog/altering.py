@@ -6,6 +6,7 @@ their case where that is clear. Each raises CatalogError where the table cannot 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,16 +18,16 @@ from deltic.errors import CatalogError, did_you_mean
 
 
 @dataclass(frozen=True)
-class Alteration:
+class Alteration(ABC):
     """One change of a table; `names` are the columns that it takes away, under the names that they had."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return ()
 
+    @abstractmethod
     def applied(self, table: Table) -> Table:
         """The table after it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class RenameColumn(Alteration):
         name = _find(table, self.name)
         if self.to.lower() in {other.lower() for other in table.schema.names if other != name}:
             raise CatalogError(f"table {table.name} has a column {self.to} already; choose another name")
-        columns = tuple(replace(c, name=self.to) if c.name == name else c for c in table.schema)
+        columns = _changed(table.schema, name, name=self.to)
         storing = tuple(replace(one, column=self.to) if one.column == name else one for one in table.storing)
         key = tuple(self.to if part == name else part for part in table.key)
         return _with(table, columns, table.schema.names, storing=storing, key=key)
@@ -135,7 +136,7 @@ class ChangeType(Alteration):
                 f"{_told(self.type, self.storing)}; add a column of that type, and UPDATE it"
             )
         storing = replace(bound, limit=self.storing.limit, fixed=self.storing.fixed)
-        columns = tuple(replace(c, type=self.type) if c.name == name else c for c in table.schema)
+        columns = _changed(table.schema, name, type=self.type)
         return _with(table, columns, table.schema.names, storing=_stored(table, storing))
 
 
@@ -150,7 +151,7 @@ class SetNullable(Alteration):
         name = _find(table, self.name)
         if self.nullable and name in table.key:
             raise CatalogError(f"{table.name}.{name} is of the primary key, which is never NULL")
-        columns = tuple(replace(c, nullable=self.nullable) if c.name == name else c for c in table.schema)
+        columns = _changed(table.schema, name, nullable=self.nullable)
         return _with(table, columns, table.schema.names)
 
 
@@ -241,6 +242,11 @@ def widens(now: Type, then: Type) -> bool:
     if now.is_float and then.is_float:
         return now.bits <= then.bits
     return now is Type.DATE and then is Type.TIMESTAMP_NTZ
+
+
+def _changed(schema: Schema, which: str, **others: Any) -> list[Column]:
+    """The columns of a schema, one of them otherwise."""
+    return [replace(column, **others) if column.name == which else column for column in schema]
 
 
 def _with(table: Table, columns: Iterable[Column], sources: Sequence[str | Fixed], **others: Any) -> Table:

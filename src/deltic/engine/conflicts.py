@@ -12,6 +12,7 @@ A row of a set is there once or not at all, a row of a bag as often as it weighs
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -34,7 +35,7 @@ class Conflict:
     total: int
 
 
-class TableError(ChangeError):
+class TableError(ChangeError, ABC):
     """Changes of one table that do not fit, as each part of the table tells of its own.
 
     Of errors of several kinds the one of least `rank` is told: that which is found first where there are no parts.
@@ -43,9 +44,9 @@ class TableError(ChangeError):
     rank: ClassVar[int]
     table: str
 
+    @abstractmethod
     def beside(self, others: Sequence[Self]) -> Self:
         """The error with what others of its kind say of the same table."""
-        raise NotImplementedError
 
 
 class ConflictError(TableError):
@@ -88,8 +89,9 @@ class KeysError(TableError):
         told = [text for error in same for text in error.told]
         return type(self)(self.table, told[:SHOWN], sum(error.total for error in same), self.what)
 
+    @abstractmethod
     def _text(self) -> str:
-        raise NotImplementedError
+        """What is told of them."""
 
     def _listed(self, more: str) -> str:
         """The keys; `more` is what others are called."""

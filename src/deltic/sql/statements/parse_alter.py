@@ -25,9 +25,11 @@ from deltic.sql.statements.statements import AlterTable, AlterView
 _TABLE = "ADD, DROP, RENAME, ALTER COLUMN, SET or UNSET TBLPROPERTIES"
 _COLUMN = "the name of a column"
 _REFUSED = {
-    "PARTITION": "Deltic keeps the rows itself",
-    "LOCATION": "use pipeline.attach",
-    "SERDE": "Deltic keeps the rows itself",
+    ("PARTITION",): "Deltic keeps the rows itself",
+    ("ADD", "PARTITION"): "Deltic keeps the rows itself",
+    ("DROP", "PARTITION"): "Deltic keeps the rows itself",
+    ("SET", "LOCATION"): "use pipeline.attach",
+    ("SET", "SERDE"): "Deltic keeps the rows itself",
 }
 
 
@@ -77,9 +79,9 @@ def _view(cursor: Cursor) -> AlterView:
 
 
 def _alterations(cursor: Cursor) -> Iterator[Alteration]:
-    for other, remedy in _REFUSED.items():
-        if cursor.sees(other) or cursor.sees("SET", other) or cursor.sees("ADD", other) or cursor.sees("DROP", other):
-            raise token_error(cursor.source, cursor.rest[0], f"ALTER TABLE … {other} is not supported", remedy)
+    for words, remedy in _REFUSED.items():
+        if cursor.sees(*words):
+            raise token_error(cursor.source, cursor.rest[0], f"ALTER TABLE … {words[-1]} is not supported", remedy)
     if _properties(cursor):
         return
     if cursor.take("ADD"):

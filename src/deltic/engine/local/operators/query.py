@@ -280,7 +280,8 @@ class Evaluation:
         layout = self._layout(accesses[0], None)
         for atom, columns in self.plan.segments[0].found_by_input().items():
             values = [layout.value(source.words, column) for column in columns]
-            runs[atom] = near(runs[atom], *self.arrangement(accesses[atom]).layout.between(values))
+            theirs = self.arrangement(accesses[atom]).layout
+            runs[atom] = near(runs[atom], *theirs.between(theirs.beginning(values)))
 
     def _runs(self, access: Access, recursive: frozenset[str]) -> tuple[Run, ...]:
         """The version of an arrangement that an access reads.

@@ -289,15 +289,19 @@ class Layout:
             words[place.word] |= column << np.uint64(place.shift)
         return words
 
-    def between(self, columns: Sequence[Column]) -> tuple[Raw, Raw]:
-        """The least and the greatest first word of rows that begin with these values, where a row can have them."""
-        begin = [place for place in self.places[: len(columns)] if not place.word]
-        found = [place.offsets(*column) for place, column in zip(begin, columns, strict=False)]
+    def between(self, begin: Sequence[Raw]) -> tuple[Raw, Raw]:
+        """The least and the greatest first word of rows that begin with these offsets: one column of them at least."""
+        places = [place for place in self.places[: len(begin)] if not place.word]
+        low = np.zeros(len(begin[0]), np.uint64)
+        for place, column in zip(places, begin, strict=False):
+            low |= column << np.uint64(place.shift)
+        return low, low | np.uint64((1 << places[-1].shift) - 1)
+
+    def beginning(self, columns: Sequence[Column]) -> list[Raw]:
+        """The offsets of rows that begin with these values, where a row can have them."""
+        found = [place.offsets(*column) for place, column in zip(self.places, columns, strict=False)]
         there = np.logical_and.reduce([known for _, known in found])
-        low = np.zeros(int(there.sum()), np.uint64)
-        for place, (raw, _) in zip(begin, found, strict=True):
-            low |= raw[there] << np.uint64(place.shift)
-        return low, low | np.uint64((1 << begin[-1].shift) - 1)
+        return [raw[there] for raw, _ in found]
 
     def column(self, words: Words, index: int) -> Raw:
         """The offsets of one column of packed rows."""

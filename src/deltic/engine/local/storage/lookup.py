@@ -30,7 +30,7 @@ def find_rows(relation: Frozen, key: Mapping[int, int | None], ranges: Ranges) -
     if not chosen.runs or None in offsets.values():
         return relation.no_rows()
     known = {column: offset for column, offset in offsets.items() if offset is not None}
-    between = _between(chosen, known, ranges)
+    between = _reached(chosen, known, ranges)
     if between is None:
         return relation.no_rows()
     low, high = map(np.uint64, between)
@@ -74,18 +74,18 @@ def count_each(relation: Frozen, keys: Mapping[int, Column]) -> Counts:
 
 def _in_ranges(order: Sorted, keys: Mapping[int, Raw]) -> Counts:
     """The sums of the weights of the rows that begin with each of the keys."""
-    low, width = _lows(order, keys)
+    low, high = _between(order, keys)
     is_sorted = bool((low[1:] >= low[:-1]).all())
     places = slice(None) if is_sorted else np.argsort(low)
     counts = np.zeros(len(low), np.int64)
-    for run in near(order.runs, low, low + np.uint64(width - 1)):
-        counts[places] += _sums(run, low[places], width)
+    for run in near(order.runs, low, high):
+        counts[places] += _sums(run, low[places], high[places])
     return counts
 
 
-def _sums(run: Run, low: Raw, width: int) -> Counts:
-    """The sums of the weights of the entries whose first words are from each `low` on, `width` numbers."""
-    start, end = _bounds(run, low, width)
+def _sums(run: Run, low: Raw, high: Raw) -> Counts:
+    """The sums of the weights of the entries whose first words are from each `low` to its `high`."""
+    start, end = _bounds(run, low, high)
     if not run.weights.size:
         return end - start
     weights = run.all_weights()[_from_to(start, end)]
@@ -156,37 +156,29 @@ def _near(order: Sorted, keys: Mapping[int, Raw]) -> Sequence[Run]:
     """The runs, as far as they have entries whose first columns agree with a key."""
     if not order.prefix(keys):
         return order.runs
-    low, width = _lows(order, keys)
-    return near(order.runs, low, low + np.uint64(width - 1))
+    return near(order.runs, *_between(order, keys))
 
 
 def _positions(order: Sorted, run: Run, keys: Mapping[int, Raw]) -> npt.NDArray[np.int64]:
     """The entries whose first columns agree with a key, as far as keys have them."""
     if not order.prefix(keys):
         return np.arange(len(run))
-    low, width = _lows(order, keys)
-    low = np.sort(low)  # np.unique alone would hash, which takes many times as long where most numbers differ
-    low = low[np.concatenate([[True], low[1:] != low[:-1]])]
-    return _from_to(*_bounds(run, low, width))
+    low, high = map(np.sort, _between(order, keys))  # np.unique alone would hash, which takes many times as long
+    is_new = np.concatenate([[True], low[1:] != low[:-1]])
+    return _from_to(*_bounds(run, low[is_new], high[is_new]))
 
 
-def _lows(order: Sorted, keys: Mapping[int, Raw]) -> tuple[Raw, int]:
-    """The least first word of a row that begins with each key, as far as keys have its columns, and how many there are.
+def _between(order: Sorted, keys: Mapping[int, Raw]) -> tuple[Raw, Raw]:
+    """The least and the greatest first word of rows that begin with each key, as far as keys have the columns.
 
     Keys have the first column of the order at least.
     """
-    places = order.layout.places[: order.prefix(keys)]
-    low = np.zeros(len(next(iter(keys.values()))), np.uint64)
-    for column, place in zip(order.order, places, strict=False):
-        low |= keys[column] << np.uint64(place.shift)
-    return low, 1 << places[-1].shift
+    return order.layout.between([keys[column] for column in order.order[: order.prefix(keys)]])
 
 
-def _bounds(run: Run, low: Raw, width: int) -> tuple[Counts, Counts]:
-    """Where the entries begin and end whose first words are from each `low` on, `width` numbers."""
-    start = np.searchsorted(run.words[0], low, side="left")
-    end = np.searchsorted(run.words[0], low + np.uint64(width - 1), side="right")
-    return start, end
+def _bounds(run: Run, low: Raw, high: Raw) -> tuple[Counts, Counts]:
+    """Where the entries begin and end whose first words are from each `low` to its `high`."""
+    return np.searchsorted(run.words[0], low, side="left"), np.searchsorted(run.words[0], high, side="right")
 
 
 def _from_to(start: Counts, end: Counts) -> Counts:
@@ -217,7 +209,7 @@ def _matching(
     return Run(np.ascontiguousarray(words[:, mask]), times, weights)
 
 
-def _between(order: Sorted, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
+def _reached(order: Sorted, key: Mapping[int, int], ranges: Ranges) -> tuple[int, int] | None:
     """The least and the greatest first word of entries whose first columns agree with the key, as far as it has them.
 
     The next one is in its range; None where no value is.

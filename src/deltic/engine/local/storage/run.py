@@ -137,7 +137,7 @@ class KeptRun(Run):
         Read are, of a run that is far, those parts between fences in which such rows may be; of one whose half would
         be, all.
         """
-        (fences,) = self.source.some({"fences": [(0, len(self))]}).values() or (None,)
+        fences = self.source.some({"fences": [(0, len(self))]}).get("fences")
         if fences is None:  # it was written before there were any
             return self
         first = np.maximum(np.searchsorted(fences, low, side="left") - 1, 0)
