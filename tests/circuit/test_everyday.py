@@ -42,7 +42,6 @@ _CASES = [
     (_call(exp.Length, this="a"), (Type.STRING,), (_TEXT,), Type.INT64),
     (_call(exp.Contains, this="a", expression="b"), (Type.STRING, Type.STRING), (_TEXT, _SHORT), Type.BOOLEAN),
     (_call(exp.StrPosition, this="a", substr="b"), (Type.STRING, Type.STRING), (_TEXT, _SHORT), Type.INT64),
-    (_call(exp.RegexpFullMatch, this="a", expression="b"), (Type.STRING,) * 2, (_TEXT, _SHORT), Type.BOOLEAN),
     (_call(exp.Lower, this="a"), (Type.STRING,), (_TEXT,), Type.STRING),
     (_call(exp.Upper, this="a"), (Type.STRING,), (_TEXT,), Type.STRING),
     (
@@ -82,6 +81,4 @@ def test_most_arguments_are_defined_without_duckdb():
     define = {type(node): everyday(node, types, result) for node, types, _, result in _CASES}
     assert define[exp.Lower]("ABC") == "abc"
     assert define[exp.Upper]("ß") is NotImplemented
-    assert define[exp.RegexpFullMatch]("aab", "a*b") is True
-    assert define[exp.RegexpFullMatch]("aab", "(") is None
     assert define[exp.Substring]("a😀c", 2, 1) == "😀"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import duckdb
 import pytest
 from hypothesis import given
@@ -51,14 +53,19 @@ def test_generators_are_functions_of_duckdb(name, takes, data):
 def test_ranges_of_other_numbers_are_those_of_integers(start, stop, step):
     """Without a step they go down, too; floats that are whole are exact."""
     given_step = () if step is None else (step,)
-    wanted = list(range(start, stop, step if step is not None else 1 if start <= stop else -1)) if step != 0 else []
+    by = step if step is not None else 1 if start <= stop else -1
+    wanted = list(range(start, stop, by)) if by else [start] * (start != stop)
     assert list(generate("range_unsigned", (start, stop, *given_step))) == wanted
     assert list(generate("range_float", tuple(map(float, (start, stop, *given_step))))) == wanted
 
 
 def test_ranges_of_floats_that_would_not_end_are_empty():
-    for arguments in [(0.0, float("inf")), (float("nan"), 1.0), (1e300, 2e300, 1.0)]:
+    for arguments in [(0.0, float("inf")), (float("nan"), 1.0), (1e300, 2e300, 1.0), (0.0, 1e300, 1.0)]:
         assert list(generate("range_float", arguments)) == []
+
+
+def test_each_float_of_a_range_is_the_one_before_and_the_step():
+    assert list(generate("range_float", (0.0, 0.9, 0.1))) == list(itertools.accumulate([0.1] * 9, initial=0.0))
 
 
 @pytest.mark.parametrize(("name", "takes"), [(n, takes) for n, g in GENERATORS.items() for takes in g.takes])

@@ -117,7 +117,7 @@ def test_a_fact_that_stands_twice_is_one_and_a_change_that_does_is_refused(works
 
 
 def test_macros_and_components(workshop):
-    """A program of several files with instances; what -D defines is known to them all."""
+    """A program of several files with instances; what -M defines is known to them all."""
     workshop.write("reach.dl", '#include "lib.dl"\n.init near = Steps\n.input near.edge\n.output near.walk')
     workshop.write(
         "lib.dl",
@@ -128,6 +128,11 @@ def test_macros_and_components(workshop):
     assert "near.walk" in workshop.run("-M", "NEAR=5").out
     assert workshop.read("out/near.walk.csv") == ["1\t2", "1\t3", "2\t3", "3\t9"]
     assert "`NEAR` has no value" in workshop.run().err
+    (workshop.folder / "lib").mkdir()
+    (workshop.folder / "lib.dl").rename(workshop.folder / "lib" / "lib.dl")
+    assert "the file lib.dl cannot be read" in workshop.run("-M", "NEAR=9").err
+    assert workshop.run("-I", "lib", "-M", "FAR NEAR=9", "-P", "word-size:32").status == 0
+    assert len(workshop.read("out/near.walk.csv")) == 6
 
 
 def test_the_row_of_a_relation_without_columns_may_be_an_empty_line(workshop):

@@ -152,6 +152,30 @@ PAIRS = {
         o.i.l.p(2).
         """,
     ),
+    "branches are called as types are": (
+        """
+        .type S = A {x: number} | Z {}
+        .comp Shapes<T> { .type S = A {x: T} | B {} .decl s(x: S) s($A(1)). s($Z). t(x) :- s($A(x)). }
+        .comp Around { .init i = Shapes<number> .decl t(x: number) i.s($i.B). }
+        .init o = Around
+        o.i.s($o.i.A(2)).
+        """,
+        """
+        .type S = A {x: number} | Z {}
+        .type o.i.S = o.i.A {x: number} | o.i.B {}
+        .decl o.i.s(x: o.i.S)
+        o.i.s($o.i.A(1)).
+        o.i.s($Z).
+        o.t(x) :- o.i.s($o.i.A(x)).
+        .decl o.t(x: number)
+        o.i.s($o.i.B).
+        o.i.s($o.i.A(2)).
+        """,
+    ),
+    "bases with commas or colons": (
+        ".comp A { .decl a(x: number) } .comp B { .decl b(x: number) } .comp D { } .comp C : A : B, D { }\n.init c = C",
+        ".decl c.a(x: number)\n.decl c.b(x: number)",
+    ),
     "a component in another sees the parameters of that": (
         """
         .comp Outer<T> { .comp Inner { .decl n(x: T) }  .init i = Inner }

@@ -63,6 +63,10 @@ CASES = {
         {"e": [(1, 2), (2, 3), (3, 4)], "f": [(1.0,), (2.0,)]},
     ),
     "user-defined aggregates": Maintained(E + ".decl o(s: number)\no(s) :- s = @@spread y : { e(_, y) }.", {(2,)}),
+    "`@@f x : start, { … }`": Refused(
+        E + ".functor f(x: number, y: number): number\n.decl o(s: number)\no(s) :- s = @@f y : 0, { e(_, y) }.",
+        "deltic.aggregate",
+    ),
     "records, `nil`, algebraic data types": Maintained(
         LISTS + ".type S = One {x: number} | Two {a: S, b: S}\n.decl o(l: L, s: S)\n"
         "o([x, nil], $Two($One(x), $One(y))) :- l([x, [y, nil]]).",
@@ -74,6 +78,12 @@ CASES = {
     ),
     "`.functor`, `@f`": Maintained(
         E + ".functor twice(x: number): number\n.decl o(x: number)\no(@twice(y)) :- e(_, y).", {(4,), (6,), (8,)}
+    ),
+    "`match`": Maintained(
+        '.decl t(x: symbol)\n.input t\n.decl o(x: symbol)\no(x) :- t(x), match("(?!.*b)(.).*\\\\1[[:alpha:]]{2}", x).\n'
+        "o(cat(p, x)) :- t(x), t(p), match(p, x), x != p.",
+        {("acacc",), ("a*aa",)},
+        {"t": [("acacc",), ("acabc",), ("a*",), ("aa",)]},
     ),
     "`sin`, `cos` and the other functions of floats": Maintained(
         ".decl f(x: float)\n.input f\n.decl o(x: float)\no(cos(x) + sin(x)) :- f(x).", {(1.0,)}, {"f": [(0.0,)]}
@@ -128,9 +138,14 @@ CASES = {
     "`input`, `output`, `printsize` behind a declaration": Maintained(
         ".decl e(x: number, y: number) input\n.decl o(x: number) output printsize\no(x) :- e(x, _).", {(1,), (2,), (3,)}
     ),
-    "annotations (`@[...]`, `@![...]`)": Maintained(
-        E + "@[deprecated]\n.decl o(x: number)\no(x) :- e(x, _).", {(1,), (2,), (3,)}
+    "annotations (`@[...]`, `@![...]`), `///` and `//!`": Maintained(
+        E + "/// what it is\n@[deprecated]\n.decl o(x: number)\no(x) :- e(x, _).", {(1,), (2,), (3,)}
     ),
+    "`.pragma` of an option of Soufflé's command": Refused(
+        '.pragma "jobs" "4"\n.pragma "fact-dir" "facts"', "fact-dir"
+    ),
+    "a string over several lines": Refused('.decl o(x: symbol)\no("one\ntwo").', "`\\n`"),
+    "`debug_delta`": Refused(E + ".decl o(x: number)\no(x) :- e(x, _).\n.decl d = debug_delta(o)", "iterations"),
     "internet addresses, `127.0.0.1`": Maintained(
         E + ".decl o(x: unsigned)\no(127.0.0.1) :- e(_, _).", {(0x7F000001,)}
     ),

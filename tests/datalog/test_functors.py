@@ -157,8 +157,8 @@ def test_a_pattern_that_is_none_matches_nothing_and_warns():
     with pytest.warns(deltic.ProgramWarning) as told:
         pipeline.datalog(f".decl s(a: symbol)\n.input s\n.decl r(a: symbol)\n{rules}", "program.dl")
     assert [str(one.message).splitlines()[0] for one in told] == [
-        "program.dl:4:21: this is not a regular expression: missing ]: [",
-        "program.dl:5:22: this is not a regular expression: no argument for repetition operator: *",
+        "program.dl:4:21: this is not a regular expression: it ends too early",
+        "program.dl:5:22: this is not a regular expression: nothing to repeat before *",
     ]
     with pipeline.transaction() as change:
         change.insert("s", [("ab",), ("b",)])
@@ -171,7 +171,11 @@ RANGES = [
     ("range(@1, @2)", "nn", (2, 2), set()),
     ("range(@1, @2, @3)", "nnn", (0, 5, 2), {0, 2, 4}),
     ("range(@1, @2, @3)", "nnn", (5, 0, 2), set()),
-    ("range(@1, @2, @3)", "nnn", (1, 5, 0), set()),
+    ("range(@1, @2, @3)", "nnn", (1, 5, 0), {1}),
+    ("range(@1, @2, @3)", "nnn", (5, 5, 0), set()),
+    ("range(@1, @2, 0)", "nn", (3, 1), {3}),
+    ("range(@1, @2, -2)", "nn", (3, -1), {3, 1}),
+    ("range(@1, @2, @3)", "uuu", (3, 1, 0), {3}),
     ("range(@1, @2)", "uu", (2**64 - 3, 2**64 - 1), {2**64 - 3, 2**64 - 2}),
     ("range(@1, @2)", "uu", (3, 1), {3, 2}),
     ("range(@1, @2)", "ff", (1.5, -1.0), {1.5, 0.5, -0.5}),

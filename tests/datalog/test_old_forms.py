@@ -34,6 +34,23 @@ local(2130706433).
 """
 
 
+RARE = """
+@ [deep([[[("]")]]])] @![d]
+.decl t(x: symbol)\v
+t("\\a\\b\\f\\v"). t(cat("a")). t(cat("b", "c", "d")).
+.decl s(x: number) magic
+.input s
+.pragma "libraries" "functors"
+.pragma "provenance" "explain"
+"""
+
+
+def test_rare_forms_are_read():
+    pipeline = deltic.Pipeline()
+    pipeline.datalog(RARE)
+    assert sorted(pipeline["t"]) == [("\a\b\f\v",), ("a",), ("bcd",)]
+
+
 def test_old_forms_mean_what_new_ones_do():
     old, new = check([parse(OLD)]), check([parse(NEW)])
     assert [(d.kind, d.relation) for d in old.directives] == [(d.kind, d.relation) for d in new.directives]

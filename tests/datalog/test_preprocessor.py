@@ -1,6 +1,7 @@
 """The preprocessor: what a text stands for, and where its parts are told to be. Catches: macros replaced where they
 are not called, branches read that do not hold, places in the text that macros made."""
 
+import os
 from textwrap import dedent
 
 import pytest
@@ -88,6 +89,24 @@ def test_files_are_sought_beside_the_one_that_includes_them(tmp_path):
     (tmp_path / "lib" / "b.dl").write_text("#pragma once\n#define TWO 2\n")
     text = '.include "lib/a.dl"\n#include <lib/a.dl>\n#define FILE "lib/b.dl"\n#include FILE\np(TWO).'
     assert _statements(text, str(tmp_path / "main.dl")) == ["p(1).", "p(2)."]
+
+
+def test_files_are_sought_in_directories_too_and_tell_where_they_are_included(tmp_path):
+    for name, text in {"one/a.dl": '.include "b.dl"', "two/a.dl": "p(0).", "two/b.dl": "\n p(__INCL__)."}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    pragma = f'.pragma "include-dir" "{tmp_path / "one"}{os.pathsep}{tmp_path / "two"}"'
+    text = f'p(__INCL__).\n  .include "a.dl"\n{pragma}'
+    assert _statements(text, "main.dl") == ['p("").', f'p("main.dl:2:3;{tmp_path / "one" / "a.dl"}:1:1").']
+    with pytest.raises(ProgramError, match=r"it is sought in \., /here"):
+        parse('.include "missing.dl"\n.pragma "include-dir" "/here"', "main.dl")
+
+
+def test_the_width_of_numbers_is_a_macro():
+    text = "#if RAM_DOMAIN_SIZE == 32\np(1).\n#else\np(2).\n#endif"
+    assert _statements(text) == ["p(2)."]
+    assert _statements(text, macros={"RAM_DOMAIN_SIZE": "32"}) == ["p(1)."]
+    assert "p(1)." in _statements(f'{text}\n.pragma "word-size" "32"')
 
 
 def test_places_are_those_of_the_files(tmp_path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -88,32 +87,6 @@ def _upper(text: str) -> Any:
     return text.upper() if text.isascii() else NotImplemented
 
 
-def _matches(text: str, pattern: str) -> Any:
-    """By RE2, as DuckDB does it; a quotation may have no end, and would hold what is put behind the pattern."""
-    if "\\Q" in pattern:
-        return NotImplemented
-    return _is_found(text, f"\\A(?:{pattern})\\z") if _is_pattern(pattern) else None
-
-
-def _is_found(text: str, pattern: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found: bool = pc.match_substring_regex(pa.array([text], pa.string()), pattern=pattern)[0].as_py()
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _is_pattern(pattern: str) -> bool:
-    import pyarrow as pa
-
-    try:
-        _is_found("", pattern)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 _IS_FLOAT = re.compile(FLOAT_TEXT).fullmatch
 _FUNCTIONS: dict[type[exp.Expression], Definition] = {
     exp.DPipe: lambda first, second: first + second,
@@ -123,5 +96,4 @@ _FUNCTIONS: dict[type[exp.Expression], Definition] = {
     exp.StrPosition: lambda text, part: text.find(part) + 1,
     exp.Lower: _lower,
     exp.Upper: _upper,
-    exp.RegexpFullMatch: _matches,
 }

@@ -1,12 +1,11 @@
 """The functions of flatmap: from the values of a row to the values of a new column, several, one or none.
 
-They are named, so that a circuit can be printed and read, and each has the meaning of DuckDB's function of that name.
+They are named, so that a circuit can be printed and read, and each that DuckDB has by its name has the meaning of that.
 An argument that is NULL yields nothing.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -43,19 +42,25 @@ def _range(start: int, stop: int, step: int = 1) -> Iterable[int]:
 
 
 def _unsigned_range(start: int, stop: int, step: int | None = None) -> Iterable[int]:
-    """As `_range`, and with steps of one downward where `stop` is the lesser and no step is given."""
-    return _range(start, stop, step if step is not None else 1 if start <= stop else -1)
+    """As Soufflé has it: by steps of one, up or down, where none is given; start alone for a step of zero."""
+    step = step if step is not None else 1 if start <= stop else -1
+    return range(start, stop, step) if step else (start,) * (start != stop)
 
 
 def _float_range(start: float, stop: float, step: float | None = None) -> Iterable[float]:
-    """start + i * step for i = 0, 1, … before stop; nothing where a number is not finite, or the step too small."""
+    """As `_unsigned_range`; each value is the sum of the one before and the step, as Soufflé rounds it.
+
+    Nothing where a number is not finite, or the step too small to be added to start or stop.
+    """
     step = step if step is not None else 1.0 if start <= stop else -1.0
-    if not step or not all(map(math.isfinite, (start, stop, step))) or start + step == start:
+    if not all(map(math.isfinite, (start, stop, step))) or (step and (start + step == start or stop + step == stop)):
         return
-    for value in (start + i * step for i in itertools.count()):
-        if not (value < stop if step > 0 else value > stop):
-            return
+    value = start
+    while value < stop if step > 0 else value > stop if step < 0 else value != stop:
         yield value
+        if not step:
+            return
+        value += step
 
 
 def _string_split(text: str, separator: str) -> Iterable[str]:

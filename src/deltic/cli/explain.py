@@ -31,6 +31,7 @@ def explain_command(
     functions: Path | None = None,
     macros: Sequence[str] = (),
     pragmas: Sequence[str] = (),
+    directories: Sequence[Path] = (),
     ddlog: Sequence[Path] | None = None,
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
@@ -41,9 +42,9 @@ def explain_command(
     recursive, naive and semi-naive evaluation between them.
     """
     if ddlog is not None and (facts or macros):
-        raise typer.BadParameter("a program of DDlog has its rows from commands, and no macros: without --facts, -D")
+        raise typer.BadParameter("a program of DDlog has its rows from commands, and no macros: without --facts, -M")
     try:
-        pipeline = Pipeline(functions=functions or (), pragmas=pragmas_of(pragmas))
+        pipeline = Pipeline(functions=functions or (), pragmas=pragmas_of(pragmas, directories))
         if ddlog is not None:
             from deltic.cli.ddlog import session_of
 

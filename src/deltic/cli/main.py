@@ -95,7 +95,7 @@ _Macros = Annotated[
         "--define",
         "-M",
         metavar="NAME[=TEXT]",
-        help="As if a Datalog program began with #define NAME TEXT. May be repeated.",
+        help="As if a Datalog program began with #define NAME TEXT. Several are words, or the option is repeated.",
         show_default="none",
     ),
 ]
@@ -103,9 +103,21 @@ _Pragmas = Annotated[
     list[str] | None,
     typer.Option(
         "--pragma",
+        "-P",
         metavar="NAME[=VALUE]",
         help='As if a Datalog program had .pragma "NAME" "VALUE": word-size=32, legacy. May be repeated.',
         show_default="none",
+    ),
+]
+_Include = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--include-dir",
+        "-I",
+        exists=True,
+        file_okay=False,
+        help="Where files that a Datalog program includes are sought, too. May be repeated.",
+        show_default="beside the file that includes them",
     ),
 ]
 _DdlogLibrary = Annotated[
@@ -250,6 +262,7 @@ def run(
     functions: _Functions = None,
     define: _Macros = None,
     pragma: _Pragmas = None,
+    include_dir: _Include = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
@@ -333,6 +346,7 @@ def run(
         functions,
         tuple(define or ()),
         tuple(pragma or ()),
+        tuple(include_dir or ()),
         threads,
         spill,
         memory,
@@ -375,6 +389,7 @@ def explain(
     functions: _Functions = None,
     define: _Macros = None,
     pragma: _Pragmas = None,
+    include_dir: _Include = None,
     ddlog: Annotated[bool, typer.Option("--ddlog", help="The program is one of DDlog.")] = False,
     ddlog_library: _DdlogLibrary = None,
 ) -> None:
@@ -382,7 +397,7 @@ def explain(
     from deltic.cli.explain import explain_command
 
     libraries = tuple(ddlog_library or ()) if ddlog else None
-    said = define or (), pragma or ()
+    said = define or (), pragma or (), include_dir or ()
     raise typer.Exit(explain_command(program, view, output_format, full, facts, functions, *said, libraries))
 
 

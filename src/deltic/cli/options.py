@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+_WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|\S)+')
+"""A word, in which blanks stand in quotes."""
+
 
 def macros_of(given: Sequence[str]) -> dict[str, str]:
-    """The macros that options `--define NAME` and `--define NAME=TEXT` define; as in C, 1 where nothing is said."""
-    split = (text.partition("=") for text in given)
+    """The macros that options `--define NAME` and `--define NAME=TEXT` define; as in C, 1 where nothing is said.
+
+    One option may define several, as Soufflé's does: they are words.
+    """
+    split = (word.partition("=") for text in given for word in _WORD.findall(text))
     return {name: text if sign else "1" for name, sign, text in split}
 
 
-def pragmas_of(given: Sequence[str]) -> dict[str, str]:
-    """The pragmas that options `--pragma NAME` and `--pragma NAME=VALUE` say."""
-    return {name: value for name, _, value in (text.partition("=") for text in given)}
+def pragmas_of(given: Sequence[str], directories: Sequence[Path] = ()) -> dict[str, str]:
+    """The pragmas that options `--pragma NAME` and `--pragma NAME=VALUE` say, or with Soufflé NAME:VALUE.
+
+    That of `directories` says where included files are sought.
+    """
+    said = {name: value for name, _, value in (re.sub("[=:]", "=", text, count=1).partition("=") for text in given)}
+    return said | {"include-dir": os.pathsep.join(map(str, directories))} if directories else said
 
 
 class EngineChoice(StrEnum):
@@ -163,6 +175,7 @@ class RunOptions:
     functions: Path | None
     macros: tuple[str, ...]
     pragmas: tuple[str, ...]
+    directories: tuple[Path, ...]
     threads: int | None
     spill: Path | None
     memory: str | None

@@ -96,7 +96,7 @@ def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
         rewrites=replace(ALL, **dict.fromkeys(options.without, False)),
         state=options.state,
         functions=options.functions or (),
-        pragmas=pragmas_of(options.pragmas),
+        pragmas=pragmas_of(options.pragmas, options.directories),
     )
 
 

@@ -29,7 +29,6 @@ FUNCTIONS: dict[type[exp.Expression], Type] = {
     exp.Length: Type.INT64,
     exp.Substring: Type.STRING,
     exp.Contains: Type.BOOLEAN,
-    exp.RegexpFullMatch: Type.BOOLEAN,
     exp.Lower: Type.STRING,
     exp.Upper: Type.STRING,
     exp.StrPosition: Type.INT64,

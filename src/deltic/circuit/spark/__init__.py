@@ -4,7 +4,19 @@ In circuits a function is called by its name in Spark behind `spark_`. It takes 
 row says; SQL brings its arguments to them.
 """
 
-from deltic.circuit.spark import collections, formats, json, numbers, records, structures, texts, times, urls, zones
+from deltic.circuit.spark import (
+    collections,
+    ecmascript,
+    formats,
+    json,
+    numbers,
+    records,
+    structures,
+    texts,
+    times,
+    urls,
+    zones,
+)
 from deltic.circuit.spark.function import FUNCTIONS, Function, call, function_of, is_call
 
 __all__ = [
@@ -12,6 +24,7 @@ __all__ = [
     "Function",
     "call",
     "collections",
+    "ecmascript",
     "formats",
     "function_of",
     "is_call",

@@ -76,7 +76,7 @@ MATHEMATICS: Mapping[str, str] = {
 
 CALLS: Mapping[str, Profile] = {
     **{functor: Profile(_BINARY, SAME, ANY, more=True) for functor in ("min", "max")},
-    "cat": Profile((_SYMBOL, _SYMBOL), _SYMBOL, more=True),
+    "cat": Profile((_SYMBOL,), _SYMBOL, more=True),
     "strlen": Profile((_SYMBOL,), _NUMBER),
     "ord": Profile((ORDERED,), _NUMBER),
     "substr": Profile((_SYMBOL, _NUMBER, _NUMBER), _SYMBOL),

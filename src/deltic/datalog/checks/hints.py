@@ -42,8 +42,7 @@ def hints_of(
     inputs = {directive.relation for directive in directives if directive.kind == "input"}
     for declaration in inlined.values():
         _check_inlined(declaration, inputs, findings)
-    for name in (name for name in magic if name not in derived):
-        findings.append(magic[name].error(f"`{name}` is a table, and only what rules derive is computed on demand"))
+    magic = {name: span for name, span in magic.items() if name in derived}
     if EVERY in pragmas["magic-transform"]:
         written = {d.relation for d in directives if d.kind in (*_WRITTEN, "input")}
         names = (d.name for d in declarations if d.name in derived and d.name not in written)

@@ -52,12 +52,10 @@ def _check_range(literal: NumberLiteral | UnsignedLiteral, type_: Type, findings
 
 def _check_pattern(pattern: StringLiteral, warnings: Findings) -> None:
     """With a pattern that is none `match` is undefined, as where it comes with the data."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    from deltic.circuit.spark.ecmascript import PatternError, pattern_of
 
     try:
-        pc.match_substring_regex(pa.array([""]), pattern.value)
-    except pa.ArrowInvalid as error:
-        reason = str(error).partition(": ")[2]
+        pattern_of(pattern.value)
+    except PatternError as error:
         hint = "the rule derives nothing, also behind `!`"
-        warnings.append(pattern.span.error(f"this is not a regular expression: {reason}", hint))
+        warnings.append(pattern.span.error(f"this is not a regular expression: {error}", hint))

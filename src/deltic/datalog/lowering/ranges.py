@@ -55,8 +55,8 @@ def lower_range(builder: CircuitBuilder, node: int, name: str, arguments: Sequen
     type_ = rule.type_of(arguments[0])
     wide = _WIDE.get(type_, type_)
     values = [converted(argument, rule, wide) for argument in arguments]
-    if wide is Type.INT64 and len(values) == 2:
-        values.append(_one_either_way(*values))
+    if wide is Type.INT64:
+        values = _bounds(*values)
     found = builder.add(ops.FlatMap(name, _GENERATORS[wide], tuple(values)), node)
     if wide is type_:
         return found
@@ -65,7 +65,28 @@ def lower_range(builder: CircuitBuilder, node: int, name: str, arguments: Sequen
     return project(builder, found, (*before, Column(name, type_)), (*(column(c.name) for c in before), narrow))
 
 
+def _bounds(start: exp.Expression, stop: exp.Expression, step: exp.Expression | None = None) -> list[exp.Expression]:
+    """With a step that is not zero: one where none is given. For zero those of start alone, if it is not stop."""
+    if step is None:
+        return [start, stop, _one_either_way(start, stop)]
+    if isinstance(step, exp.Literal | exp.Neg):
+        return [start, stop, step] if step.name != "0" else [start, _next_unless(start, stop), literal(1, Type.INT64)]
+    is_zero = exp.EQ(this=step.copy(), expression=literal(0, Type.INT64))
+    end = _chosen(is_zero, _next_unless(start, stop), stop)
+    return [start, end, _chosen(is_zero, literal(1, Type.INT64), step)]
+
+
+def _next_unless(start: exp.Expression, stop: exp.Expression) -> exp.Expression:
+    """The number behind `start`, or `stop` where that is the same as `start`."""
+    behind = exp.Add(this=start.copy(), expression=literal(1, Type.INT64))
+    return _chosen(exp.EQ(this=start.copy(), expression=stop.copy()), stop, behind)
+
+
+def _chosen(condition: exp.Expression, true: exp.Expression, false: exp.Expression) -> exp.Expression:
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=true.copy())], default=false.copy())
+
+
 def _one_either_way(start: exp.Expression, stop: exp.Expression) -> exp.Expression:
     """1 where the range goes up, else -1."""
-    up = exp.If(this=exp.LTE(this=start.copy(), expression=stop.copy()), true=literal(1, Type.INT64))
-    return exp.Case(ifs=[up], default=literal(-1, Type.INT64))
+    is_up = exp.LTE(this=start, expression=stop)
+    return _chosen(is_up, literal(1, Type.INT64), literal(-1, Type.INT64))

@@ -107,7 +107,7 @@ def predicate(condition: Formula, rule: Rule) -> Tree:
     first, second = (scalar(argument, rule) for argument in condition.arguments)
     if condition.name == "contains":
         return exp.Contains(this=second, expression=first)
-    return exp.RegexpFullMatch(this=second, expression=first)
+    return call("match", first, second)
 
 
 def conjunction(predicates: Sequence[Tree]) -> Tree:

@@ -169,6 +169,14 @@ def _subsumption(context: Context, parsed: Parsed) -> Iterator[Item]:
     yield Subsumption(*atoms, build_formula(context, body), span=context.span(parsed))
 
 
+# What only the command line says.
+_ELSEWHERE = {
+    "fact-dir": "say where files are on the command line: `deltic run -F DIR`",
+    "output-dir": "say where files go on the command line: `deltic run -D DIR`",
+    "macro": "define macros on the command line, `deltic run -M NAME=TEXT`, or by `#define`",
+}
+
+
 def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
     key: Token = tokens(parsed)[0]
     name = string_value(context, key)
@@ -178,7 +186,8 @@ def _pragma(context: Context, parsed: Parsed) -> Iterator[Item]:
         yield _setting(context, parsed, name)
     elif name not in PRAGMAS:
         message = f'the pragma "{name}" is not supported'
-        context.report(key, message, did_you_mean(name, (*PRAGMAS, *RELATION_PRAGMAS, *SETTINGS)) or "remove the line")
+        hint = _ELSEWHERE.get(name) or did_you_mean(name, (*PRAGMAS, *RELATION_PRAGMAS, *SETTINGS)) or "remove the line"
+        context.report(key, message, hint)
 
 
 def _setting(context: Context, parsed: Parsed, name: str) -> Item:

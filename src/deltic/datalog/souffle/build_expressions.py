@@ -54,7 +54,7 @@ def string_value(context: Context, token: Token) -> str:
     for offset, escape in unknown_escapes(token):
         begin = (token.start_pos or 0) + offset
         place = context.source.place(begin, begin + 2)
-        hint = "the escapes are \\n \\t \\r \\0 \\\" \\' and \\\\; for a backslash write `\\\\`"
+        hint = "the escapes are \\a \\b \\f \\n \\r \\t \\v \\0 \\\" \\' and \\\\; for a backslash write `\\\\`"
         context.findings.append(place.error(f"`{escape}` is not an escape", hint))
     return unquote(token)
 
@@ -154,7 +154,7 @@ def _nil(context: Context, parsed: Parsed, span: Span) -> Expression:
 
 
 def _adt_value(context: Context, parsed: Parsed, span: Span) -> Expression:
-    return Apply(BRANCH + context.name(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
+    return Apply(BRANCH + context.qualified(tokens(parsed)[0]), build_arguments(context, parsed), span=span)
 
 
 def _user_functor(context: Context, parsed: Parsed, span: Span) -> Expression:

@@ -1,8 +1,8 @@
 """Components: each instance has their statements once more, about relations and types that are called after it.
 
-Of the instance `g` of a component with the relation `edge`, the relation is `g.edge`. Inside of a component, a name
-means what the component and its bases declare, then what is declared where the instance is, and at last what the whole
-program declares.
+Of the instance `g` of a component with the relation `edge`, the relation is `g.edge`; so are types called, and the
+branches of algebraic data types. Inside of a component, a name means what the component and its bases declare, then
+what is declared where the instance is, and at last what the whole program declares.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from deltic.datalog.syntax.expressions import TypeName, transform
+from deltic.datalog.syntax.expressions import BRANCH, Apply, TypeName, transform
 from deltic.datalog.syntax.formulas import Atom, RelationName
 from deltic.datalog.syntax.program import (
+    Branch,
     Clause,
     Component,
     ComponentName,
@@ -22,6 +23,7 @@ from deltic.datalog.syntax.program import (
     Instance,
     Item,
     Override,
+    StructureType,
     Subsumption,
     TypeDeclaration,
 )
@@ -40,6 +42,7 @@ class _Names:
     prefix: str = ""
     relations: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
+    branches: set[str] = field(default_factory=set)
     instances: dict[str, Span] = field(default_factory=dict)
     components: dict[str, Component] = field(default_factory=dict)
 
@@ -63,6 +66,13 @@ class _Scope:
         if first in (self.names.instances if dot else self.names.relations):
             return self.names.prefix + name
         return self.outer.relation(name) if self.outer else name
+
+    def branch(self, name: str) -> str:
+        """The branch that is meant, by its name in the whole program."""
+        first, dot, _ = name.partition(".")
+        if first in (self.names.instances if dot else self.names.branches):
+            return self.names.prefix + name
+        return self._around.branch(name) if self._around else name
 
     def type(self, name: str) -> str:
         """The type that is meant, by its name in the whole program."""
@@ -190,6 +200,8 @@ class _Instantiation:
                 names.relations.add(item.name)
             elif isinstance(item, TypeDeclaration):
                 names.types.add(item.name)
+                if isinstance(item, StructureType):
+                    names.branches.update(branch.name for branch in item.branches if branch.name)
             elif isinstance(item, Instance):
                 first = names.instances.setdefault(item.name, item.span)
                 if first is not item.span:
@@ -211,7 +223,7 @@ class _Instantiation:
 
 
 def _renaming(scope: _Scope) -> Callable[[Any], Any]:
-    """What gives relations and types in a statement of a component their names in the whole program."""
+    """What gives relations, types and branches in a statement of a component their names in the whole program."""
 
     def change(node: Any) -> Any:
         if isinstance(node, Atom):
@@ -222,6 +234,10 @@ def _renaming(scope: _Scope) -> Callable[[Any], Any]:
             return replace(node, name=scope.relation(node.name))
         if isinstance(node, TypeName):
             return replace(node, name=scope.type(node.name))
+        if isinstance(node, Apply) and node.functor.startswith(BRANCH):
+            return replace(node, functor=BRANCH + scope.branch(node.functor.removeprefix(BRANCH)))
+        if isinstance(node, Branch) and node.name:
+            return replace(node, name=scope.names.prefix + node.name)
         if isinstance(node, Declaration | TypeDeclaration):
             return replace(node, name=scope.names.prefix + node.name)
         return node

@@ -11,13 +11,17 @@ UNSUPPORTED = {
         "lattices (.lattice, <>) are not supported",
         "an aggregate or a subsumption (`<=`) keeps the least or greatest value of a group",
     ),
+    "delta": (
+        "debug_delta relations are not supported",
+        "they have the iterations of Soufflé's evaluation; count in an attribute: `n + 1`",
+    ),
     "iteration": (
         "recursive_iteration_cnt() is not supported",
         "its value would depend on the order of evaluation; count in an attribute: `n + 1`",
     ),
     "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
     "user_aggregate": (
-        "aggregates by a functor and an initial value (@@f start, x : ...) are not supported",
+        "aggregates by a functor and an initial value (@@f x : start, ...) are not supported",
         "their values would depend on the order of rows; make one by deltic.aggregate in Python: `@@f x : ...`",
     ),
     "counter": ("counters ($ and autoinc()) are not supported", "their values would depend on the order of evaluation"),

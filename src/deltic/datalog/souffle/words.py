@@ -39,9 +39,10 @@ BINARY_OPERATORS = (
 )
 PREFIX_OPERATORS = ("-", "bnot", "lnot")
 
-# Settings of Soufflé that cannot change what a program derives.
+# Options of Soufflé that cannot change what a program derives, and where the preprocessor seeks files.
 PRAGMAS = (
-    *("auto-schedule", "compile", "debug-report", "disable-transformers", "emit-statistics", "generate"),
-    *("index-stats", "jobs", "live-profile", "no-warn", "profile", "profile-frequency", "show", "swig"),
-    *("verbose", "warn", "wno"),
+    *("auto-schedule", "compile", "compile-many", "debug-report", "disable-transformers", "dl-program"),
+    *("emit-statistics", "generate", "generate-many", "generate-namespace", "include-dir", "index-stats", "jobs"),
+    *("libraries", "library-dir", "live-profile", "no-preprocessor", "no-warn", "preprocessor", "profile"),
+    *("profile-frequency", "provenance", "show", "swig", "verbose", "version", "warn", "wno"),
 )

@@ -25,6 +25,7 @@ from deltic.circuit.expressions import (
     type_of,
 )
 from deltic.circuit.oracle.evaluate import evaluate
+from deltic.circuit.spark import call
 from deltic.circuit.types import Column, Schema, Type
 from deltic.circuit.values import from_arrow, in_order, to_arrow
 from deltic.engine.local.operators import scalar
@@ -170,7 +171,7 @@ def test_a_bad_pattern_from_data_is_undefined() -> None:
     interner = Interner()
     values = {n: encode(pa.array(v), Type.STRING, interner) for n, v in {"t": ["ab", "ab"], "p": ["a.", "("]}.items()}
     columns = scalar.Columns(values, {"t": Type.STRING, "p": Type.STRING}, 2, interner)
-    match = exp.RegexpFullMatch(this=exp.column("t"), expression=exp.column("p"))
+    match = call("match", exp.column("p"), exp.column("t"))
     assert scalar.keep((match,), columns).tolist() == [True, False]
     _, nulls = scalar.evaluate(match, columns)
     assert nulls is not None

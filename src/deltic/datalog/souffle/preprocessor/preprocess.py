@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,16 +14,25 @@ from deltic.datalog.syntax.source import Piece, Source
 from deltic.errors import Diagnostic, did_you_mean
 
 DEEPEST = 100
+_PLACES = ("__FILE__", "__LINE__", "__INCL__")
 
 # What only the preprocessor reads. A text without any of it is what it says.
-_USED = re.compile(r"^\s*#|\.include\b|\.once\b|\b__(?:FILE|LINE)__\b", re.MULTILINE)
+_USED = re.compile(r"^\s*#|\.include\b|\.once\b|\b__(?:FILE|LINE|INCL)__\b|\bRAM_DOMAIN_SIZE\b", re.MULTILINE)
+_PRAGMA = re.compile(r'\.pragma\s+"([^"]*)"\s+"([^"]*)"')
 
 
 def preprocess(source: Source, macros: Mapping[str, str], findings: list[Diagnostic]) -> Source:
-    """The text that a source stands for, its places those of the user's files; `macros` are defined before."""
+    """The text that a source stands for, its places those of the user's files; `macros` are defined before.
+
+    So is RAM_DOMAIN_SIZE, as the word size that the text says in a pragma. The directories of "include-dir" are where
+    included files are sought, too.
+    """
     if not macros and not _USED.search(source.text):
         return source
-    reader = _Reader({name: Macro(tuple(tokens_of(text))) for name, text in macros.items()}, findings)
+    pragmas = dict(_PRAGMA.findall(source.text))
+    texts = {"RAM_DOMAIN_SIZE": pragmas.get("word-size", "64"), **macros}
+    directories = tuple(map(Path, filter(None, pragmas.get("include-dir", "").split(os.pathsep))))
+    reader = _Reader({name: Macro(tuple(tokens_of(text))) for name, text in texts.items()}, directories, findings)
     reader.read(source)
     return source.assembled(reader.pieces)
 
@@ -30,15 +40,15 @@ def preprocess(source: Source, macros: Mapping[str, str], findings: list[Diagnos
 class _Reader:
     """What has been read so far: the pieces of text, the macros that are defined, and the files to read only once."""
 
-    def __init__(self, macros: dict[str, Macro], findings: list[Diagnostic]) -> None:
+    def __init__(self, macros: dict[str, Macro], directories: Sequence[Path], findings: list[Diagnostic]) -> None:
         self.pieces: list[tuple[str, Piece]] = []
-        self._macros, self._findings = macros, findings
-        self._depth = 0
+        self._macros, self._directories, self._findings = macros, directories, findings
+        self._including: list[str] = []
+        """Where files are included that are being read, the outermost first."""
         self._once: set[Path] = set()
 
     def read(self, source: Source) -> None:
         """Read a file, and those that it includes."""
-        self._depth += 1
         directives = Directives(self._macros)
         waiting: list[Token] = []
         for line in _lines(source.text):
@@ -47,7 +57,7 @@ class _Reader:
                 self._text(source, waiting)
                 waiting = []
                 try:
-                    self._done(source, directives.do(words[0], line[line.index(words[0]) + 1 :]))
+                    self._done(source, words[0], directives.do(words[0], line[line.index(words[0]) + 1 :]))
                 except MacroError as error:
                     self._report(source, error)
             elif directives.is_read:
@@ -55,21 +65,20 @@ class _Reader:
         self._text(source, waiting)
         for missing in directives.unfinished():
             self._report(source, missing)
-        self._depth -= 1
 
-    def _done(self, source: Source, name: Token | None) -> None:
-        """Do what a directive asks for: that a file is included, or the present one read no second time."""
+    def _done(self, source: Source, sign: Token, name: Token | None) -> None:
+        """Do what the directive that begins with `sign` asks for: include a file, or read this one no second time."""
         if name is not None and name.kind == "string":
-            self._include(source, name)
+            self._include(source, sign, name)
         elif name is not None:
             self._once.add(Path(source.file).resolve())
 
-    def _include(self, source: Source, name: Token) -> None:
-        """Read the file that is named, in quotes or angle brackets, beside the source. Raises MacroError."""
-        path = Path(source.file).parent / name.text[1:-1]
+    def _include(self, source: Source, sign: Token, name: Token) -> None:
+        """Read the file that is named, in quotes or angle brackets. Raises MacroError."""
+        path = self._sought(source, name.text[1:-1])
         if path.resolve() in self._once:
             return
-        if self._depth >= DEEPEST:
+        if len(self._including) + 1 >= DEEPEST:
             raise MacroError(name, "files include each other without end", "`.once` in a file has it read once")
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -77,9 +86,18 @@ class _Reader:
             raise MacroError(name, f"the file {path} is not UTF-8 text") from None
         except OSError as error:
             beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-            hint = did_you_mean(path.name, beside) or f"it is sought in {path.parent}"
+            sought = ", ".join(map(str, (path.parent, *self._directories)))
+            hint = did_you_mean(path.name, beside) or f"it is sought in {sought}"
             raise MacroError(name, f"the file {path} cannot be read: {error.strerror}", hint) from None
+        place = source.place(sign.start, sign.end)
+        self._including.append(f"{source.file}:{place.line}:{place.column}")
         self.read(Source(str(path), text))
+        self._including.pop()
+
+    def _sought(self, source: Source, name: str) -> Path:
+        """The file of a name: beside the one that includes it, or else in the first directory that has it."""
+        places = [Path(source.file).parent / name, *(directory / name for directory in self._directories)]
+        return next((path for path in places if path.is_file()), places[0])
 
     def _report(self, source: Source, error: MacroError) -> None:
         place = source.place(error.token.start, error.token.end)
@@ -96,14 +114,14 @@ class _Reader:
                 if word.text == "include":
                     begin = next((i for i in range(begin, len(tokens)) if not tokens[i].is_blank), len(tokens)) + 1
                 try:
-                    self._done(source, _asked(word, tokens[begin - 1 : begin]))
+                    self._done(source, tokens[position - 1], _asked(word, tokens[begin - 1 : begin]))
                 except MacroError as error:
                     self._report(source, error)
         self._emit(source, tokens[begin:])
 
     def _emit(self, source: Source, tokens: Sequence[Token]) -> None:
         """Add text with its macros replaced, and where each part of it comes from."""
-        known = [_where(token, source) if token.text in ("__FILE__", "__LINE__") else token for token in tokens]
+        known = [self._where(token, source) if token.text in _PLACES else token for token in tokens]
         for token in self._expanded(source, known):
             last, piece = self.pieces[-1] if self.pieces else ("", None)
             here = Piece(source, token.start, token.end, token.is_made)
@@ -113,6 +131,13 @@ class _Reader:
             if last[-1:].isalnum() and token.text[:1].isalnum():
                 self.pieces.append((" ", replace(here, is_made=True)))
             self.pieces.append((token.text, here))
+
+    def _where(self, token: Token, source: Source) -> Token:
+        """`__FILE__`, `__LINE__`, or `__INCL__`, the places at which the file was included, as what it stands for."""
+        if token.text == "__LINE__":
+            return replace(token, kind="number", text=str(source.place(token.start, token.end).line), is_made=True)
+        text = source.file if token.text == "__FILE__" else ";".join(self._including)
+        return replace(token, kind="string", text=f'"{text}"', is_made=True)
 
     def _expanded(self, source: Source, tokens: Sequence[Token]) -> list[Token]:
         try:
@@ -147,10 +172,3 @@ def _asked(word: Token, behind: Sequence[Token]) -> Token:
     if not behind or behind[0].kind != "string":
         raise MacroError(word, "`.include` names a file in quotes", 'as in `.include "rules.dl"`')
     return behind[0]
-
-
-def _where(token: Token, source: Source) -> Token:
-    """`__FILE__` or `__LINE__` as what it stands for."""
-    if token.text == "__FILE__":
-        return replace(token, kind="string", text=f'"{source.file}"', is_made=True)
-    return replace(token, kind="number", text=str(source.place(token.start, token.end).line), is_made=True)
