@@ -129,10 +129,12 @@ def test_compressed_files_whatever_their_names(tmp_path):
     for name in ("e.facts", "f.facts.gz"):
         (tmp_path / name).write_bytes(gzip.compress(b"1\n2\n"))
     text = ".decl e, f(x: number)\n.input e, f\n.output e(compress=true)\n"
+    text += '.output f(filename="i.dat", compress=true)\n'
     execute(tmp_path, text + '.output f(filename="g.csv.gz")\n.output f(filename="h.csv")')
     out = tmp_path / "out"
     assert gzip.decompress((out / "e.csv.gz").read_bytes()) == b"1\n2\n"
     assert gzip.decompress((out / "g.csv.gz").read_bytes()) == b"1\n2\n"
+    assert gzip.decompress((out / "i.dat").read_bytes()) == b"1\n2\n"
     assert (out / "h.csv").read_text() == "1\n2\n"
 
 

@@ -229,8 +229,6 @@ FUNCTIONS |= {
         f"{name}_in_order": Function(DOUBLE, python=partial(_folded, step), vector=partial(_columns_folded, step))
         for name, step in (("sum", add), ("product", mul))
     },
-    # As C++ prints floats: Soufflé's to_string.
-    "six_places": Function(Type.STRING, python=lambda value: f"{value:f}"),
     "format_number": Function(Type.STRING, python=_format_number, tolerant=True),
     "shift_unsigned": Function(lambda _, operands: operands[0], python=_shifted_unsigned),
     "bit_count": Function(INT, "CAST(bit_count({0}) AS INTEGER)", (LONG,)),

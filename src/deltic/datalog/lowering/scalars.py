@@ -131,6 +131,8 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
     """A functor applied to arguments, the first of which has the type `operand`."""
     if functor == "to_string" and operand.is_float:
         return call("six_places", _as(arguments[0], operand, Type.FLOAT64))
+    if functor in CONVERSIONS and operand is Type.STRING and result is not Type.STRING:
+        return call(f"{result.kind.value}_of_text", arguments[0])
     if functor in CONVERSIONS:
         return _as(arguments[0], operand, result)
     if functor == "ord":

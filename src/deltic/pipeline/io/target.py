@@ -26,11 +26,13 @@ class Target:
     path: Path
     format: Format
     output: Output
+    compresses: bool = False
+    """Whether lines are compressed, whatever the file is called."""
 
     @property
     def is_compressed(self) -> bool:
         """Whether the lines are compressed."""
-        return self.format == "csv" and self.path.suffix == GZIP
+        return self.format == "csv" and (self.compresses or self.path.suffix == GZIP)
 
     def header(self, signed: bool) -> list[str]:
         """The lines in front of the rows."""
@@ -61,14 +63,12 @@ class Writer(Protocol):
 
 
 def view_target(output: Output, out: Path, wanted: Format | None) -> Target:
-    """Where a view goes: the directive's file, or <name>.<extension>; delimited text is compressed in files `.gz`."""
+    """Where a view goes: the directive's file, or <name>.<extension>; delimited text may be compressed."""
     chosen = wanted or "csv"
-    path = out / (output.filename or f"{output.title}.csv")
+    path = out / (output.filename or f"{output.title}.csv{GZIP if output.compress else ''}")
     if chosen != "csv":
-        path = path.with_suffix(f".{chosen}")
-    elif output.compress and path.suffix != GZIP:
-        path = path.with_name(path.name + GZIP)
-    return Target(path, chosen, output)
+        return Target(path.with_name(path.name.removesuffix(GZIP)).with_suffix(f".{chosen}"), chosen, output)
+    return Target(path, chosen, output, output.compress)
 
 
 def change_target(output: Output, folder: Path, wanted: Format | None) -> Target:
