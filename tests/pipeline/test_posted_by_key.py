@@ -206,13 +206,28 @@ def test_changes_without_an_order(tmp_path, monkeypatch):
     assert len(pipeline["t"]) == 0
 
 
-def test_a_table_whose_rows_are_elsewhere(tmp_path):
-    """Rows that are spread by another column than the key's are looked up in this process."""
-    pipeline = open_(tmp_path / "state")
-    pipeline.sql("CREATE TABLE t (id BIGINT NOT NULL, g BIGINT, PRIMARY KEY (id)); CREATE TABLE g (g BIGINT)")
-    pipeline.sql("CREATE VIEW v AS SELECT id FROM t JOIN g USING (g)")
-    site = pipeline._epochs.site(pipeline.catalog.tables["t"])
-    assert not site.has_keys
-    with pipeline.transaction() as change:
-        change.upsert("t", [(1, 2), (1, 3)])
-    assert list(pipeline["t"]) == [(1, 3)]
+ELSEWHERE = (
+    SQL.replace("parts USING (part)", "sizes USING (x)")
+    .replace("(part STRING,", "(x BIGINT,")
+    .replace("TABLE parts", "TABLE sizes")
+)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 6))])
+def test_a_table_that_is_joined_by_another_column(tmp_path, monkeypatch, seed):
+    """Its rows are at home by the key, and are sent from there to where the join wants them."""
+    given, rng = Random(seed), random.Random(seed)
+    pipelines = pipeline, local = open_(tmp_path / "state"), Pipeline()
+    for each in pipelines:
+        each.sql(ELSEWHERE)
+        with each.transaction() as change:
+            change.insert("sizes", [(1, "x"), (2, "y"), (3, "x")])
+    assert "t by x: by x" in pipeline.explain("v")
+    for step in range(8):
+        made, conflicts = [given.one()], rng.choice(["error", "normalize"])
+        where = rng.choice(["job", "process"])
+        found = outcome(pipeline, made, conflicts, given.rng, monkeypatch, True, where)
+        monkeypatch.setattr(pipeline._epochs.engine.placement, "places", ("job",))
+        assert found == outcome(local, made, conflicts, given.rng, monkeypatch, False), (step, made)
+        same(pipeline, local)
+    pipeline.close()

@@ -128,7 +128,8 @@ class _LayOut:
     def _choose_homes(self) -> None:
         """The key of each home: what its definition asks for, else that by which it is probed and made most.
 
-        What is there stays, unless it costs no more to move it.
+        All rows of a table that have one key are on one shard, which finds what is said of that key. What is there
+        stays, unless it costs no more to move it.
         """
         forced, probes = dict(self._forced()), list(self._probes())
         demanded = Counter([*probes, *self._followed()])
@@ -138,7 +139,10 @@ class _LayOut:
                 if home == name and key is not None:
                     wanted[key] += times
             wanted.update(self._made(name))
-            own = self.maintained.keys.get(name, tuple(range(len(self.program.relations[name].schema))))
+            own = tuple(range(len(self.program.relations[name].schema)))
+            if name in self.maintained.keys:
+                own = self.maintained.keys[name]
+                wanted = Counter({key: times for key, times in wanted.items() if set(key or ()) <= set(own)})
             most = max(wanted, key=lambda key: (wanted[key], set(key or own) <= set(own)), default=own)
             best = forced.get(name, most)
             if name in self.there and name not in forced:
