@@ -1,8 +1,9 @@
-"""What rows take of the driver, by tasks and through the driver: of a DataFrame, and of a folder of Parquet files.
+"""What rows take of the driver, by tasks and through the driver: of DataFrames, folders of Parquet files, snapshots.
 
 `python benchmarks/moving.py --rows 1000000 10000000`: so many rows come in one epoch, as one job, into a pipeline that
 is kept (`state=`) or not; beside it the same rows as an Arrow table, or read by the driver. Those of an upsert come in
-the place of as many.
+the place of as many, also where the table is joined by another column than its key; of a snapshot, a table of Spark
+that was loaded before, one row of a hundred is another one by now.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ import deltic
 from deltic.pipeline.outside import tasks
 
 SQL = "CREATE VIEW total AS SELECT customer, count(*) AS n, sum(price) AS s FROM sale GROUP BY customer"
+JOINED = """
+    CREATE TABLE buyer (customer BIGINT);
+    CREATE VIEW total AS
+        SELECT customer, count(*) AS n, sum(price) AS s FROM sale JOIN buyer USING (customer) GROUP BY customer
+"""
 COLUMNS = "(id BIGINT, customer BIGINT, price BIGINT{key})"
 MIB, EVERYTHING = 1 << 20, 1 << 62
 WAYS = [
@@ -37,6 +44,10 @@ WAYS = [
     ("folder", "driver", False, True),
     ("upsert", "tasks", True, True),
     ("upsert", "driver", True, True),
+    ("joined upsert", "tasks", True, True),
+    ("joined upsert", "driver", True, True),
+    ("snapshot", "tasks", True, True),
+    ("snapshot", "driver", True, True),
 ]
 """What the rows are of, who moves them, whether the table has a key, and whether the pipeline is kept."""
 
@@ -91,31 +102,43 @@ def part(rows: int, of: str, way: str, key: bool, kept: bool, shards: int) -> It
             tasks.FEW = EVERYTHING
         state: dict[str, Any] = {"state": folder / "state"} if kept else {}
         pipeline = deltic.Pipeline(
-            spark, engine="spark", shards=deltic.Shards(shards, folder / "shards", "job"), **state
+            spark, engine="spark", shards=deltic.Shards(shards, folder / "shards", "job", copies="never"), **state
         )
         frame = spark.range(0, rows + 1000, numPartitions=8).selectExpr(
             "id", "id % 1000 AS customer", "id % 97 AS price"
         )
         columns = COLUMNS.format(key=", PRIMARY KEY (id)" if key else "")
         frame.where(f"id >= {rows}").write.parquet(str(files))
-        pipeline.sql(f"CREATE TABLE sale {columns}" + (f" USING parquet LOCATION '{files}'" if of == "folder" else ""))
-        pipeline.sql(SQL)
-        if of == "folder":
+        frame.createOrReplaceTempView("sales")
+        source = {"folder": f" USING parquet LOCATION '{files}'", "snapshot": " USING spark OPTIONS (table 'sales')"}
+        pipeline.sql(f"CREATE TABLE sale {columns}{source.get(of, '')}")
+        pipeline.sql(JOINED if of == "joined upsert" else SQL)
+        if of == "joined upsert":
+            with pipeline.transaction() as change:
+                change.insert("buyer", [(n,) for n in range(1001)])
+        if of == "snapshot":
+            pipeline.refresh()
+            frame.withColumn("customer", frame.customer + (frame.id % 100 == 0).cast("long")).createOrReplaceTempView(
+                "sales"
+            )
+            if way == "driver":
+                pipeline._refreshing._tasks = replace(pipeline._refreshing._tasks, sites=lambda table: None)
+        elif of == "folder":
             pipeline.refresh()
             frame.where(f"id < {rows}").write.mode("append").parquet(str(files))
         else:
             with pipeline.transaction() as change:
-                change.insert("sale", frame if of == "upsert" else frame.where(f"id >= {rows}"))
+                change.insert("sale", frame if "upsert" in of else frame.where(f"id >= {rows}"))
         before, most, started, spent = own_memory(), [0], time.perf_counter(), processor_seconds()
         with watched(most):
-            if of == "folder":
+            if of in source:
                 told: Any = pipeline.refresh()
             else:
                 chosen = frame.where(f"id < {rows}")
-                if of == "upsert":
+                if "upsert" in of:
                     chosen = chosen.withColumn("customer", chosen.customer + 1)
                 with pipeline.transaction() as told:
-                    do = told.upsert if of == "upsert" else told.insert
+                    do = told.upsert if "upsert" in of else told.insert
                     do("sale", chosen if way == "tasks" else chosen.toArrow())
         yield "s", round(time.perf_counter() - started, 1)
         yield "processor s", round(processor_seconds() - spent, 1)
@@ -152,7 +175,8 @@ def main() -> None:
         "tasks: Spark's tasks write the rows for the shards; driver: the rows are a table in its memory. growth:\n"
         "memory of the driver's Python process, without pages of mapped files, at the peak of the epoch beyond that\n"
         "of before it; and of the checkpoint that ends it. processor s: of all processes, Spark's among them. Rows of\n"
-        "an upsert come in the place of as many, which the shards find, or the driver.",
+        "an upsert come in the place of as many, which the shards find, or the driver. snapshot: all rows are read,\n"
+        "and one of a hundred is another one.",
     )
 
 

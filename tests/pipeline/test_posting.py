@@ -148,14 +148,52 @@ def test_sources_of_spark_are_loaded_by_tasks(spark, tmp_path):
     )
     told = pipeline.refresh().sources
     assert [(each.how, each.rows_read, each.inserted, each.deleted) for each in told.values()] == [
-        ("loaded", 499, 499, 0)
+        ("loaded, by tasks", 499, 499, 0)
     ] * 2
     assert sorted(pipeline["counted"]) == [(f"n{n}", len([i for i in range(1, 500) if i % 9 == n])) for n in range(9)]
     frame.union(spark.sql("SELECT 500L, 'n0', 3L")).createOrReplaceTempView("posted_orders")
     told = pipeline.refresh().sources
-    assert (told["given"].how, told["given"].inserted) == ("compared", 0)
-    assert (told["named"].how, told["named"].inserted) == ("version from 3 on", 1)
+    assert (told["given"].how, told["given"].inserted) == ("compared, by tasks", 0)
+    assert (told["named"].how, told["named"].inserted) == ("version from 3 on, by tasks", 1)
     assert len(pipeline["named"]) == 500
+
+
+@pytest.mark.slow
+def test_sources_of_spark_are_compared_by_tasks(spark, tmp_path, monkeypatch):
+    """Snapshots, and rows from a change column on, beside tables with a key and without: as by the local engine."""
+    monkeypatch.setattr("deltic.pipeline.outside.tasks.FEW", -1)
+    rng, there = random.Random(11), {n: (n, f"n{n % 5}", None, 0) for n in range(60)}
+    shards = Shards(2, directory=tmp_path / "shards", executor="job")
+    pipelines = deltic.Pipeline(spark, engine="spark", shards=shards), deltic.Pipeline(spark, engine="local")
+    tables = [("whole", "id", {}), ("since", (), {"changed": "version"}), ("keyed", "id", {"changed": "version"})]
+
+    def show():
+        rows = list(there.values())
+        rng.shuffle(rows)
+        frame = spark.createDataFrame(rows, "id long, name string, price decimal(9, 2), version long")
+        frame.repartition(3).createOrReplaceTempView("compared_by_tasks")
+
+    show()
+    for pipeline in pipelines:
+        for name, key, options in tables:
+            pipeline.table(name, key=key, source=External("spark", table="compared_by_tasks", **options))
+            pipeline.sql(f"CREATE VIEW n_{name} AS SELECT name, count(*) AS n, sum(id) AS s FROM {name} GROUP BY name")
+        pipeline.refresh()
+    monkeypatch.setattr(Posted, "to_arrow", None)
+    for n in rng.sample(sorted(there), 9):
+        there[n] = (n, f"n{rng.randrange(5)}", Decimal("0.50"), 1)
+    there |= {n: (n, None, None, rng.choice([None, 1])) for n in range(60, 65)}
+    for n in rng.sample(sorted(there), 4):
+        del there[n]
+    show()
+    told, others = (pipeline.refresh().sources for pipeline in pipelines)
+    for name, *_ in tables:
+        assert "by tasks" in told[name].how
+        assert (told[name].inserted, told[name].deleted) == (others[name].inserted, others[name].deleted)
+    same(pipelines, *(n for name, *_ in tables for n in (name, f"n_{name}")))
+    pipelines[0].refresh(full=True)
+    wanted = sorted(map(repr, there.values()))
+    assert all(sorted(map(repr, pipelines[0][name])) == wanted for name, *_ in tables)
 
 
 @pytest.mark.slow

@@ -108,12 +108,10 @@ def are_by_key(rows: pa.Table) -> Mask:
 
 
 def weighted(table: Keyed, rows: pa.Table, look_up: LookUp, conflicts: Conflicts) -> pa.Table:
-    """A batch of a table as rows with weights: what those by key amount to, for the rows that there are.
+    """A batch of a table, in order, as rows with weights: what those by key amount to, for the rows that there are.
 
-    `look_up` finds these. Raises AbsentKeys, and UnorderedKeys where it matters which row is the last one, and no ORDER
-    tells.
+    `look_up` finds these. Raises AbsentKeys.
     """
-    rows = in_order(table, rows)
     parts = [rows.slice(0, 0)]
     for change in changes_by_key(table, rows):
         if isinstance(change, KeyedChange):
@@ -142,7 +140,9 @@ def plain(table: str, batch: Changed, version: Version, conflicts: Conflicts) ->
     """
     if isinstance(batch, pa.Table) or not (key := key_of(batch)):
         return batch
-    return TableBatch(weighted(Keyed(table, key), batch.to_arrow(), partial(version.lookup_all, table), conflicts))
+    keyed = Keyed(table, key)
+    rows = in_order(keyed, batch.to_arrow())
+    return TableBatch(weighted(keyed, rows, partial(version.lookup_all, table), conflicts))
 
 
 def settled(

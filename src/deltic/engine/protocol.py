@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from deltic.calculus.planning import Decision
     from deltic.circuit.graph import Circuit
     from deltic.engine.batches import Changed
+    from deltic.engine.comparing import Beside
     from deltic.engine.image import Image, Saved
-    from deltic.engine.shards.posted import Site
+    from deltic.engine.shards.posted import Posted, Site
 
 NOTHING: Mapping[str, Changed] = MappingProxyType({})
 """No rows of any table."""
@@ -197,6 +198,13 @@ class Engine(Version, Protocol):
 
     def site(self, table: str) -> Site | None:
         """Where tasks may write rows of a table for the next epoch; None where this process is to have them."""
+        return None
+
+    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
+        """What comes and goes so that rows which tasks have written are held in place of others, found by tasks too.
+
+        None where this process is to find it; not while an epoch is prepared.
+        """
         return None
 
     def checks_keys(self, table: str) -> bool:

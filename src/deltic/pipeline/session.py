@@ -255,8 +255,11 @@ class Pipeline(Defining, Connecting, Changing, Watching):
     @cached_property
     def _refreshing(self) -> Refreshing:
         from deltic.pipeline.outside.refreshing import Refreshing
+        from deltic.pipeline.outside.tasks import Tasks
 
-        return Refreshing(self, lambda: self._keeping.files, self._epochs.site)
+        return Refreshing(
+            self, lambda: self._keeping.files, Tasks(self.spark, self._epochs.site, self._epochs.compared)
+        )
 
     def __repr__(self) -> str:
         tables, views = len(self.tables), len(self.views)

@@ -45,7 +45,7 @@ class Aside:
 
     def __call__(self, given, what):
         self.told.append(what)
-        letters = [task() for task in pickle.loads(pickle.dumps(list(given)))]
+        letters = [letter for task in pickle.loads(pickle.dumps(list(given))) for letter in task()]
         self.between()
         return letters
 

@@ -144,7 +144,7 @@ def test_a_copy_that_is_lost_and_a_file_that_is_none(tmp_path, folder):
         for copy in (tmp_path / "state" / "sources").iterdir():
             copy.write_bytes(copy.read_bytes()[:-1] + b"x")
         (folder / "0.parquet").unlink()
-        assert pipeline.refresh().sources["orders"].how == "all files compared"
+        assert pipeline.refresh().sources["orders"].how == "all files compared by tasks"
         assert pipeline["orders"].rows().count() == sum(pq.read_metadata(f).num_rows for f in folder.iterdir())
 
 
@@ -256,3 +256,32 @@ def test_random_commits_of_delta(tmp_path, feed, partitions):
             for _ in range(3):
                 delta.change(path, rng)
     assert hows == {"loaded by tasks", "change feed, by tasks" if feed else "files, by tasks"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "delta"])
+def test_what_is_compared_does_not_pass_the_driver(tmp_path, folder, monkeypatch, kind):
+    """All of a source beside the table: rows that others have changed are made good."""
+    sales = pa.table({"id": range(60), "shop": [f"s{n % 7}" for n in range(60)]})
+
+    def write(rows):
+        if kind == "delta":
+            pytest.importorskip("deltalake").write_deltalake(str(folder), rows, mode="overwrite")
+        else:
+            write_file(rows, folder / "a.csv")
+
+    write(sales)
+    with open_(tmp_path) as pipeline:
+        pipeline.sql(f"CREATE TABLE orders (id BIGINT, shop STRING) USING {kind} LOCATION '{folder}'")
+        pipeline.refresh()
+        with pipeline.transaction() as change:
+            table = pipeline.catalog.tables["orders"].schema
+            rows = pa.table([range(55, 65), ["x"] * 10, [1] * 10], [*table.names, "__weight__"])
+            change.append("orders", rows)
+        monkeypatch.setattr(Posted, "to_arrow", None)
+        monkeypatch.setattr(Held, "__call__", None)
+        told = pipeline.refresh(full=True)
+        assert (told.sources["orders"].inserted, told.sources["orders"].deleted) == (0, 10)
+        assert told.sources["orders"].how in ("all files compared by tasks", "compared, by tasks")
+        assert sorted(pipeline["orders"]) == list(zip(*sales.to_pydict().values(), strict=True))
+        again = pipeline.refresh(full=True)
+        assert (again.report is None, again.sources["orders"].inserted) == (kind == "delta", 0)

@@ -42,7 +42,7 @@ class Compaction:
     mark: str
     whole: bool = False
 
-    def __call__(self) -> Letter:
+    def __call__(self) -> Iterator[Letter]:
         """What came of it: the description of the shard's state as it would be now."""
         outcome = Outcome()
         try:
@@ -58,7 +58,7 @@ class Compaction:
             outcome.read, outcome.written = files.traffic.read, files.traffic.written
         except DelticError as error:
             outcome.errors.append(error)
-        return Letter(self.number, DRIVER, "", pickle.dumps(outcome))
+        yield Letter(self.number, DRIVER, "", pickle.dumps(outcome))
 
 
 _Described = Mapping[str, Json]

@@ -170,6 +170,15 @@ class Lettered:
         """The number of rows, weights apart."""
         return self._rows
 
+    def __reduce__(self) -> Any:
+        """In a task the same rows, in files that it sees under the same name."""
+        return _received, (self.files.place, self.split, self.letters, self._rows, self.nothing, self._remedy)
+
+    def of_shard(self, number: int) -> Lettered:
+        """Those for one shard."""
+        letters = [letter for letter in self.letters if letter.shard == number]
+        return Lettered(self.files, self.split, letters, self._rows, self.nothing, self._remedy)
+
     @property
     def named(self) -> list[str]:
         """The files in which rows stand."""
@@ -210,6 +219,10 @@ class Lettered:
         """The letters, whose files are among those of an epoch then. Raises StateError."""
         with writing(files):
             yield from self.adopted(files.passing(), f"{LETTERS}/").letters
+
+
+def _received(place: str, *rest: Any) -> Lettered:
+    return Lettered(files_at(place), *rest)
 
 
 class Posted(Lettered):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from deltic.engine.image import Json
-from deltic.engine.keyed import ORDER, Keyed, are_by_key, shared_keys, weighted
+from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
 from deltic.engine.local.operators.query import Environment, Evaluation, value_of
 from deltic.engine.local.plan.planner import plan
@@ -139,7 +139,7 @@ class Steps:
         table, frozen = self._keyed(name), {name: self.states[name].frozen()}
         version = LocalVersion(0, self.plan.program, frozen, self.store.interner)
         look_up = partial(version.lookup_all, table.name)
-        return [weighted(table, pa.concat_tables(sent), look_up, self._conflicts)]
+        return [weighted(table, in_order(table, pa.concat_tables(sent)), look_up, self._conflicts)]
 
     def _keyed(self, name: str) -> Keyed:
         """A table with a key."""

@@ -22,7 +22,7 @@ _LOG = logging.getLogger("deltic.compaction")
 # Seconds until a compaction looks again whether the epoch is decided that it waits for.
 _PAUSE = 0.02
 
-RunEach = Callable[[Sequence[Compaction], str], Iterable[Letter]]
+RunEach = Callable[[Sequence[Callable[[], Iterable[Letter]]], str], Iterable[Letter]]
 """Runs tasks, each once and all as one job, which is called by the last argument: what they tell."""
 
 

@@ -12,14 +12,18 @@ from uuid import uuid4
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, Several, apart
 from deltic.engine.changes import Changes, ViewChange
+from deltic.engine.comparing import Beside
 from deltic.engine.conflicts import joined
+from deltic.engine.critical_section import exclusive
 from deltic.engine.files.files import Files
 from deltic.engine.image import Json
 from deltic.engine.local.storage.run import KeptRun
 from deltic.engine.local.storage.store import Store
+from deltic.engine.prepared import refuse_second
 from deltic.engine.protocol import Conflicts, EpochResult
 from deltic.engine.shards.building import Built, building
 from deltic.engine.shards.compaction import FROZEN, Compaction
+from deltic.engine.shards.comparison import Comparison
 from deltic.engine.shards.engine import Executed, ShardedEngine
 from deltic.engine.shards.evolution import Evolution
 from deltic.engine.shards.files import bytes_of, collect_garbage, files_of, read_description
@@ -27,7 +31,7 @@ from deltic.engine.shards.group import empty_relations, summed
 from deltic.engine.shards.laid import Laid
 from deltic.engine.shards.letters import DIRECT, Letter, Mailbox, sent
 from deltic.engine.shards.plan import ShardPlan
-from deltic.engine.shards.posted import Lettered, Site, Split
+from deltic.engine.shards.posted import Lettered, Posted, Site, Split
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
 from deltic.engine.shards.round_tasks import RoundsTaken, adopting
@@ -103,6 +107,22 @@ class SparkEngine(ShardedEngine):
         split = Split(name, placed.key, self.options.shards)
         keys = self.options.keys[name] if self.checks_keys(table) else ()
         return Site(self._directory.below(uuid4().hex), schema, split, keys)
+
+    @exclusive
+    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
+        """The tables as they are in files; raises what tasks do."""
+        if self._run_each is None or not self._is_posted(rows, table):
+            return None
+        refuse_second(self._prepared)
+        self._write()
+        site, name = self.site(table), self.program.tables[table]
+        state = self.plan, self.options, self.files.place
+        tasks = [
+            Comparison(*state, number, self._states.get(number), name, rows.of_shard(number), beside, site.posting)
+            for number in range(self.options.shards)
+        ]
+        run = self._run_each
+        return Posted.by(site, lambda: run(tasks, f"comparison of {table} with its source"))
 
     def _execute(self, changes: Mapping[str, Changed], conflicts: Conflicts) -> Executed:
         return self._job(changes, conflicts) if self.executor == "job" else self._in_process(changes, conflicts)

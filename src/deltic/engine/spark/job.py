@@ -136,15 +136,15 @@ def _by_deltic(what: str) -> Iterator[None]:
         raise
 
 
-def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Letter]], what: str) -> list[Letter]:
+def run_each(spark: SparkSession, tasks: Sequence[Callable[[], Iterable[Letter]]], what: str) -> list[Letter]:
     """What tasks tell, each of which runs once, all as one job. Raises DelticError where it fails."""
     with _told_as(f"the Spark job of the {what} failed, and nothing was changed"):
         return run_over(spark.range(0, len(tasks), 1, len(tasks)), partial(_each, tasks), what)
 
 
-def _each(tasks: Sequence[Callable[[], Letter]], batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
-    """The tasks whose numbers these are."""
-    return (tasks[number]() for batch in batches for number in batch.column(0).to_pylist())
+def _each(tasks: Sequence[Callable[[], Iterable[Letter]]], batches: Iterable[pa.RecordBatch]) -> Iterator[Letter]:
+    """What the tasks tell whose numbers these are."""
+    return (letter for batch in batches for number in batch.column(0).to_pylist() for letter in tasks[number]())
 
 
 def _over_batches(

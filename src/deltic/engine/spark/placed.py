@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from deltic.circuit.graph import Circuit
 from deltic.engine.batches import Changed, apart, rows_of
+from deltic.engine.comparing import Beside
 from deltic.engine.critical_section import CriticalSection, exclusive
 from deltic.engine.image import Image, Saved
 from deltic.engine.local.engine import LocalEngine
@@ -164,6 +165,10 @@ class PlacedEngine(Engine):
             return None
         self._ready = self._ready or self._shards(self.circuit)
         return self._ready.site(table)
+
+    @exclusive
+    def compared(self, table: str, rows: Posted, beside: Beside) -> Posted | None:
+        return self._engine.compared(table, rows, beside)
 
     def checks_keys(self, table: str) -> bool:
         return self._engine.checks_keys(table)

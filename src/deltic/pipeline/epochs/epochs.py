@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from deltic.catalog import Table
-    from deltic.engine.shards.posted import Site
+    from deltic.engine.comparing import Beside
+    from deltic.engine.shards.posted import Posted, Site
 
 Batches = Mapping[str, Batch]
 
@@ -161,6 +162,11 @@ class Epochs:
         """Where tasks may write rows of a table for the next epoch; None where they are to come to this process."""
         self.check_process()
         return self.engine.site(table.name)
+
+    def compared(self, table: Table, rows: Posted, beside: Beside) -> Posted | None:
+        """What rows that tasks have written amount to beside others, found by tasks; None where this process is to."""
+        with self.writing():
+            return self.engine.compared(table.name, rows, beside)
 
     def are_late(self, table: Table, keys: pa.Table) -> Mask:
         """Which keys of a table are of rows that are too late to change, whether they are there or not."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltic.catalog import External, Table
 from deltic.engine.batches import with_weights
-from deltic.engine.between import Between, has_ranges
+from deltic.engine.between import has_ranges
+from deltic.engine.comparing import EVERYTHING, Beside, compared
 from deltic.engine.image import Json
-from deltic.engine.keyed import UPSERT
-from deltic.engine.protocol import WEIGHT
+from deltic.engine.keyed import ORDER, UPSERT, Keyed
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
-from deltic.pipeline.outside.source import Found, Held, difference
+from deltic.pipeline.outside.source import Found, Held
+
+if TYPE_CHECKING:
+    from deltic.engine.shards.posted import Posted
+    from deltic.pipeline.outside.tasks import Tasks
 
 
 def check_change_column(place: External, table: Table) -> None:
@@ -37,30 +42,51 @@ def pending(place: External, position: Json) -> str:
     return f"rows with {column} from {last} on" if last is not None else "all rows"
 
 
-def found(table: Table, place: External, rows: pa.Table, position: Json, value: Any, last: Any, held: Held) -> Found:
-    """What rows make of a table: all of its source's, where `value` is None, or those whose change column is not less.
+@dataclass(frozen=True)
+class Advance:
+    """What is read of a source of a table: rows from a value of the change column on, or all where it is None.
 
-    Rows with the largest value of before are read again: others with it may have come since. `last` is the largest
-    value now, as a position has it.
+    Rows with the largest value of before are read again: others with it may have come since.
     """
-    column = place.get("changed")
-    at = {"changed": position["changed"] if last is None and position else last} if column else {}
-    if value is None:
-        return Found(difference(rows, held({})), at, "compared", len(rows))
-    how = f"{column} from {position['changed']} on"
-    if table.key:
-        return Found(_other(rows, table, held), at, how, len(rows))
-    there = [held({column: Between(value, None)})]
-    if any(c.name == column and c.nullable for c in table.schema):
-        there.append(held({column: None}))
-    return Found(difference(rows, pa.concat_tables(there)), at, how, len(rows))
 
+    table: Table
+    place: External
+    position: Json
+    value: Any
 
-def _other(rows: pa.Table, table: Table, held: Held) -> pa.Table:
-    """The rows that are not there as they are, each to come in place of what has its key."""
-    if len(rows) > 10_000:
-        return with_weights(rows, UPSERT)
-    there = pa.concat_tables([rows.slice(0, 0), *(held(key) for key in rows.select(table.key).to_pylist())])
-    new = difference(rows, there)
-    come = new.filter(pc.greater(new.column(WEIGHT), 0))
-    return with_weights(come.drop_columns([WEIGHT]), UPSERT)
+    @property
+    def how(self) -> str:
+        """What is read, for people."""
+        return "compared" if self.value is None else f"{self.place['changed']} from {self.position['changed']} on"
+
+    @property
+    def beside(self) -> Beside:
+        """The rows of the table that these are compared with."""
+        column = self.place.get("changed")
+        if self.value is None:
+            return EVERYTHING
+        return Beside(column, self.value, any(c.name == column and c.nullable for c in self.table.schema))
+
+    @property
+    def weight(self) -> int:
+        """Their weight: those of a table with a key come in place of what has it, unless all are there."""
+        return UPSERT if self.value is not None and self.table.key else 1
+
+    def to(self, last: Any) -> Json:
+        """The position behind them, of which `last` is the largest value."""
+        if not self.place.get("changed"):
+            return {}
+        return {"changed": self.position["changed"] if last is None and self.position else last}
+
+    def compared_here(self, rows: pa.Table, last: Any, held: Held) -> Found:
+        """What they amount to, read by this process; of rows with one key the last one counts."""
+        order = pa.field(ORDER, pa.int64(), nullable=False), pa.array(np.arange(len(rows)))
+        weighted = with_weights(rows, self.weight).append_column(*order)
+        changes = compared(Keyed(self.table.name, self.table.key), weighted, held.version, self.beside)
+        return Found(changes, self.to(last), self.how, len(rows))
+
+    def compared_by(self, tasks: Tasks, rows: Posted, last: Any, held: Held) -> Found:
+        """The same of those that tasks have written."""
+        how = "loaded" if held.is_empty else self.how
+        changes = tasks.compared(self.table, rows, held, self.beside)
+        return Found(changes, self.to(last), f"{how}, by tasks", rows.count())

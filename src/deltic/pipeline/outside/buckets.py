@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.engine.batches import with_weights
+from deltic.engine.comparing import netted
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.hashes import digest, row_hashes
-from deltic.pipeline.outside.source import netted
 from deltic.pipeline.outside.target import Shown
 
 _ROWS = 1 << 16

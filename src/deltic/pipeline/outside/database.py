@@ -12,18 +12,18 @@ from deltic.circuit.types import Kind, Schema
 from deltic.engine.image import Json
 from deltic.errors import CatalogError
 from deltic.pipeline.io.json_values import of_json
-from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
+from deltic.pipeline.outside.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.outside.connections import connected, quoted
 from deltic.pipeline.outside.frames import FrameSource
 from deltic.pipeline.outside.source import Found, Held, Source, filled
+from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.rows.coerce import to_table
-from deltic.pipeline.spark.posting import Sites
 from deltic.pipeline.spark.spark import active_session, spark_errors
 
 
-def database_source(place: External, spark: Any, sites: Sites | None) -> Source:
+def database_source(place: External, spark: Any, tasks: Tasks | None) -> Source:
     """The source of a table: `jdbc:` addresses are Spark's."""
-    return FrameSource(place, lambda: _jdbc(place, spark), sites) if place["url"].startswith("jdbc:") else Query(place)
+    return FrameSource(place, lambda: _jdbc(place, spark), tasks) if place["url"].startswith("jdbc:") else Query(place)
 
 
 def _jdbc(place: External, spark: Any) -> Any:
@@ -67,7 +67,7 @@ class Query:
             largest = max((row[at] for row in listed if row[at] is not None), default=None)
             value = None if last is None else value_of(last, types[at])
         kept = largest if largest is None or isinstance(largest, int | float | str) else str(largest)
-        return found(table, self._place, rows, position, value, kept, held)
+        return Advance(table, self._place, position, value).compared_here(rows, kept, held)
 
 
 def value_of(value: Any, type_: Any) -> Any:

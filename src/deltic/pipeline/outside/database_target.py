@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from deltic.catalog import External
 from deltic.circuit.types import Kind, Schema, Type
+from deltic.engine.comparing import difference
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError, DelticError, UnsupportedError
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.connections import Database, connected, quoted, without_jdbc
 from deltic.pipeline.outside.database import value_of
-from deltic.pipeline.outside.source import difference
 from deltic.pipeline.outside.target import Mark, Shown, Written
 from deltic.pipeline.rows.coerce import to_table
 

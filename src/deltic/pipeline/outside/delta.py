@@ -15,9 +15,10 @@ import pyarrow.dataset as ds
 from deltic.catalog import Table
 from deltic.circuit.types import Schema
 from deltic.engine.batches import with_weights
+from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.outside.source import Found, Held, difference, nothing
+from deltic.pipeline.outside.source import Found, Held, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
 
@@ -75,12 +76,11 @@ class DeltaSource:
             for told in (self._of_feed, self._of_files):
                 if (found := told(table, position["version"], now, at)) is not None:
                     return found
-        if held.is_empty and (loaded := self._loaded(table, now, at)) is not None:
-            return loaded
+        if (found := self._all(table, now, at, held)) is not None:
+            return found
         with errors(self.path):
-            rows = pa.table(now.scan(columns=list(table.schema.names)))
-        rows = to_table(table.name, table.schema, rows)
-        return Found(difference(rows, held({})), at, "compared", len(rows))
+            rows = pa.concat_tables([table.schema.to_arrow().empty_table(), *_Reader(self.path, table).whole(now)])
+        return Found(difference(rows, held()), at, "compared", len(rows))
 
     def _of_feed(self, table: Table, before: int, now: Any, at: Json) -> Found | None:
         """What the change data feed tells; None where it does not tell all of it."""
@@ -93,7 +93,7 @@ class DeltaSource:
                 parts.append(part)
                 size += part.nbytes
                 if site is None and (site := self._site(table, size)) is not None:
-                    shares = [Share(_Version(version), 1) for version in range(before + 1, now.version() + 1)]
+                    shares = [Share(_Feed(version), 1) for version in range(before + 1, now.version() + 1)]
                     if (posted := self._posted(site, shares, reader)) is not None:
                         return Found(posted, at, f"{how}, by tasks", posted.count())
         except _failures():
@@ -118,17 +118,20 @@ class DeltaSource:
             return None
         return Found(difference(came, went), at, how, len(came) + len(went), len(shares), size)
 
-    def _loaded(self, table: Table, now: Any, at: Json) -> Found | None:
-        """All rows, by tasks; None where this process is to read them, or files do not tell them."""
+    def _all(self, table: Table, now: Any, at: Json, held: Held) -> Found | None:
+        """All rows, by tasks; None where this process is to read them."""
+        size = sum(_sizes(now).values())
         try:
             shares = _shares(now, _fragments(now), 1)
         except _failures():
+            shares = [Share(_Whole(now.version()), size)]
+        if (site := self._site(table, size)) is None or self._tasks is None:
             return None
-        size = sum(share.size for share in shares)
-        if (site := self._site(table, size)) is None:
+        if (posted := self._posted(site, shares, _Reader(self.path, table))) is None:
             return None
-        posted = self._posted(site, shares, _Reader(self.path, table))
-        return None if posted is None else Found(posted, at, "loaded by tasks", posted.count(), len(shares), size)
+        changes = self._tasks.compared(table, posted, held)
+        how = "loaded by tasks" if held.is_empty else "compared, by tasks"
+        return Found(changes, at, how, posted.count(), len(shares), size)
 
     def _site(self, table: Table, size: int) -> Site | None:
         return None if self._tasks is None else self._tasks.site(table, size)
@@ -151,10 +154,17 @@ class _File:
 
 
 @dataclass(frozen=True)
-class _Version:
+class _Feed:
     """A share: what the change data feed tells of a version."""
 
-    number: int
+    version: int
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A share: all rows of a version, whose files do not tell them, since they have deletion vectors."""
+
+    version: int
 
 
 @dataclass(frozen=True)
@@ -164,21 +174,30 @@ class _Reader:
     path: str
     table: Table
 
-    def __call__(self, files: Files, shares: Sequence[_File | _Version]) -> Iterator[tuple[pa.Table, Any]]:
-        numbers = {share.version if isinstance(share, _File) else share.number for share in shares}
+    def __call__(self, files: Files, shares: Sequence[_File | _Feed | _Whole]) -> Iterator[tuple[pa.Table, Any]]:
         try:
-            opened = {number: _at(self.path, number) for number in sorted(numbers)}
+            opened = {number: _at(self.path, number) for number in sorted({share.version for share in shares})}
         except DelticError:
             yield nothing(self.table.schema), None
             return
         with errors(self.path):
             for share in shares:
-                if isinstance(share, _Version):
-                    found = opened[share.number]
-                    yield from ((rows, ()) for rows in self.feed(found, share.number, share.number))
-                else:
-                    for rows in _rows_of(self.table, opened[share.version], [share.name]):
-                        yield with_weights(rows, share.weight), ()
+                yield from ((rows, ()) for rows in self._rows(opened[share.version], share))
+
+    def _rows(self, now: Any, share: _File | _Feed | _Whole) -> Iterator[pa.Table]:
+        """What comes and goes by a share of a version, part by part."""
+        match share:
+            case _Feed(version=version):
+                yield from self.feed(now, version, version)
+            case _Whole():
+                yield from (with_weights(rows, 1) for rows in self.whole(now))
+            case _File(name=name, weight=weight):
+                yield from (with_weights(rows, weight) for rows in _rows_of(self.table, now, [name]))
+
+    def whole(self, now: Any) -> Iterator[pa.Table]:
+        """All rows of a version, part by part."""
+        for batch in pa.RecordBatchReader.from_stream(now.scan(columns=list(self.table.schema.names))):
+            yield to_table(self.table.name, self.table.schema, pa.Table.from_batches([batch]))
 
     def feed(self, now: Any, first: int, last: int) -> Iterator[pa.Table]:
         """What the change data feed tells of some versions, part by part."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from deltic.catalog import External, Table
 from deltic.circuit.types import Column, Schema, Type
 from deltic.engine.batches import with_weights
+from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.engine.shards.files import writing
 from deltic.errors import CatalogError, DataError, Diagnostic
@@ -22,7 +23,7 @@ from deltic.pipeline.outside import tasks
 from deltic.pipeline.outside.copies import Copies, Copying, copied
 from deltic.pipeline.outside.file_reader import KINDS, FileReader, columns_of, reading, unreadable
 from deltic.pipeline.outside.places import Stamps, place_at
-from deltic.pipeline.outside.source import Found, Held, difference, filled, nothing
+from deltic.pipeline.outside.source import Found, Held, filled, nothing
 from deltic.pipeline.outside.tasks import Share, Tasks
 
 if TYPE_CHECKING:
@@ -58,13 +59,15 @@ class FolderSource:
         if not changed and not gone and position is not None and not wants_all:
             return Found(nothing(table.schema), position, "no file changed")
         before = {name: _copies_of(file) for name, file in position["files"].items()} if position else {}
-        is_first = position is None or wants_all
-        news = _News(table, now, list(now), []) if is_first else _News(table, now, changed, [before[n] for n in gone])
-        read = None
-        if not is_first or held.is_empty:
-            read = self._by_tasks(news) or self._here(news)
+        every = _News(table, now, list(now), [], None if held.is_empty else held)
+        if position is None or wants_all:
+            read = self._by_tasks(every)
+        else:
+            news = _News(table, now, changed, [before[name] for name in gone])
+            read = self._by_tasks(news) or self._here(news) or self._by_tasks(every)
         if read is None:
-            read = self._compared_here(table, now, held)
+            read = self._here(every)
+            assert read is not None, "all files are read, and no copies"
         kept = {**before, **read.copies}
         files = {name: {"stamp": [*stamp], "copy": kept[name]} for name, stamp in now.items()}
         used, copies = {place["file"] for file in files.values() for place in file["copy"]}, self._copies()
@@ -104,15 +107,10 @@ class FolderSource:
         whole = [rows for rows in went if rows is not None]
         if len(whole) < len(went):
             return None
-        empty = _empty(news.table)
+        whole += [news.held()] if news.held is not None else []
         came, copies = self._came(news.table, news.now, news.changed)
-        changes = difference(came, pa.concat_tables([empty, *whole]))
-        return _Read(changes, len(came), copies, f"{len(news.changed):,} files read, {len(news.went):,} taken back")
-
-    def _compared_here(self, table: Table, now: Stamps, held: Held) -> _Read:
-        """All files, compared with the table."""
-        came, copies = self._came(table, now, now)
-        return _Read(difference(came, held({})), len(came), copies, "all files compared")
+        changes = difference(came, pa.concat_tables([_empty(news.table), *whole]))
+        return _Read(changes, len(came), copies, news.told())
 
     def _came(self, table: Table, now: Stamps, names: Iterable[str]) -> tuple[pa.Table, dict[str, list[Json]]]:
         """The rows of files, and where their copies are."""
@@ -145,18 +143,28 @@ class FolderSource:
         for name, place in chain.from_iterable(posted.told.about):
             copies[name].append(place)
         kept.take(site.files, [place for places in copies.values() for place in places])
-        rows = posted.told.inserted
-        return _Read(posted, rows, copies, f"{len(news.changed):,} files read by tasks, {len(news.went):,} taken back")
+        changes = posted if news.held is None else self._tasks.compared(table, posted, news.held)
+        return _Read(changes, posted.told.inserted, copies, news.told(" by tasks"))
 
 
 @dataclass(frozen=True)
 class _News:
-    """What is new: of the files that there are now those that changed, and the copies of each whose rows go."""
+    """What is new: of the files that there are now those that changed, and the copies of each whose rows go.
+
+    Where all files are to be compared with the table, the rows that are `held` go.
+    """
 
     table: Table
     now: Stamps
     changed: Sequence[str]
     went: Sequence[Sequence[Json]]
+    held: Held | None = None
+
+    def told(self, by: str = "") -> str:
+        """What was done with it, for people."""
+        if self.held is not None:
+            return f"all files compared{by}"
+        return f"{len(self.changed):,} files read{by}, {len(self.went):,} taken back"
 
 
 @dataclass(frozen=True)

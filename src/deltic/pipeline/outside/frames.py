@@ -11,11 +11,13 @@ import pyarrow.compute as pc
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
 from deltic.engine.image import Json
+from deltic.engine.keyed import UPSERT
 from deltic.errors import CatalogError, DataError, Diagnostic
-from deltic.pipeline.outside.advancing import check_change_column, found, pending, since
+from deltic.pipeline.outside.advancing import Advance, check_change_column, pending, since
 from deltic.pipeline.outside.source import Found, Held
+from deltic.pipeline.outside.tasks import Tasks
 from deltic.pipeline.rows.coerce import to_table
-from deltic.pipeline.spark.posting import Rows, Sites, posted_by
+from deltic.pipeline.spark.posting import Rows, posted_by
 from deltic.pipeline.spark.spark import active_session, arrow_schema_of, quoted, spark_errors
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 class FrameSource:
     """A DataFrame, or what gives one. With a change column a position is the largest value of it."""
 
-    def __init__(self, place: External, frame: Callable[[], DataFrame], sites: Sites | None) -> None:
-        self._place, self._frame, self._sites = place, frame, sites
+    def __init__(self, place: External, frame: Callable[[], DataFrame], tasks: Tasks | None) -> None:
+        self._place, self._frame, self._tasks = place, frame, tasks
 
     def columns(self) -> Schema:
         return Schema.of_arrow(arrow_schema_of(self._frame()))
@@ -44,28 +46,32 @@ class FrameSource:
             value = pa.scalar(text).cast(table.schema.types[column].arrow).as_py()
             frame = frame.where((col(quoted(column)) >= lit(value)) | col(quoted(column)).isNull())
         chosen = frame.select(*map(quoted, table.schema.names))
+        advance = Advance(table, self._place, position, value)
         with spark_errors(lambda reason: DataError([Diagnostic(f"table {table.name}: {self._place}: {reason}")])):
-            if value is None and held.is_empty and (loaded := self._loaded(chosen, table)) is not None:
-                return loaded
+            if (found := self._by_tasks(chosen, advance, held)) is not None:
+                return found
             rows = to_table(table.name, table.schema, chosen)
-        return found(table, self._place, rows, position, value, _largest(rows, column), held)
+        return advance.compared_here(rows, _largest(rows, column), held)
 
-    def _loaded(self, frame: DataFrame, table: Table) -> Found | None:
-        """All rows, of a table without any, as tasks have written them; None where this process is to have them."""
-        column = self._place.get("changed")
-        rows = posted_by(_Load(table, column), frame, table, self._sites) if self._sites is not None else None
+    def _by_tasks(self, frame: DataFrame, advance: Advance, held: Held) -> Found | None:
+        """What rows amount to that tasks have written; None where this process is to have them."""
+        if self._tasks is None:
+            return None
+        table, column, is_by_key = advance.table, self._place.get("changed"), advance.weight == UPSERT
+        rows = posted_by(_Reader(advance, column), frame, table, self._tasks.sites, is_by_key)
         if rows is None:
             return None
         texts = pa.array(rows.told.about, pa.string()).cast(table.schema.types[column].arrow) if column else None
-        at = {} if texts is None else {"changed": pc.max(texts).cast(pa.string()).as_py()}
-        return Found(rows, at, "loaded", rows.count())
+        last = None if texts is None else pc.max(texts).cast(pa.string()).as_py()
+        return advance.compared_by(self._tasks, rows, last, held)
 
 
-class _Load(Rows):
-    """All rows of a table, and the largest value of a change column, as a text."""
+class _Reader(Rows):
+    """Rows of a table, and the largest value of a change column, as a text."""
 
-    def __init__(self, table: Table, column: str) -> None:
-        super().__init__(table.name, table.schema, 1)
+    def __init__(self, advance: Advance, column: str) -> None:
+        table = advance.table
+        super().__init__(table.name, table.schema, advance.weight, table if advance.weight == UPSERT else None)
         self._column = column
 
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, str | None]:
@@ -79,11 +85,11 @@ def _largest(rows: pa.Table, column: str) -> str | None:
     return found
 
 
-def frame_source(place: External, given: Any, spark: Any, sites: Sites | None) -> FrameSource:
+def frame_source(place: External, given: Any, spark: Any, tasks: Tasks | None) -> FrameSource:
     """The source of a Spark table by its name, or of the DataFrame that was given in this process."""
     if place.kind == "spark":
-        return FrameSource(place, lambda: _table(place, spark), sites)
-    return FrameSource(place, lambda: _given(given), sites)
+        return FrameSource(place, lambda: _table(place, spark), tasks)
+    return FrameSource(place, lambda: _given(given), tasks)
 
 
 def _table(place: External, spark: Any) -> DataFrame:

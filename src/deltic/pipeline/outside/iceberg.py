@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
+from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
-from deltic.pipeline.outside.source import Found, Held, difference, filled, nothing
+from deltic.pipeline.outside.source import Found, Held, filled, nothing
 from deltic.pipeline.rows.coerce import to_table
 
 # A file of rows with the files that say which of its rows were deleted.
@@ -56,7 +57,7 @@ class IcebergSource:
             if is_known and (found := self._of_files(table, position["snapshot"], now, at)) is not None:
                 return found
             rows = _read(table, now, _tasks(now, at["snapshot"]).values())
-        return Found(difference(rows, held({})), at, "compared", len(rows))
+        return Found(difference(rows, held()), at, "compared", len(rows))
 
     def _of_files(self, table: Table, before: int | None, now: Any, at: Json) -> Found | None:
         """The rows of files that came and went; None where the snapshot of before is no longer there."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from deltic.catalog import External
 from deltic.circuit.types import Schema
+from deltic.engine.comparing import netted
 from deltic.engine.files.files import Files, LocalFiles
 from deltic.errors import DelticError
 from deltic.pipeline.epochs.report import EpochReport
@@ -23,10 +24,9 @@ from deltic.pipeline.io.parsed import arrow_schema
 from deltic.pipeline.names import find
 from deltic.pipeline.outside.copies import FOLDER, Copies
 from deltic.pipeline.outside.declared import Publication
-from deltic.pipeline.outside.source import Found, Held, Source, keyed, netted, of_path, source_of
+from deltic.pipeline.outside.source import Found, Held, Source, keyed, of_path, source_of
 from deltic.pipeline.outside.target import Mark, Shown, Target, Written, target_of
 from deltic.pipeline.outside.tasks import Tasks
-from deltic.pipeline.spark.posting import Sites
 from deltic.pipeline.spark.spark import is_dataframe
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ class RefreshReport:
 class Refreshing:
     """Refreshes the tables of one pipeline; one refresh at a time."""
 
-    def __init__(self, pipeline: Pipeline, kept: Callable[[], Files | None], sites: Sites) -> None:
-        self._pipeline, self._kept, self._sites = pipeline, kept, sites
+    def __init__(self, pipeline: Pipeline, kept: Callable[[], Files | None], tasks: Tasks) -> None:
+        self._pipeline, self._kept, self._tasks = pipeline, kept, tasks
         self._lock = threading.Lock()
         self._given: dict[str, Any] = {}
         self._scratch: TemporaryDirectory[str] | None = None
@@ -185,8 +185,8 @@ class Refreshing:
 
     def _source(self, name: str) -> Source:
         place = find(name, "table with a source", self._sources)
-        spark, tasks = self._pipeline.spark, Tasks(self._pipeline.spark, self._sites)
-        return source_of(place, self._given.get(name), spark, lambda: Copies(self._files, name), tasks)
+        spark = self._pipeline.spark
+        return source_of(place, self._given.get(name), spark, lambda: Copies(self._files, name), self._tasks)
 
     def _position(self, name: str) -> Any:
         """How far a source was read; None where that was another source, or an earlier table of that name."""

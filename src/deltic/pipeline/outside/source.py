@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
-from deltic.engine.batches import with_weights
 from deltic.engine.image import Json
 from deltic.engine.keyed import MOST
-from deltic.engine.numbering import Numbers, row_numbers
+from deltic.engine.numbering import Numbers
 from deltic.engine.protocol import WEIGHT
 from deltic.errors import CatalogError
 from deltic.pipeline.io.locate import extension
@@ -41,14 +40,19 @@ class Held:
     version: Version
     table: str
 
-    def __call__(self, key: Mapping[str, object]) -> pa.Table:
-        """Those with these values, or ranges of them, in some of the columns."""
-        return self.version.lookup(self.table, key) if key else self.version.read(self.table, table=True)
+    def __call__(self) -> pa.Table:
+        """All of them, in memory."""
+        return self.version.read(self.table, table=True)
+
+    @property
+    def rows(self) -> int:
+        """How many entries they are."""
+        return self.version.entries(self.table)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is none."""
-        return not self.version.entries(self.table)
+        return not self.rows
 
 
 @dataclass(frozen=True)
@@ -113,23 +117,6 @@ class Source(Protocol):
         """
 
 
-def difference(rows: pa.Table, held: pa.Table) -> pa.Table:
-    """What has to come and go, so that these rows are held in place of others: each row once, with its weight."""
-    if not len(held):
-        return with_weights(rows, 1)
-    return netted(pa.concat_tables([with_weights(rows, 1), with_weights(held.select(rows.column_names), -1)]))
-
-
-def netted(changes: pa.Table) -> pa.Table:
-    """Changes with each row once, with the sum of its weights; those that cancel are left out."""
-    names = [name for name in changes.column_names if name != WEIGHT]
-    first, where = np.unique(row_numbers(changes, names), return_index=True, return_inverse=True)[1:]
-    sums = np.zeros(len(first), np.int64)
-    np.add.at(sums, where.reshape(-1), np.asarray(changes.column(WEIGHT)))
-    kept = first[sums != 0]
-    return with_weights(changes.take(pa.array(kept)).drop_columns([WEIGHT]), sums[sums != 0])
-
-
 def keyed(schema: Schema, key: Collection[str]) -> Schema:
     """The columns of a source, where those of a key are never NULL."""
     return Schema(tuple(replace(c, nullable=c.nullable and c.name not in key) for c in schema))
@@ -189,11 +176,11 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
         case "database":
             from deltic.pipeline.outside.database import database_source
 
-            return database_source(place, spark, None if tasks is None else tasks.sites)
+            return database_source(place, spark, tasks)
         case "spark" | "dataframe":
             from deltic.pipeline.outside.frames import frame_source
 
-            return frame_source(place, given, spark, None if tasks is None else tasks.sites)
+            return frame_source(place, given, spark, tasks)
         case _:
             from deltic.pipeline.outside.folder import FolderSource
 

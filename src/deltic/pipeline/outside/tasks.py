@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from deltic.catalog import Table
+from deltic.engine.comparing import EVERYTHING, Beside, compared
+from deltic.engine.keyed import Keyed
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.shards import slots
 from deltic.pipeline.spark.posting import Sites
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from deltic.engine.files.files import Files
     from deltic.engine.shards.letters import Letter
     from deltic.engine.shards.posted import Posted, Posting, Site
+    from deltic.pipeline.outside.source import Held
 
 _LOG = logging.getLogger("deltic.sources")
 
@@ -35,11 +38,18 @@ FEW = 1 << 22
 MUCH = 1 << 25
 """The bytes that a task is to read at least, where there are more of them than run at once."""
 
+# The bytes that a value of a table takes, about.
+_VALUE = 8
+
 ReadShares: TypeAlias = "Callable[[Files, Sequence[Any]], Iterator[tuple[pa.Table, Any]]]"
 """The rows of shares with weights, in parts, each with what is told of it: None for a share that is not to be found.
 
 May write files beside them. Travels.
 """
+
+
+Compare: TypeAlias = "Callable[[Table, Posted, Beside], Posted | None]"
+"""What rows that tasks have written amount to beside those of a table; None where this process is to find it."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +62,14 @@ class Share:
 
 @dataclass(frozen=True)
 class Tasks:
-    """The tasks of a session, which read sources of tables where `sites` has a place for the rows."""
+    """The tasks of a session, which read sources of tables where `sites` has a place for the rows.
+
+    They also `compare` what they have read with the rows of the tables.
+    """
 
     spark: SparkSession | None
     sites: Sites
+    compare: Compare
 
     def site(self, table: Table, size: int) -> Site | None:
         """Where tasks write the rows of so many bytes of files; None where this process is to read them."""
@@ -79,6 +93,21 @@ class Tasks:
             _LOG.warning("table %s: tasks do not see all of its source; the driver reads it", table.name)
             return None
         return posted
+
+    def compared(self, table: Table, posted: Posted, held: Held, beside: Beside = EVERYTHING) -> pa.Table | Posted:
+        """What rows that tasks have written amount to beside those that a table has.
+
+        Where both are few this process finds it.
+        """
+        if held.is_empty:
+            return posted
+        if max(posted.nbytes, held.rows * len(table.schema) * _VALUE) > FEW:
+            found = self.compare(table, posted, beside)
+            if found is not None:
+                found.told.read += posted.told.read
+                found.told.written += posted.told.written
+                return found
+        return compared(Keyed(table.name, table.key), posted.to_arrow(), held.version, beside)
 
 
 def _groups(shares: Sequence[Share], at_once: int) -> list[list[Any]]:

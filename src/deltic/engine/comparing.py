@@ -1,0 +1,80 @@
+"""What rows of a source amount to beside those that a table has: what differs comes and goes, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deltic.engine.batches import with_weights
+from deltic.engine.between import Between
+from deltic.engine.keyed import Keyed, are_by_key, in_order, weighted
+from deltic.engine.numbering import row_numbers
+from deltic.engine.protocol import WEIGHT
+from deltic.engine.version import Version
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The rows of a table that others come in place of: all, or those whose `column` is not below `least`, or NULL.
+
+    A row that is about its key comes in place of what has it, whatever is said here.
+    """
+
+    column: str = ""
+    least: Any = None
+    has_nulls: bool = False
+    """Whether the column may be NULL."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows of the table."""
+        return not self.column
+
+    def held(self, version: Version, table: str) -> pa.Table:
+        """Those that a table has in a version."""
+        if self.is_whole:
+            return version.read(table, table=True)
+        parts = [version.lookup(table, {self.column: Between(self.least, None)})]
+        if self.has_nulls:
+            parts.append(version.lookup(table, {self.column: None}))
+        return pa.concat_tables(parts)
+
+
+EVERYTHING = Beside()
+
+
+def compared(table: Keyed, rows: pa.Table, version: Version, beside: Beside = EVERYTHING) -> pa.Table:
+    """What comes and goes so that rows, with weights, are held in place of others: each once, with its weight.
+
+    Raises UnorderedKeys where it matters which row of a key is the last one, and no ORDER tells.
+    """
+    rows = in_order(table, rows)
+    if are_by_key(rows).any():
+        return netted(weighted(table, rows, partial(version.lookup_all, table.name), "normalize"))
+    return _beside(rows, beside.held(version, table.name))
+
+
+def difference(rows: pa.Table, held: pa.Table) -> pa.Table:
+    """What has to come and go, so that these rows are held in place of others: each row once, with its weight."""
+    return _beside(with_weights(rows, 1), held)
+
+
+def _beside(rows: pa.Table, held: pa.Table) -> pa.Table:
+    """The same of rows with weights."""
+    if not len(held):
+        return rows
+    return netted(pa.concat_tables([rows, with_weights(held.select(rows.column_names[:-1]), -1)]))
+
+
+def netted(changes: pa.Table) -> pa.Table:
+    """Changes with each row once, with the sum of its weights; those that cancel are left out."""
+    names = [name for name in changes.column_names if name != WEIGHT]
+    first, where = np.unique(row_numbers(changes, names), return_index=True, return_inverse=True)[1:]
+    sums = np.zeros(len(first), np.int64)
+    np.add.at(sums, where.reshape(-1), np.asarray(changes.column(WEIGHT)))
+    kept = first[sums != 0]
+    return with_weights(changes.take(pa.array(kept)).drop_columns([WEIGHT]), sums[sums != 0])
