@@ -14,6 +14,7 @@ BLOCK = 32 << 20
 STDIN = Path("/dev/stdin")
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_FIRST = 1 << 10
 
 
 def blocks(path: Path, start: int = 0, end: int | None = None, size: int = BLOCK) -> Iterator[bytes]:
@@ -40,6 +41,12 @@ def _first_line(file: BufferedReader, start: int) -> int:
     if not file.peek(len(_BOM)).startswith(_BOM):
         return 0
     return len(file.read(len(_BOM)))
+
+
+def beginning(path: Path) -> bytes:
+    """The first bytes of a file that is not compressed."""
+    with path.open("rb") as file:
+        return file.read(_FIRST).removeprefix(_BOM)
 
 
 def can_be_cut(path: Path) -> bool:

@@ -26,7 +26,7 @@ _BY_EXTENSION: dict[str, tuple[Kind, str | None]] = {
     ".feather": (Kind.ARROW, None),
 }
 EXTENSIONS = tuple(_BY_EXTENSION)
-_COMPRESSED = ".gz"
+COMPRESSED = ".gz"
 
 Device = Literal["file", "stdin", "stdout", "json", "jsonfile", "sqlite"]
 """Where rows come from or go to; `json` is standard input or output."""
@@ -99,9 +99,9 @@ class Input:
         if self.device in ("sqlite", "jsonfile"):
             return [self.filename or f"{self.title}.{'sqlite' if self.device == 'sqlite' else 'json'}"]
         if self.filename is not None:
-            return [self.filename, self.filename + _COMPRESSED]
+            return [self.filename, self.filename + COMPRESSED]
         names = [self.title + ending for ending in EXTENSIONS]
-        return names + [name + _COMPRESSED for name in names if not name.endswith(_WHOLE)]
+        return names + [name + COMPRESSED for name in names if not name.endswith(_WHOLE)]
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def is_hidden(path: Path) -> bool:
 
 def extension(path: Path) -> str:
     """The end of a name that tells the format, "" when there is none that is known; compression aside."""
-    suffix = Path(path.name.removesuffix(_COMPRESSED)).suffix.lower()
+    suffix = Path(path.name.removesuffix(COMPRESSED)).suffix.lower()
     return suffix if suffix in _BY_EXTENSION else ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deltic.errors import DataError, Diagnostic
-from deltic.pipeline.io.blocks import blocks, can_be_cut
+from deltic.pipeline.io.blocks import beginning, blocks, can_be_cut
 from deltic.pipeline.io.json_array import is_array, read_array
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.locate import Files
@@ -103,7 +103,7 @@ def _has_lines(layout: Layout) -> bool:
 
 def _is_array(path: Path, layout: Layout) -> bool:
     """Whether a file is one array of JSON, which is read whole."""
-    return _may_be_array(layout) and is_array(next(blocks(path, size=1 << 10), b""))
+    return _may_be_array(layout) and is_array(beginning(path))
 
 
 def _may_be_array(layout: Layout) -> bool:

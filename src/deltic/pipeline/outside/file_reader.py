@@ -17,10 +17,12 @@ from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.arrow_reader import ArrowReader
 from deltic.pipeline.io.layout import Kind, Layout
 from deltic.pipeline.io.loader import Loader
-from deltic.pipeline.io.locate import Files
+from deltic.pipeline.io.locate import COMPRESSED, Files
 from deltic.pipeline.io.malformed import Malformed
+from deltic.pipeline.io.records import may_have_lines
 from deltic.pipeline.io.splits import read, splits
 from deltic.pipeline.io.text import parse_line
+from deltic.pipeline.outside.fetched import File
 from deltic.pipeline.outside.places import Place, place_at
 from deltic.pipeline.outside.source import filled
 
@@ -55,30 +57,39 @@ class FileReader:
             return False
         return True
 
-    def shares(self, size: int, most: int) -> int:
-        """How many shares a file of so many bytes may be read in, each of no less than `most` bytes."""
-        return max(1, size // most) if self.folder.is_here else 1
+    def shares(self, name: str, size: int, least: int) -> int:
+        """How many shares a file of so many bytes may be read in, each of no less than `least` bytes."""
+        is_whole = self.place.kind == "arrow" or name.endswith(COMPRESSED) or may_have_lines(self._layout(name))
+        return 1 if is_whole else max(1, size // least)
 
     def parts(self, name: str, stamp: Sequence[int], share: int = 0, shares: int = 1) -> Iterator[pa.Table]:
         """The rows of a file, or of one of its shares, part by part.
 
         Raises DataError where they are not the table's, or, behind the last part, where the file is written meanwhile.
         """
-        given = columns_of(name)
-        own = Schema(tuple(column for column in self.schema if column.name not in given))
-        text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
-        with reading(self.folder, name) as path:
-            files = Files(self.table, (path,), Layout(own, KINDS[self.place.kind], False, *text))
-            there = list(splits(files, stamp[0] // shares if shares > 1 else None))
+        given, layout, size = columns_of(name), self._layout(name), stamp[0]
+        with reading(self.folder, name, size if shares > 1 else None) as file:
+            files = Files(self.table, (file.path,), layout)
+            file.have_outline(layout.kind)
+            there = list(splits(files, size // shares if shares > 1 else None))
             for split in there[len(there) * share // shares : len(there) * (share + 1) // shares]:
-                for batch in read(split, files.layout):
+                file.have_split(split, layout)
+                for batch in read(split, layout):
                     if batch.rejects:
+                        file.have()
                         Loader(ArrowReader(), None).load([files])  # raises, with all that is wrong in the file
                     yield self._with(given, batch.table, name)
             is_same = self.folder.stamp(name) == stamp
         if not is_same:
             told = "the file was written while it was read; refresh again"
             raise DataError([Diagnostic(told, named(self.folder, name))])
+
+    def _layout(self, name: str) -> Layout:
+        """How a file is read: without the columns that its folders give."""
+        given = columns_of(name)
+        own = Schema(tuple(column for column in self.schema if column.name not in given))
+        text = self.place.get("delimiter", ","), self.place.is_on("headers"), self.place.is_on("rfc4180")
+        return Layout(own, KINDS[self.place.kind], False, *text)
 
     def _with(self, given: dict[str, str], rows: pa.Table, name: str) -> pa.Table:
         """Rows of a file with the columns that its folders give."""
@@ -90,11 +101,11 @@ class FileReader:
 
 
 @contextmanager
-def reading(folder: Place, name: str) -> Iterator[Path]:
-    """The path of a file on this machine; raises DataError where it cannot be read."""
+def reading(folder: Place, name: str, part_of: int | None = None) -> Iterator[File]:
+    """A file on this machine, see `Place.opened`; raises DataError where it cannot be read."""
     try:
-        with folder.fetched(name) as path:
-            yield path
+        with folder.opened(name, part_of) as file:
+            yield file
     except OSError as error:
         raise unreadable(named(folder, name), error) from error
 

@@ -49,8 +49,8 @@ class FolderSource:
         first = next(iter(self._stamps()), None)
         if first is None:
             raise CatalogError(f"{self._place}: there is no file that would tell the columns; declare them")
-        with reading(self._folder, first) as path:
-            own = Schema.of_arrow(_arrow_schema(path, kind))
+        with reading(self._folder, first) as file:
+            own = Schema.of_arrow(_arrow_schema(file.path, kind))
         given = [Column(name, Type.STRING, True) for name in columns_of(first) if name not in own.names]
         return Schema((*own, *given))
 
@@ -189,7 +189,7 @@ class _File:
 
 def _shares(reader: FileReader, name: str, stamp: Sequence[int]) -> Iterator[Share]:
     """Those of a file: one, or several of a large one."""
-    size, count = stamp[0], reader.shares(stamp[0], tasks.MUCH)
+    size, count = stamp[0], reader.shares(name, stamp[0], tasks.MUCH)
     yield from (Share(_File(name, stamp, number, count), size // count) for number in range(count))
 
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from deltic.engine.files.remote import file_system, os_errors
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.locate import is_hidden
+from deltic.pipeline.outside.fetched import Fetched, File, Present
 
 Stamps = Mapping[str, Sequence[int]]
 """Files by their names in the folder, each with its size and two numbers that change when it is another one."""
@@ -23,8 +24,6 @@ class Place(Protocol):
     """A folder with its sub-folders, or one file, whose name is empty then. Methods raise OSError."""
 
     address: str
-    is_here: bool
-    """Whether a part of a file can be read without the others."""
 
     def stamps(self) -> Stamps:
         """The data files that are there."""
@@ -35,8 +34,11 @@ class Place(Protocol):
     def stamp(self, name: str) -> Sequence[int]:
         """The stamp of one file."""
 
-    def fetched(self, name: str) -> Any:
-        """The path of a file on this machine, in a block; DataErrors in it tell of where the file is."""
+    def opened(self, name: str, part_of: int | None = None) -> Any:
+        """A file on this machine, in a block; DataErrors in it tell of where the file is.
+
+        Where a part of so many bytes is to be read, it has those alone that it is told to have.
+        """
 
 
 def place_at(address: str) -> Place:
@@ -46,8 +48,6 @@ def place_at(address: str) -> Place:
 
 class Here:
     """A folder of this machine."""
-
-    is_here = True
 
     def __init__(self, path: Path) -> None:
         self.path, self.address = path, str(path)
@@ -64,8 +64,8 @@ class Here:
         return _stamp((self.path / name if name else self.path).stat())
 
     @contextmanager
-    def fetched(self, name: str) -> Iterator[Path]:
-        yield self.path / name if name else self.path
+    def opened(self, name: str, part_of: int | None = None) -> Iterator[File]:
+        yield Present(self.path / name if name else self.path)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -84,8 +84,6 @@ def _stamp(found: os.stat_result) -> list[int]:
 
 class Elsewhere:
     """A folder of another file system. A file is another one when what is said of it differs: an ETag, a time."""
-
-    is_here = False
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
@@ -114,13 +112,14 @@ class Elsewhere:
             return _told(self._system.info(self._path(name)))
 
     @contextmanager
-    def fetched(self, name: str) -> Iterator[Path]:
+    def opened(self, name: str, part_of: int | None = None) -> Iterator[File]:
         with TemporaryDirectory(prefix="deltic-fetched-") as folder:
             path = Path(folder) / (name or self._root).rpartition("/")[2]
-            with os_errors(self._path(name)):
-                self._system.get_file(self._path(name), str(path))
+            if part_of is None:
+                with os_errors(self._path(name)):
+                    self._system.get_file(self._path(name), str(path))
             try:
-                yield path
+                yield Present(path) if part_of is None else Fetched(self._system, self._path(name), path, part_of)
             except DataError as error:
                 told = [self._named(finding, path, name) for finding in error.diagnostics]
                 raise DataError(told) from error

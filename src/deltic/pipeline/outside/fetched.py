@@ -1,0 +1,118 @@
+"""Files of which somebody reads a part: those of this machine, and copies of files elsewhere.
+
+A copy has the size of its file, and, at their places, those bytes that somebody asked for; the others are zeros that
+take no room. So what reads a part of a file here reads a part of one in an object store, which fetches no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow.parquet as pq
+
+from deltic.engine.files.remote import os_errors
+from deltic.pipeline.io.layout import Kind, Layout
+from deltic.pipeline.io.splits import Split
+
+# What is fetched at once, in bytes, and what is asked for where nobody knows how much is needed.
+_BLOCK, _SOME = 1 << 23, 1 << 16
+# The bytes behind the footer of a Parquet file: its length, and who wrote it.
+_END = 8
+
+
+class File(Protocol):
+    """A file on this machine. Methods raise OSError."""
+
+    path: Path
+
+    def have(self) -> None:
+        """Let it have all that there is."""
+
+    def have_outline(self, kind: Kind) -> None:
+        """Let it have what tells of its parts: the footer of Parquet, the first line of a text."""
+
+    def have_split(self, split: Split, layout: Layout) -> None:
+        """Let it have a part: lines, the last one with its end, or the table's columns of row groups."""
+
+
+class Present:
+    """A file that is there as a whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def have(self) -> None:
+        """It has that."""
+
+    def have_outline(self, kind: Kind) -> None:
+        """It has that."""
+
+    def have_split(self, split: Split, layout: Layout) -> None:
+        """It has that."""
+
+
+class Fetched:
+    """A copy of a file elsewhere, of so many bytes."""
+
+    def __init__(self, system: Any, source: str, path: Path, size: int) -> None:
+        self.path, self._system, self._source, self._size = path, system, source, size
+        with path.open("wb") as file:
+            file.truncate(size)
+
+    def have(self) -> None:
+        self._have(0, self._size)
+
+    def have_outline(self, kind: Kind) -> None:
+        if kind is not Kind.PARQUET:
+            self._have_line(0)
+            return
+        self._have(self._size - _SOME, self._size)
+        with self.path.open("rb") as there:
+            there.seek(max(self._size - _END, 0))
+            length = int.from_bytes(there.read(_END)[:4], "little")
+        self._have(self._size - _END - length, self._size - _SOME)
+
+    def have_split(self, split: Split, layout: Layout) -> None:
+        if layout.kind is Kind.PARQUET:
+            for group in range(split.start, split.end or 0):
+                for start, end in _chunks(self._metadata.row_group(group), layout.schema.names):
+                    self._have(start, end)
+        else:
+            self._have(split.start - 1, self._size if split.end is None else split.end)
+            self._have_line(self._size if split.end is None else split.end)
+
+    @cached_property
+    def _metadata(self) -> pq.FileMetaData:
+        return pq.read_metadata(self.path)
+
+    def _have(self, start: int, end: int) -> None:
+        """Fetch the bytes from `start` to `end`."""
+        for _ in self._blocks(start, end, _BLOCK):
+            pass
+
+    def _have_line(self, start: int) -> None:
+        """Fetch the bytes from `start` on up to the next newline, and that."""
+        any(b"\n" in block for block in self._blocks(start, self._size, _SOME))
+
+    def _blocks(self, start: int, end: int, size: int) -> Iterator[bytes]:
+        """The bytes, as they are fetched."""
+        start, end = max(start, 0), min(end, self._size)
+        with self.path.open("r+b") as file, os_errors(self._source):
+            for first in range(start, end, size):
+                block = self._system.cat_file(self._source, start=first, end=min(first + size, end))
+                file.seek(first)
+                file.write(block)
+                yield block
+
+
+def _chunks(group: Any, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where the columns of a row group stand, those that are wanted and what these are made of."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema.partition(".")[0] in wanted:
+            offsets = (column.dictionary_page_offset, column.data_page_offset)
+            start = min(offset for offset in offsets if offset is not None)
+            yield start, start + column.total_compressed_size
