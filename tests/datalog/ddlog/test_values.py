@@ -14,7 +14,6 @@ from deltic.datalog.ddlog.checked import TypeDefinition
 from deltic.datalog.ddlog.order import Hashes, Order
 from deltic.datalog.ddlog.texts import show_float, show_string, unquoted
 from deltic.datalog.ddlog.values import NONE, Constructor, Map, Set, Struct, Vec, some
-from deltic.datalog.ddlog.xxhash import xxh32, xxh64
 
 keys = st.integers(0, 6)
 
@@ -98,16 +97,6 @@ def test_strings_are_read_as_they_were_shown(text: str) -> None:
 )
 def test_floats_are_shown_as_rust_shows_them(value: float, is_single: bool, shown: str) -> None:
     assert show_float(value, is_single) == shown
-
-
-def test_hashes_are_those_of_the_specification() -> None:
-    sentence = b"Nobody inspects the spammish repetition"
-    assert [xxh32(each, 0) for each in (b"", b"abc", sentence)] == [0x02CC5D05, 0x32D153FF, 0xE2293B2F]
-    assert [xxh64(each, 0) for each in (b"", b"abc", sentence)] == [
-        0xEF46DB3751D8E999,
-        0x44BC2CF5AD770999,
-        0xFBCEA83C8A378BF1,
-    ]
 
 
 _ONE, _TWO = Constructor("One", ("a", "b"), 0), Constructor("Two", (), 1)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from deltic.circuit.xxhash import xxh64
 from deltic.engine.shards.hashing import shards_of, xxhash64
 
 RECORDED = Path(__file__).with_name("spark_hashes.json")
@@ -46,6 +47,11 @@ COLUMNS: dict[str, pa.Array] = {
         [{"a": 1, "b": "x"}, {"a": None, "b": "y"}, None], pa.struct({"a": pa.int32(), "b": pa.string()})
     ),
 }
+
+
+def test_hashes_of_bytes_are_those_of_the_specification():
+    values = [random.Random(length).randbytes(length) for length in range(100)]
+    assert xxhash64([pa.array(values, pa.binary())], len(values)).tolist() == [xxh64(each, 42) for each in values]
 
 
 def test_hashes_are_those_that_spark_gives():

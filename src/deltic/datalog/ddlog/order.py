@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from deltic.circuit.xxhash import xxh64
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.values import LISTS
-from deltic.datalog.ddlog.xxhash import SEED, xxh64
 
 if TYPE_CHECKING:
     from deltic.datalog.ddlog.checked import TypeDefinition
+
+SEED = 0x23B691A751D0E108
+"""With what DDlog's `hash64` begins."""
 
 Bytes = Callable[[Any], bytes]
 _INTERN, _MAP, _VECTOR = "internment::Intern", "ddlog_std::Map", "ddlog_std::Vec"

@@ -1,8 +1,9 @@
 """Spark's xxhash64 by vectors: which shard a row belongs to, the same for every process and for Spark itself.
 
 The hash of a row is a fold over its columns: the hash of a value begins with the hash so far, 42 before the first, and
-NULL leaves it as it is. Values that are equal as keys have equal hashes: −0.0 counts as 0.0, and there is one NaN. A
-map counts for nothing, since the order of its entries means nothing; Spark hashes none either.
+NULL leaves it as it is. That of bytes is `deltic.circuit.xxhash`'s, of many values at once. Values that are equal as
+keys have equal hashes: −0.0 counts as 0.0, and there is one NaN. A map counts for nothing, since the order of its
+entries means nothing; Spark hashes none either.
 """
 
 from __future__ import annotations
@@ -15,21 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deltic.circuit.types import Kind, Type
+from deltic.circuit.xxhash import PRIMES_64
 
 Hashes = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 
 _SEED = 42
-_P1, _P2, _P3, _P4, _P5 = (
-    np.uint64(p)
-    for p in (
-        0x9E3779B185EBCA87,
-        0xC2B2AE3D27D4EB4F,
-        0x165667B19E3779F9,
-        0x85EBCA77C2B2AE63,
-        0x27D4EB2F165667C5,
-    )
-)
+_P1, _P2, _P3, _P4, _P5 = map(np.uint64, PRIMES_64)
 # Rows that are hashed at once: what is computed of them on the way stays in the cache of a processor.
 _PART = 1 << 14
 # The most digits of a decimal that Spark hashes as one integer.

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from deltic.circuit.xxhash import xxh32, xxh64
 from deltic.datalog.ddlog import types as t
 from deltic.datalog.ddlog.library.collections import shared
 from deltic.datalog.ddlog.natives import Instance, native
-from deltic.datalog.ddlog.order import Hashes
+from deltic.datalog.ddlog.order import SEED, Hashes
 from deltic.datalog.ddlog.runtime import single
 from deltic.datalog.ddlog.values import Vec
-from deltic.datalog.ddlog.xxhash import SECOND_SEED, SEED, xxh32, xxh64
+
+_SECOND_SEED = 0x20B09801DCE5FF84
+"""With what the other half of `hash128` begins."""
 
 
 def wrapped(value: Any, type_: t.Type) -> Any:
@@ -74,4 +77,4 @@ def _hash(function: Callable[[bytes], int]) -> Callable[[Instance], Callable[[An
 
 native("ddlog_std::hash32", typed=True)(_hash(lambda said: xxh32(said, SEED & 0xFFFFFFFF)))
 native("ddlog_std::hash64", typed=True)(_hash(lambda said: xxh64(said, SEED)))
-native("ddlog_std::hash128", typed=True)(_hash(lambda said: xxh64(said, SEED) << 64 | xxh64(said, SECOND_SEED)))
+native("ddlog_std::hash128", typed=True)(_hash(lambda said: xxh64(said, SEED) << 64 | xxh64(said, _SECOND_SEED)))

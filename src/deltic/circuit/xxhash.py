@@ -1,14 +1,22 @@
-"""xxHash of 32 and of 64 bits, of short texts of bytes: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>."""
+"""xxHash of 32 and of 64 bits, of short texts of bytes: <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
+
+The hash of 64 bits is also there for columns of many values, in `deltic.engine.shards.hashing`.
+"""
 
 from __future__ import annotations
 
-SEED, SECOND_SEED = 0x23B691A751D0E108, 0x20B09801DCE5FF84
-"""With what DDlog's `hash64` begins, and the other half of its `hash128`."""
+PRIMES_64 = (
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+)
+"""What the hash of 64 bits multiplies by and adds."""
 
 _MASK32, _MASK64 = (1 << 32) - 1, (1 << 64) - 1
 _A32, _B32, _C32, _D32, _E32 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
-_A64, _B64, _C64 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
-_D64, _E64 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+_A64, _B64, _C64, _D64, _E64 = PRIMES_64
 
 
 def _turned(value: int, by: int, width: int) -> int:
