@@ -49,6 +49,14 @@ function factorial(n: bigint): bigint { if (n <= 1) 1 else { n * factorial(n - 1
 function order(): Vec<string> { var log = []; var t = ({log.push("a"); 1}, {log.push("b"); 2}); log }
 function shadow(x: u8): u8 { var y = match (Some{x}) { Some{z} -> z + 1, None -> 0 }; x + y }
 function sum_of(m: Map<string, u8>): u8 { var n = 0; for ((_, v) in m) { n = n + v }; n }
+typedef Shape = Round{r: u8, tag: (u8, u8)} | Flat{tag: (u8, u8), w: u8}
+function tagged(s: Shape): ((u8, u8), u8, u8) {
+    var t = s;
+    t.tag.1 = 9;
+    put(t.tag, 5);
+    (t.tag, s.tag.1, match (t) { Round{r, _} -> r, Flat{_, w} -> w })
+}
+function put(x: mut (u8, u8), n: u8) { x.0 = n }
 function both(x: bool): bool { x and {var y = x; not y} }
 """
 
@@ -98,6 +106,8 @@ def value(expression: str, type_: str) -> Any:
         ('sum_of(["a" -> 1, "b" -> 2])', "u8", 3),
         ("both(true) or both(false)", "bool", False),
         ("inside().unwrap_or(0)", "u32", 5),
+        ("tagged(Round{1, (2, 3)})", "((u8, u8), u8, u8)", ((5, 9), 3, 1)),
+        ("tagged(Flat{(2, 3), 4})", "((u8, u8), u8, u8)", ((5, 9), 3, 4)),
         ("[None <= Some{0}, (0, 1) <= (0, 0), Some{1} < Some{0}]", "Vec<bool>", (True, False, False)),
     ],
 )

@@ -24,6 +24,15 @@ for (a in A) match (a.x) { Some{1} -> B(10) Some{var y} -> B(y) }
     assert found == ["B:", "B{.x = 7}: +1", "B{.x = 10}: +1"]
 
 
+def test_statements_bind_the_items_of_collections() -> None:
+    program = """
+input relation A(v: Vec<u8>)
+output relation B(x: u8)
+for (a in A) var x = FlatMap(a.v) in if (x > 3) B(x)
+"""
+    assert printed(program, "start; insert A([1, 5, 7]); commit; dump B;") == ["B{.x = 5}", "B{.x = 7}"]
+
+
 def test_another_function_of_python_or_of_a_module_is_another_program(tmp_path: Path) -> None:
     """By their fingerprints a state is opened with the program that it is of, or not."""
     text = "import shapes\nextern function f(x: u8): u8\ninput relation A(x: u8)\nrelation B(x: u8)\nB(f(x)) :- A(x)."

@@ -5,6 +5,7 @@ Each `sessions/NAME.dl` runs the commands of `NAME.dat`; `tests/golden/ddlog/NAM
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,9 @@ SMALL = "input relation A(x: u8)\noutput relation B(x: u8)\nB(x) :- A(x), x > 3.
         ("query_index I(1);", "there is no index I"),
         ("undo;", "there is no command `undo`"),
         ("commit", "`;` is missing here"),
+        ("log_level high;", "takes a whole number"),
+        ("mssleep -1;", "takes a whole number from 0 on"),
+        ("profile disk on;", "`cpu` or `change` or `timely` is missing here"),
     ],
 )
 def test_wrong_commands_are_told_with_their_place(commands: str, told: str) -> None:
@@ -67,6 +71,63 @@ def test_what_failed_can_be_rolled_back() -> None:
         session.run("start; insert A(5), insert A(500);")
     session.run("rollback; start; insert A(6); commit;")
     assert list(pipeline["B"]) == [(6,)]
+
+
+def test_of_updates_with_commas_between_them_all_or_none_are_done() -> None:
+    text = SMALL + (
+        "input multiset M(x: u8)\noutput multiset N(x: u8)\nN(x) :- M(x).\n"
+        "input relation K(x: u8, y: u8)\nprimary key (k) k.x\noutput relation L(x: u8, y: u8)\nL(x, y) :- K(x, y).\n"
+    )
+    session = deltic.Pipeline().ddlog(text)
+    session.run("start; insert A(5), insert M(1), insert M(1), insert K(1, 2); commit; start; insert A(6);")
+    with pytest.raises(DataError, match="has a record with this key already"):
+        session.run("insert A(7), delete A(5), delete M(1), modify K 1 <- K{.y = 9}, insert K(2, 2), insert K(2, 3);")
+    lines: list[str] = []
+    session.write = lines.append
+    session.run("commit dump_changes; dump L; dump N;")
+    assert lines == ["B:", "B{.x = 6}: +1", "L{.x = 1, .y = 2}", "N{.x = 1} +2"]
+
+
+def test_multisets_are_dumped_with_weights_below_zero() -> None:
+    text = "input multiset M(x: u8)\noutput multiset N(x: u8)\nN(x) :- M(x).\n"
+    assert printed(text, "start; delete M(7), insert M(2); commit; dump N;") == ["N{.x = 2}", "N{.x = 7} -1"]
+
+
+def test_profiles_tell_what_relations_have_and_how_they_have_changed() -> None:
+    lines = printed(
+        SMALL, "start; insert A(5), insert A(1); commit; start; delete A(1); commit; profile cpu on; profile;"
+    )
+    assert re.fullmatch(r"2 transactions: [0-9.]+ s, [0-9,]+ rows visited", lines[0])
+    assert lines[1:] == ["A: 1 record, +2 −1", "B: 1 record, +1 −0"]
+
+
+def test_numbers_are_written_as_in_rust() -> None:
+    text = "input relation R(i: s32, d: double)\noutput relation O(i: s32, d: double)\nO(i, d) :- R(i, d).\n"
+    commands = (
+        "start; insert R(0x1_f, .5), insert R(- 1_000, 5.), insert R(+7, -2E-3), insert R(0b11, 1_0.5); commit; dump O;"
+    )
+    assert printed(text, commands) == [
+        "O{.i = -1000, .d = 5}",
+        "O{.i = 3, .d = 10.5}",
+        "O{.i = 7, .d = -0.002}",
+        "O{.i = 31, .d = 0.5}",
+    ]
+
+
+def test_groups_are_inspected() -> None:
+    text = """
+    import print
+    input relation Price(item: string, vendor: string, price: u64)
+    output relation Best(text: string)
+    function cheapest(g: Group<string, (string, u64)>): string { "${g.key()}: ${g.first().0}" }
+    Best(best) :-
+        Price(item, vendor, price),
+        var group = (vendor, price).group_by(item),
+        Inspect print("${item} has ${group.to_vec().len()}: ${ddlog_weight}"),
+        var best = group.cheapest(), Inspect print("${ddlog_timestamp} ${best} ${ddlog_weight}").
+    """
+    commands = 'start; insert Price("a", "x", 3), insert Price("a", "y", 2), insert Price("b", "x", 4); commit;'
+    assert printed(text, commands) == ["a has 2: 1", "b has 1: 1", "1 a: x 1", "1 b: x 1"]
 
 
 def test_other_languages_read_relations() -> None:

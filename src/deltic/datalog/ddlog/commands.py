@@ -15,6 +15,7 @@ from deltic.errors import DataError
 UpdateKind = Literal["insert", "insert_or_update", "delete", "delete_key", "modify"]
 _UPDATES: tuple[UpdateKind, ...] = ("insert_or_update", "insert", "delete_key", "delete", "modify")
 _PLAIN = ("start", "rollback", "timestamp", "exit")
+_PROFILES = ("cpu", "change", "timely")
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,9 @@ class _Parser:
         if word in ("clear", "dump_index"):
             return reader.take()
         if word in ("log_level", "mssleep", "sleep"):
-            return str(reader.record())
+            return str(self._whole_number(least=None if word == "log_level" else 0))
         if word == "profile":
-            return " ".join(_taken_until(reader))
+            return self._profile()
         if word == "echo":
             end = self._source.text.find(";", reader.offset)
             if end < 0:
@@ -125,6 +126,18 @@ class _Parser:
             text, reader.offset = self._source.text[reader.offset : end], end + 1
             return text.lstrip()
         return None
+
+    def _whole_number(self, least: int | None) -> int:
+        found = self._reader.record()
+        if not isinstance(found, int) or isinstance(found, bool) or (least is not None and found < least):
+            raise RecordError(f"this takes a whole number{'' if least is None else ' from 0 on'}", self._start)
+        return found
+
+    def _profile(self) -> str:
+        """`cpu on`, `change off` and the like, or nothing."""
+        if self._reader.peek()[0] != "word":
+            return ""
+        return f"{self._reader.take(*_PROFILES)} {self._reader.take('on', 'off')}"
 
     def _updates(self, word: str) -> Updates:
         first = self._start
@@ -162,8 +175,3 @@ class _Parser:
             raise RecordError("an index with arguments is missing here", self._start)
         self._reader.take(";")
         return QueryIndex(found.name, found, self._span())
-
-
-def _taken_until(reader: Reader) -> Iterator[str]:
-    while reader.peek()[1] not in (";", ""):
-        yield reader.take()

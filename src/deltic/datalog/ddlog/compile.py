@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from deltic.circuit.python import digest, fingerprint
-from deltic.datalog.ddlog import core, runtime, texts
+from deltic.datalog.ddlog import core, emit_calls, emit_control, emit_terms, runtime, texts
 from deltic.datalog.ddlog import syntax as s
 from deltic.datalog.ddlog.declarations import Declarations, Signature
 from deltic.datalog.ddlog.definitions import type_definitions
 from deltic.datalog.ddlog.depth import deep
-from deltic.datalog.ddlog.emit import Emitter, name_of
+from deltic.datalog.ddlog.emitter import Emitter, name_of
 from deltic.datalog.ddlog.functions import Body, check_function, types_given
 from deltic.datalog.ddlog.modules import Module
 from deltic.datalog.ddlog.natives import NATIVES, Instance, has_type
@@ -41,6 +41,9 @@ _RUNTIME = {
         "with_path",
     )
 } | {"show_float": texts.show_float}
+
+FORMS = (emit_calls, emit_control, emit_terms)
+"""What writes each form of expressions, entered with the emitter."""
 
 
 class Compiler:

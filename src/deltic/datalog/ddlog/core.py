@@ -82,6 +82,14 @@ class FieldOf(Expression):
 
 
 @dataclass(frozen=True)
+class SharedField(Expression):
+    """A field that all constructors of a type have, at the place that each has it at."""
+
+    of: Expression
+    places: tuple[tuple[Constructor, int], ...]
+
+
+@dataclass(frozen=True)
 class CallFunction(Expression):
     """A function applied."""
 

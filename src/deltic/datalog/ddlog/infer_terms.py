@@ -429,19 +429,8 @@ def _field_of(
     known = inference.known
     if len(set(places)) == 1:
         return lambda: core.FieldOf(known(type_), of.build(), places[0], span=node.span)
-
-    def build() -> core.Expression:
-        cases = []
-        for c, place in zip(having, places, strict=True):
-            name = inference.unique(node.name)
-            types = inference.declarations.fields(found, c)
-            parts: list[core.Pattern] = [core.Anything(known(t), span=node.span) for t in types]
-            parts[place] = core.Bind(known(type_), name, span=node.span)
-            pattern = core.Parts(known(found), c.constructor, tuple(parts), span=node.span)
-            cases.append((pattern, core.Variable(known(type_), name, span=node.span)))
-        return core.MatchOn(known(type_), of.build(), tuple(cases), span=node.span)
-
-    return build
+    by_constructor = tuple((c.constructor, place) for c, place in zip(having, places, strict=True))
+    return lambda: core.SharedField(known(type_), of.build(), by_constructor, span=node.span)
 
 
 @infers(s.TupleField)

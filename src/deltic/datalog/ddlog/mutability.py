@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from deltic.datalog.ddlog import core
-from deltic.datalog.ddlog.emit import is_place
+from deltic.datalog.ddlog.emitter import is_place
 from deltic.datalog.ddlog.types import REFERENCES, Named
 from deltic.datalog.syntax.expressions import Node, nodes_in, parts_of
 from deltic.datalog.syntax.source import Span
@@ -96,7 +96,7 @@ def _change(place: core.Expression, fixed: Fixed, span: Span) -> Iterator[Diagno
     """Findings for a change of a place."""
     told, why = span.text, fixed.get(_root(place))
     part = place
-    while isinstance(part, core.FieldOf):
+    while isinstance(part, core.FieldOf | core.SharedField):
         part = part.of
         if isinstance(part.type, Named) and part.type.name in REFERENCES:
             why = _REFERENCE
@@ -106,7 +106,7 @@ def _change(place: core.Expression, fixed: Fixed, span: Span) -> Iterator[Diagno
 
 def _root(place: core.Expression) -> str:
     """The variable that a place is, or is in."""
-    while isinstance(place, core.FieldOf):
+    while isinstance(place, core.FieldOf | core.SharedField):
         place = place.of
     return place.name if isinstance(place, core.Variable) else ""
 

@@ -226,11 +226,11 @@ class RuleParser(ExpressionParser):
         return found
 
     def _var_statement(self) -> list[_Derived]:
-        binding = self.expression()
-        if not isinstance(binding, s.Assign):
+        binding = self._condition(self.token.start)
+        if isinstance(binding, s.Condition) and not isinstance(binding.expression, s.Assign):
             raise ProgramError([binding.span.error("a statement is expected here", "write `R(...)` or `x = e in ...`")])
         self.expect("in", "write `var x = value in statement`")
-        return self._after((s.Condition(binding, span=binding.span),), self._statement())
+        return self._after((binding,), self._statement())
 
 
 def _anonymous(pattern: s.Expression) -> s.Expression:

@@ -65,7 +65,8 @@ Record = bool | int | float | str | tuple[Any, ...] | Made | Listed | Serialized
 _TOKEN = re.compile(
     r"""(?:\s|\#[^\n]*)*(?:
       (?P<string>"(?:\\.|[^"\\])*")
-    | (?P<number>-?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?))
+    | (?P<number>(?:-\s*|\+)?(?:0[xX][0-9a-fA-F][0-9a-fA-F_]*|0[bB][01]+|0[oO][0-7]+
+        |(?:[0-9][0-9_]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))
     | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:(?:::|\.)[A-Za-z_][A-Za-z0-9_]*)*)
     | (?P<sign><-|->|[-{}()\[\],;.=%@])
     )""",
@@ -185,11 +186,11 @@ class Reader:
 
 
 def _number(text: str) -> int | float:
-    return int(text, 0) if re.fullmatch(r"-?0[xXbBoO].*", text) else int(text) if _is_whole(text) else float(text)
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("-").isdigit()
+    """A number in Rust's writing, with a sign that may stand apart, and `_` between and behind its digits."""
+    text = re.sub(r"[\s_]", "", text)
+    if re.fullmatch(r"[-+]?[0-9]+", text):
+        return int(text)
+    return int(text, 0) if re.match(r"[-+]?0[xXbBoO]", text) else float(text)
 
 
 class Codec:

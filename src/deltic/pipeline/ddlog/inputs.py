@@ -36,6 +36,7 @@ class Input:
         self._before: dict[Any, Row | None] = {}
         self._weights: Counter[Row] = Counter()
         self._committed: Counter[Row] = Counter()
+        self._undoing: list[tuple[Callable[[Any, Any], None], Any, Any]] = []
 
     def apply(self, update: Update) -> None:
         """One update. Raises RecordError for a record of another type, and ChangeError for one that does not fit."""
@@ -56,6 +57,16 @@ class Input:
                 if self._key_of(changed) != key:
                     raise ChangeError("the key of a record cannot be modified: delete it, and insert another one")
                 self._set(key, self.form.row(changed))
+
+    def begin(self) -> None:
+        """From here on `undo` takes updates back."""
+        self._undoing.clear()
+
+    def undo(self) -> None:
+        """Take back all updates since `begin`."""
+        while self._undoing:
+            undo, of, what = self._undoing.pop()
+            undo(of, what)
 
     def clear(self) -> None:
         """Take all records out. Raises ChangeError for a stream."""
@@ -103,7 +114,7 @@ class Input:
     def _insert(self, record: Any) -> None:
         row = self.form.row(record)
         if self.relation.semantics != "relation":
-            self._add(row, 1)
+            self._count(row, 1)
             return
         key = self._key_of(record) if self._key else row
         if key not in self._rows:
@@ -114,7 +125,7 @@ class Input:
     def _delete(self, record: Any) -> None:
         row = self.form.row(record)
         if self.relation.semantics != "relation":
-            self._add(row, -1)
+            self._count(row, -1)
             return
         key = self._key_of(record) if self._key else row
         if self._rows.get(key) == row:
@@ -149,7 +160,9 @@ class Input:
 
     def _set(self, key: Any, row: Row | None) -> None:
         """Let the row of a key be another one, or none."""
-        self._before.setdefault(key, self._rows.get(key))
+        before = self._rows.get(key)
+        self._before.setdefault(key, before)
+        self._undoing.append((self._place, key, before))
         self._place(key, row)
 
     def _place(self, key: Any, row: Row | None) -> None:
@@ -157,6 +170,11 @@ class Input:
             self._rows.pop(key, None)
         else:
             self._rows[key] = row
+
+    def _count(self, row: Row, weight: int) -> None:
+        """A row of a multiset or a stream comes or goes."""
+        self._undoing.append((self._add, row, -weight))
+        self._add(row, weight)
 
     def _add(self, row: Row, weight: int) -> None:
         self._weights[row] += weight

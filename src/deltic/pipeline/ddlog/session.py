@@ -18,6 +18,7 @@ from deltic.datalog.ddlog.records import RecordError
 from deltic.datalog.syntax.source import Span
 from deltic.errors import ChangeError, DataError
 from deltic.pipeline.ddlog.inputs import Input, Row
+from deltic.pipeline.ddlog.profile import Profile
 
 if TYPE_CHECKING:
     from deltic.pipeline.epochs.transaction import Transaction
@@ -36,17 +37,18 @@ class Session:
         self._inputs = {r.name: Input(r, lowered) for r in relations if r.role == "input"}
         self._outputs = sorted((r for r in relations if r.role == "output"), key=lambda r: r.name)
         self._past = {name: [Counter[Row]() for _ in range(depth)] for name, depth in lowered.delays.items()}
-        self._streams: dict[str, Counter[Row]] = {}
+        self._held = {r.name: Counter[Row]() for r in self._outputs if r.semantics != "relation"}
         self._shown: set[str] = set()
         self._is_open = False
         self._committed = 0
         self._log_level: int | None = None
+        self._profile = Profile()
         self._began = time.monotonic_ns()
 
     def begin(self, is_silent: bool = False) -> None:
         """Compute what follows from facts alone, and print it as changes, as DDlog does when it starts."""
-        self._inspect(lambda name: Counter(self._rows(name)))
-        changes = {r.name: Counter(self._rows(catalog_name(r.name))) for r in self._outputs}
+        self._inspect(self._pairs)
+        changes = {r.name: self._hold(r, self._weighted(catalog_name(r.name))) for r in self._outputs}
         self._note(changes)
         if not is_silent:
             self._dump_changes(changes)
@@ -61,8 +63,7 @@ class Session:
     def _run(self, command: Command) -> None:
         match command:
             case Updates():
-                for update in command.updates:
-                    self._update(update)
+                self._update_all(command.updates)
             case QueryIndex():
                 self._query(command)
             case Plain():
@@ -101,9 +102,15 @@ class Session:
             case "timestamp":
                 self.write(f"Timestamp: {time.monotonic_ns() - self._began}")
             case "profile" if not command.argument:
-                self.write(repr(self._pipeline))
+                self._tell_profile()
             case "log_level":
                 self._log_level = int(command.argument)
+
+    def _tell_profile(self) -> None:
+        relations = self.lowered.checked.relations.values()
+        names = [(r.name, catalog_name(r.name)) for r in relations if not r.name.startswith("ddlog_std::")]
+        for line in self._profile.lines({view: len(self._pipeline[view]) for _, view in names}, names):
+            self.write(line)
 
     def _hear(self, level: int | None, text: str) -> None:
         """Print what `Inspect` prints, and what it logs at a level up to the one that was asked for."""
@@ -128,10 +135,25 @@ class Session:
 
     # Changes
 
-    def _update(self, update: Update) -> None:
+    def _update_all(self, updates: Iterable[Update]) -> None:
+        """Updates that are done together: where one fails, none is done."""
+        changed: set[Input] = set()
+        try:
+            for update in updates:
+                self._update(update, changed)
+        except DataError:
+            for each in changed:
+                each.undo()
+            raise
+
+    def _update(self, update: Update, changed: set[Input]) -> None:
         try:
             self._require_open()
-            self._input(update.relation, update.span).apply(update)
+            relation = self._input(update.relation, update.span)
+            if relation not in changed:
+                relation.begin()
+                changed.add(relation)
+            relation.apply(update)
         except (RecordError, ChangeError) as error:
             raise _at(update.span, error) from error
 
@@ -154,9 +176,10 @@ class Session:
             each.commit()
         self._is_open = False
         self._committed += 1
+        self._profile.note(change.report, {catalog_name(name): rows for name, rows in given.items()})
         self._advance(change, given)
-        self._inspect(lambda name: _weights(change, name))
-        changes = {r.name: self._change(change, r) for r in self._outputs}
+        self._inspect(change.of)
+        changes = {r.name: self._hold(r, _weights(change, catalog_name(r.name))) for r in self._outputs}
         self._note(changes)
         return changes
 
@@ -167,22 +190,25 @@ class Session:
             past.insert(0, _weights(change, catalog_name(name)) if catalog_name(name) in views else given[name])
             past.pop()
 
-    def _change(self, change: Transaction, relation: Relation) -> Counter[Row]:
-        """How an output has changed; of a stream all that it has now."""
-        found = _weights(change, catalog_name(relation.name))
-        if relation.semantics != "stream":
-            return found
-        now = self._streams.get(relation.name, Counter())
-        for row, weight in found.items():
-            now[row] += weight
-        self._streams[relation.name] = Counter({row: weight for row, weight in now.items() if weight})
-        return self._streams[relation.name]
+    def _hold(self, relation: Relation, change: Counter[Row]) -> Counter[Row]:
+        """How an output has changed; of a stream all that it has now.
 
-    def _inspect(self, weights: Callable[[str], Counter[Row]]) -> None:
+        What is no set is held here, for its weights may be below zero, where views have no rows.
+        """
+        if relation.semantics == "relation":
+            return change
+        held = self._held[relation.name]
+        for row, weight in change.items():
+            held[row] += weight
+            if not held[row]:
+                del held[row]
+        return held if relation.semantics == "stream" else change
+
+    def _inspect(self, changes: Callable[[str], Iterable[tuple[Row, int]]]) -> None:
         """Compute what `Inspect` says, for each change of what it looks at."""
         with heard(self._hear):
             for inspected in self.lowered.inspected:
-                self._look(inspected, sorted(weights(inspected.name).items()))
+                self._look(inspected, sorted(changes(inspected.name), key=_in_order))
 
     def _look(self, inspected: Inspected, weights: Iterable[tuple[Row, int]]) -> None:
         names = list(inspected.known)
@@ -191,7 +217,7 @@ class Session:
         )
         schema = self._pipeline.views[inspected.name].names
         for row, weight in weights:
-            values = dict(zip(schema, row, strict=True))
+            values = dict(zip(schema, map(_in_python, row), strict=True))
             known = [b.read(*(values[c.name] for c in b.columns)) for b in inspected.known.values()]
             function(*known, weight, self._committed)
 
@@ -226,7 +252,7 @@ class Session:
     def _print_relation(self, relation: Relation) -> None:
         if relation.semantics == "stream":
             return
-        rows = Counter(self._rows(catalog_name(relation.name)))
+        rows = self._held.get(relation.name) or self._weighted(catalog_name(relation.name))
         for record, weight in self._sorted(self.lowered.form(relation.name), rows.items()):
             self.write(record if weight == 1 else f"{record} {weight:+}")
 
@@ -237,8 +263,13 @@ class Session:
         records = sorted(((form.of_row(row), weight) for row, weight in rows), key=lambda pair: order(pair[0]))
         return ((show(record), weight) for record, weight in records)
 
-    def _rows(self, view: str) -> Iterator[Row]:
-        return iter(self._pipeline[view])
+    def _weighted(self, view: str) -> Counter[Row]:
+        """The rows of a view with their weights."""
+        return _counted(self._pairs(view))
+
+    def _pairs(self, view: str) -> Iterator[tuple[Row, int]]:
+        for *row, weight in self._pipeline[view].rows(counted=True):
+            yield tuple(row), weight
 
     # Indexes
 
@@ -290,10 +321,26 @@ def _apply(change: Transaction, table: str, weights: Counter[Row]) -> None:
 
 def _weights(change: Transaction, name: str) -> Counter[Row]:
     """How a table or view has changed."""
+    return _counted(change.of(name))
+
+
+def _counted(weights: Iterable[tuple[Row, int]]) -> Counter[Row]:
+    """The weight of each row."""
     found = Counter[Row]()
-    for row, weight in change.of(name):
+    for row, weight in weights:
         found[row] += weight
     return found
+
+
+def _in_python(value: Any) -> Any:
+    """A value as functions of Python have it: those of a group are pairs."""
+    return [tuple(pair.values()) for pair in value] if isinstance(value, list) else value
+
+
+def _in_order(change: tuple[Row, int]) -> Row:
+    """What changes of bindings are ordered by: their values, and texts of groups, which are lists."""
+    row, weight = change
+    return (*(repr(value) if isinstance(value, list) else value for value in row), weight)
 
 
 def _at(span: Span, error: Exception) -> DataError:

@@ -248,8 +248,10 @@ class Lowered:
     def _look(self, clause: Inspect, body: Body, scope: Scope) -> None:
         """A view of what is known where an `Inspect` stands."""
         name = f"{INSPECTED}.{len(self.inspected)}"
-        scope.builder.add(ops.Sink(name), body.node)
-        self._shown[name] = scope.builder.type_of(body.node)
+        columns = list(dict.fromkeys(each for binding in body.known.values() for each in binding.columns))
+        node = project(scope.builder, body.node, columns, [column(each.name) for each in columns])
+        scope.builder.add(ops.Sink(name), node)
+        self._shown[name] = scope.builder.type_of(node)
         self.inspected.append(Inspected(name, clause, dict(body.known)))
 
     def _index(self, index: Index) -> Definition:
