@@ -130,6 +130,18 @@ def test_groups_are_inspected() -> None:
     assert printed(text, commands) == ["a has 2: 1", "b has 1: 1", "1 a: x 1", "1 b: x 1"]
 
 
+def test_functions_that_fail_outside_of_rules_are_told_with_their_place() -> None:
+    key = "input relation A(x: u8)\nprimary key (a) 6 / a.x\n"
+    assert "this record of A has no key: 6 / 0 has no value" in printed(key, "start; insert A(0);")[-1]
+    inspect = "input relation A(x: u8)\nrelation B(x: u8)\nB(x) :- A(x), Inspect {var y = 6 / x; ()}.\n"
+    assert (
+        "<ddlog>:3:15: what is inspected failed, after the transaction"
+        in printed(inspect, "start; insert A(0); commit;")[-1]
+    )
+    with pytest.raises(deltic.ProgramError, match="2:3: this has no value: 6 / 0 has no value"):
+        deltic.Pipeline().ddlog("relation A(x: u8)\nA(6 / (1 - 1)).\n")
+
+
 def test_other_languages_read_relations() -> None:
     pipeline = deltic.Pipeline()
     session = pipeline.ddlog(SMALL)

@@ -138,7 +138,10 @@ class Input:
 
     def _key_of(self, record: Any) -> Any:
         assert self._key is not None
-        return self._key(record)
+        try:
+            return self._key(record)
+        except Exception as error:
+            raise ChangeError(f"this record of {self.relation.name} has no key: {error}") from error
 
     def _keyed(self, update: Update) -> None:
         if self._key is None:

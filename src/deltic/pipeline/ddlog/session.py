@@ -219,7 +219,11 @@ class Session:
         for row, weight in weights:
             values = dict(zip(schema, map(_in_python, row), strict=True))
             known = [b.read(*(values[c.name] for c in b.columns)) for b in inspected.known.values()]
-            function(*known, weight, self._committed)
+            try:
+                function(*known, weight, self._committed)
+            except Exception as error:
+                told = f"what is inspected failed, after the transaction: {error}"
+                raise DataError([inspected.clause.span.error(told)]) from error
 
     # Dumps
 

@@ -22,6 +22,7 @@ from deltic.datalog.ddlog.checked import Checked
 from deltic.datalog.ddlog.lowering.columns import Binding, Columns, Environment, native_type, same
 from deltic.datalog.ddlog.order import is_interned
 from deltic.datalog.syntax.expressions import NodeT, nodes_in, transform
+from deltic.errors import ProgramError
 
 Tree = exp.Expression
 
@@ -84,8 +85,12 @@ class Expressions:
         return self._call(body, ("value", expression), names, known, self.columns.type(expression.type))
 
     def constant(self, expression: core.Expression) -> Any:
-        """The value of an expression without variables."""
-        return self._checked.compile_expression(expression, ())()
+        """The value of an expression without variables. Raises ProgramError where a function fails."""
+        function = self._checked.compile_expression(expression, ())
+        try:
+            return function()
+        except Exception as error:
+            raise ProgramError([expression.span.error(f"this has no value: {error}")]) from error
 
     def items(self, expression: core.Expression, known: Environment) -> tuple[Callable[..., Any], list[str], str]:
         """A function from columns to a collection, the names of the columns, and what tells the function apart."""
