@@ -204,6 +204,18 @@ def refused(spark, folder: Path, trouble: Trouble | None = None) -> tuple[str, f
     return "", 0.0, {}
 
 
+def refused_frame(spark) -> tuple[str, int]:
+    """The error of a DataFrame that nobody can compute, into a pipeline of this process, and its rows then."""
+    pipeline = deltic.Pipeline(spark, engine="local")
+    pipeline.sql("CREATE TABLE told (x BIGINT)")
+    try:
+        with pipeline.transaction() as change:
+            change.insert("told", spark.range(3).toDF("x"))
+    except deltic.DelticError as error:
+        return str(error), len(pipeline["told"])
+    return "", len(pipeline["told"])
+
+
 def insert_frame(spark, folder: Path) -> None:
     """Insert the rows of a DataFrame."""
     pipeline = _world(spark, folder).pipeline

@@ -125,3 +125,6 @@ def test_a_cluster_without_executors_is_an_error_within_seconds(cluster, driver,
     assert f"its master {cluster.master} does not answer (127.0.0.1:{cluster.port}: Connection refused)" in error
     assert not differences
     assert seconds < 25
+    told, rows = driver.run(driving.refused_frame, timeout=60)
+    assert told.startswith(f"Spark has no executors, and its master {cluster.master} does not answer")
+    assert not rows

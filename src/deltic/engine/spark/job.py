@@ -116,11 +116,19 @@ def _found(spark: SparkSession, letters: Sequence[Letter], tasks: Sequence[Task]
 def run_over(frame: DataFrame, task: Over, what: str) -> list[Letter]:
     """The letters of a task over each part of a DataFrame, as one job; those that it sends are for the driver.
 
-    Raises what Spark does, and DelticError where its processes are without Deltic.
+    Raises what `collected` does.
+    """
+    return list(_letters(collected(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA), what).to_batches()))
+
+
+def collected(frame: DataFrame, what: str) -> pa.Table:
+    """The rows of a DataFrame, by a job that Spark's pages call `what`, if it is no part of another.
+
+    Raises what Spark does, and DelticError where nobody is there to do it, or its processes are without Deltic.
     """
     spark = frame.sparkSession
     with _by_deltic(what), described(spark, what, is_part=True), watched(spark):
-        return list(_letters(frame.mapInArrow(partial(_batched, task), _SPARK_SCHEMA).toArrow().to_batches()))
+        return frame.toArrow()
 
 
 @contextmanager

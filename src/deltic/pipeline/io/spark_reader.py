@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltic.engine.spark.described import described
+from deltic.engine.spark.job import collected
 from deltic.errors import DataError, Diagnostic
 from deltic.pipeline.io.blocks import STDIN
 from deltic.pipeline.io.layout import Layout
@@ -47,10 +47,9 @@ class SparkReader:
 
     def _collect(self, parts: Sequence[Split], layout: Layout, limit: int | None) -> Iterator[tuple[Split, Batch]]:
         file = parts[0].name
-        told = described(self._spark, f"Deltic: {len(parts)} parts of files from {file}", is_part=True)
-        with told, spark_errors(lambda reason: DataError([Diagnostic(f"Spark cannot read the file: {reason}", file)])):
+        with spark_errors(lambda reason: DataError([Diagnostic(f"Spark cannot read the file: {reason}", file)])):
             tasks = self._spark.range(0, len(parts), 1, len(parts)).mapInArrow(_task(parts, layout, limit), _PACKED_DDL)
-            found = tasks.toArrow()
+            found = collected(tasks, f"Deltic: {len(parts)} parts of files from {file}")
         for split, packed in zip(found["split"].to_pylist(), found["batch"], strict=True):
             yield parts[split], _unpacked(packed.as_buffer())
 

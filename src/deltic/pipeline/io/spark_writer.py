@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from deltic.engine.protocol import WEIGHT
 from deltic.engine.spark.described import described
+from deltic.engine.spark.watched import watched
 from deltic.errors import DelticError
 from deltic.pipeline.io.arrow_writer import slices
 from deltic.pipeline.io.target import Target, clear
@@ -34,7 +35,8 @@ class SparkWriter:
             raise DelticError(f"{target.path}: Spark writes no Arrow files; take --format parquet")
         clear(target.path)
         told = described(self._spark, f"Deltic: {len(rows):,} rows to {target.path}", is_part=True)
-        with told, spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}")):
+        failing = spark_errors(lambda reason: DelticError(f"Spark cannot write {target.path}: {reason}"))
+        with told, failing, watched(self._spark):
             for part in slices(rows, _SLICE) if len(rows) else [rows]:
                 self._append(part, target)
 

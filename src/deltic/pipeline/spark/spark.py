@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import Schema, Type
 from deltic.circuit.values import from_arrow
-from deltic.engine.spark.described import described
 from deltic.errors import DelticError
 
 if TYPE_CHECKING:
@@ -73,9 +72,13 @@ def _plans_up_to(spark: SparkSession, small: int) -> Iterator[None]:
 
 
 def from_dataframe(frame: DataFrame) -> pa.Table:
-    """A DataFrame as an Arrow table; intervals from years to months are numbers of months there."""
-    with described(frame.sparkSession, ROWS, is_part=True):
-        return with_months(frame).toArrow()
+    """A DataFrame as an Arrow table; intervals from years to months are numbers of months there.
+
+    Raises what Spark does, and DelticError where it has no executors.
+    """
+    from deltic.engine.spark.job import collected
+
+    return collected(with_months(frame), ROWS)
 
 
 def with_months(frame: DataFrame) -> DataFrame:
@@ -131,20 +134,21 @@ def active_session(spark: SparkSession | None) -> SparkSession:
 
     active = SparkSession.getActiveSession()
     if active is None:
-        raise DelticError("to_spark() needs a Spark session: start one, or give it to deltic.Pipeline(spark)")
+        raise DelticError("there is no Spark session: start one, or give it to deltic.Pipeline(spark)")
     return active
 
 
 @contextmanager
 def spark_errors(error: Callable[[str], DelticError]) -> Iterator[None]:
     """Turns what Spark raises into an error of Deltic, made of the first line of its reason."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError) as failure:
-        raise error(str(failure).strip().splitlines()[0]) from failure
+        told = failure.java_exception.toString() if isinstance(failure, Py4JJavaError) else str(failure)
+        raise error(told.strip().splitlines()[0]) from failure
 
 
 def is_dataframe(value: Any) -> bool:

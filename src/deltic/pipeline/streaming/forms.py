@@ -91,7 +91,7 @@ class Form:
 
     def digest(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""
-        found = frame.select(self._digest(frame)).toArrow()
+        found = from_dataframe(frame.select(self._digest(frame)))
         return len(found), _sum(found)
 
     def changes(self, found: pa.Table, name: str, before: int = 0) -> pa.Table:
