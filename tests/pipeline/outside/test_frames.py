@@ -1,6 +1,7 @@
-"""Tables over DataFrames, and over tables of Spark.
+"""Tables over DataFrames, and over tables of Spark; views that are published as temporary views.
 
-Catches rows that a change column leaves out, and a DataFrame of another process that is taken for an empty one.
+Catches rows that a change column leaves out, a DataFrame of another process that is taken for an empty one, and a
+temporary view that is believed to be there, or to be the one that was made.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 import deltic
-from deltic import CatalogError, External
+from deltic import CatalogError, DelticError, External
 
 
 def test_frames_and_tables(spark, tmp_path):
@@ -31,3 +32,33 @@ def test_frames_and_tables(spark, tmp_path):
         assert pipeline.refresh().sources["given"].inserted == 1
         told = repr(pipeline.sql("SHOW CREATE TABLE named"))
         assert told.endswith("USING spark OPTIONS (table 'orders', changed 'version')")
+
+
+def test_a_temporary_view_is_what_was_published(spark):
+    pipeline = deltic.Pipeline(spark)
+    pipeline.sql(
+        "CREATE TABLE sale (shop STRING); CREATE VIEW sold AS SELECT shop, count(*) AS n FROM sale GROUP BY shop"
+    )
+    pipeline.publish("sold", External("spark", table="published"))
+
+    def refreshed(*shops):
+        with pipeline.transaction() as change:
+            change.insert("sale", [(shop,) for shop in shops])
+        told = pipeline.refresh().published["sold to spark published"].how
+        return told, sorted(map(tuple, spark.table("published").collect()))
+
+    assert refreshed("a") == ("made anew", [("a", 1)])
+    assert refreshed() == ("unchanged", [("a", 1)])
+    assert refreshed("b") == ("made anew", [("a", 1), ("b", 1)])
+    spark.catalog.dropTempView("published")
+    assert refreshed() == ("made anew", [("a", 1), ("b", 1)])
+    spark.range(3).createOrReplaceTempView("published")
+    assert refreshed() == ("made anew", [("a", 1), ("b", 1)])
+    assert pipeline.refresh().report is None
+
+
+def test_a_driver_that_is_not_there_is_told(spark):
+    pipeline = deltic.Pipeline(spark)
+    source = External("database", url="jdbc:none://there/shop", table="sale")
+    with pytest.raises(DelticError, match=r"sale: java.sql.SQLException: No suitable driver"):
+        pipeline.table("sale", source=source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -10,30 +10,45 @@ from deltic.errors import DelticError
 from deltic.pipeline.outside.target import Mark, Shown, Written
 from deltic.pipeline.spark.spark import active_session, spark_errors, to_dataframe
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 
 class SparkTarget:
-    """A temporary view, which lasts as long as its session: it is made anew when the view has changed."""
+    """A temporary view, which lasts as long as its session.
+
+    It is made anew when the view has changed, and where the session has another one of that name, or none.
+    """
 
     def __init__(self, name: str, spark: Any) -> None:
         self._name, self._spark = name, spark
 
     def mark(self) -> Mark | None:
-        found = dict(_MARKS.get(id(active_session(self._spark)), {}))
-        return found.get(self._name)
+        mark, made = _MADE.get(self._name, (None, None))
+        return mark if made is not None and self._shows(made) else None
 
     def publish(self, shown: Shown, delta: pa.Table | None) -> Written:
+        if delta is not None and not len(delta):
+            _MADE[self._name] = shown.mark, _MADE[self._name][1]
+            return Written("unchanged")
+        found, session = shown.rows(), active_session(self._spark)
+        with spark_errors(lambda reason: DelticError(f"temporary view {self._name}: {reason}")):
+            made = to_dataframe(session, found)
+            made.createOrReplaceTempView(self._name)
+        _MADE[self._name] = shown.mark, made
+        return Written("made anew", len(found))
+
+    def _shows(self, made: DataFrame) -> bool:
+        """Whether the session has what was made under the name: not so if that was dropped or replaced since."""
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
+
         session = active_session(self._spark)
-        marks = _MARKS.setdefault(id(session), {})
-        is_same = delta is not None and not len(delta) and self._name in marks
-        rows = 0
-        if not is_same:
-            found = shown.rows()
-            rows = len(found)
-            with spark_errors(lambda reason: DelticError(f"temporary view {self._name}: {reason}")):
-                to_dataframe(session, found).createOrReplaceTempView(self._name)
-        marks[self._name] = shown.mark
-        return Written("unchanged" if is_same else "made anew", rows)
+        try:
+            return session.table(self._name).sameSemantics(made)
+        except (PySparkException, Py4JError):
+            return False
 
 
-_MARKS: dict[int, dict[str, Mark]] = {}
-"""What temporary views show, by their sessions and names."""
+_MADE: dict[str, tuple[Mark, DataFrame]] = {}
+"""What was made last under a name, in some session, and what it shows."""
