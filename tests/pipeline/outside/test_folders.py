@@ -189,6 +189,8 @@ def test_rows_of_a_source_are_changed_there_alone(folder):
             pipeline.sql(text)
     with pytest.raises(DelticError, match="call `refresh`"), pipeline.transaction() as change:
         change.insert("orders", [(1,)])
+    with pytest.raises(DelticError, match="call `refresh`"), pipeline.transaction() as change:
+        change.append("orders", pa.table({"id": [1], "__weight__": [1]}))
     pipeline.refresh()
 
 

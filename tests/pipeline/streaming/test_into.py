@@ -14,6 +14,7 @@ from decimal import Decimal
 import pytest
 from pyspark.errors import StreamingQueryException
 
+import deltic
 from deltic import DataError, DelticError, Pipeline, StreamError
 from tests.pipeline.streaming.files import Folder
 
@@ -64,6 +65,9 @@ def test_columns_are_checked_before_a_query_starts(spark, tmp_path):
         pipeline.stream(folder.frame(spark), into="follow")
     with pytest.raises(DelticError, match="it is a view"):
         pipeline.stream(folder.frame(spark), into="fans")
+    pipeline.table("read", {"who": "string"}, source=deltic.External("csv", path=tmp_path))
+    with pytest.raises(StreamError, match="table read has the rows of csv"):
+        pipeline.stream(folder.frame(spark), into="read")
     with pytest.raises(StreamError, match="the DataFrame is no stream"):
         pipeline.stream(spark.range(2), into="follows")
     with pytest.raises(StreamError, match="expected a streaming DataFrame of Spark, found list"):

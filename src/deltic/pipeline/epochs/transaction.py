@@ -140,8 +140,14 @@ class Transaction:
     def append(self, table: str, rows: Changed) -> None:
         """Change a table by rows that have exactly its columns and types, and any weights in `__weight__`.
 
-        In their place may stand what says that a row is about its key: see `deltic.engine.keyed`.
+        In their place may stand what says that a row is about its key: see `deltic.engine.keyed`. Raises DelticError
+        for a table whose rows are those of a source.
         """
+        self._refuse_refreshed(table)
+        self.refill(table, rows)
+
+    def refill(self, table: str, rows: Changed) -> None:
+        """As `append`, by what refreshes a table from its source."""
         self._require(_Phase.OPEN)
         batch = TableBatch(rows) if isinstance(rows, pa.Table) else rows
         if batch.count():

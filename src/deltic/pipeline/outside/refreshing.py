@@ -219,7 +219,7 @@ class Refreshing:
         stamps = {STAMP.format(place.publication.id): uuid.uuid4().hex for place in places}
         with self._pipeline.transaction("error", positions={**positions, **stamps}) as change:
             for name, found in news.items():
-                change.append(name, found.changes)
+                change.refill(name, found.changes)
         return change.report
 
     @property

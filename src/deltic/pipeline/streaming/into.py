@@ -66,7 +66,10 @@ class Into:
         """How a DataFrame tells of changes of the table, as that is defined now."""
         catalog = self.pipeline.catalog
         derived = dict.fromkeys(catalog.view_schemas, "it is a view, and its rules alone change it")
-        return Form.of(frame, find(self.table, "table", catalog.shown_tables, derived), self.order)
+        table = find(self.table, "table", catalog.shown_tables, derived)
+        if (source := self.pipeline.sources.get(self.table)) is not None:
+            raise StreamError(f"table {self.table} has the rows of {source}: let these change, and call `refresh`")
+        return Form.of(frame, table, self.order)
 
     def apply(self, frame: DataFrame, batch: int) -> None:
         """Apply a micro-batch as an epoch, or pass over one that was applied; raises StreamError."""
