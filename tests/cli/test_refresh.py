@@ -7,6 +7,7 @@ reads again what the first has read.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -116,6 +117,9 @@ WRONG = {
     "missing-option": "program: a.sql\noutputs:\n  sale: {kind: database, url: 'sqlite:///x', key: a}",
     "wrong-number": "program: a.sql\noptions:\n  threads: many",
     "wrong-name": "program: a.sql\noptions:\n  thread: 1\n  memry: 1GiB",
+    "no-session": "program: a\nsources:\n  a: {kind: spark, table: a}\n  b: {kind: database, url: jdbc:x, table: b}",
+    "temporary": "program: a.sql\noutputs:\n  sale: {kind: spark, table: sale}",
+    "settings": "program: a.sql\nspark:\n  conf: spark.jars",
     "a-list": "program: [a.sql]\nstate:",
     "syntax": "program: a.sql\nsources: {sale: [",
     "tab": "program: a.sql\n\tstate: a",
@@ -132,6 +136,16 @@ def test_how_shards_are_is_an_option(shop, monkeypatch):
     refresh(shop / "split.yml")
     assert made[0]["shards"] == Shards(4, str(shop / "rows"), "job", "always", "2GiB", "never")
     assert made[0]["engine"] == "spark"
+
+
+def test_settings_of_spark_are_those_of_the_session(shop, monkeypatch):
+    asked = []
+    session = "deltic.pipeline.spark.session.spark_session"
+    monkeypatch.setattr(session, lambda **given: nullcontext(asked.append(given)))
+    settings = "spark: {master: 'local[2]', conf: {spark.jars: a.jar, spark.executor.cores: 1}}"
+    (shop / "jars.yml").write_text(f"program: shop.sql\nsources: {{sale: {{kind: parquet, path: sale}}}}\n{settings}")
+    assert refresh(shop / "jars.yml").exit_code == 0
+    assert asked == [{"master": "local[2]", "conf": {"spark.jars": "a.jar", "spark.executor.cores": "1"}}]
 
 
 def test_what_is_wrong_with_a_file(shop, golden):

@@ -312,6 +312,8 @@ def test_a_strategy_of_no_recursive_view(workshop):
         ["run", "reach.dl", "--engine", "local", "--master", "local[2]"],
         ["run", "reach.dl", "--driver-memory", "lots", "--master", "local[2]"],
         ["run", "reach.dl", "--driver-memory", "1g"],
+        ["run", "reach.dl", "--conf", "spark.executor.memory=1g"],
+        ["run", "reach.dl", "--master", "local[2]", "--conf", "spark.executor.memory"],
         ["run", "reach.dl", "--strategy", "lazy"],
         ["run", "reach.dl", "--strategy", "reaches=lazy"],
         ["run", "reach.dl", "--strategy", "elastic", "--strategy", "full"],

@@ -221,6 +221,14 @@ def run(
         ),
     ] = None,
     driver_memory: Annotated[str | None, typer.Option(help="With --master: memory of its session, as in 2g.")] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="With --master: a setting of Spark, as in spark.executor.memory=4g. May be repeated.",
+            show_default="none",
+        ),
+    ] = None,
     output_format: Annotated[
         OutputFormat | None, typer.Option("--format", help="What to write.", show_default="csv, as .output says")
     ] = None,
@@ -333,6 +341,7 @@ def run(
         engine,
         master,
         driver_memory,
+        tuple(conf or ()),
         output_format,
         on_error,
         missing,

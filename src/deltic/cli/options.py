@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from typer import BadParameter
+
 _WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|\S)+')
 """A word, in which blanks stand in quotes."""
 
@@ -29,6 +31,15 @@ def pragmas_of(given: Sequence[str], directories: Sequence[Path] = ()) -> dict[s
     """
     said = {name: value for name, _, value in (re.sub("[=:]", "=", text, count=1).partition("=") for text in given)}
     return said | {"include-dir": os.pathsep.join(map(str, directories))} if directories else said
+
+
+def settings_of(given: Sequence[str]) -> dict[str, str]:
+    """The settings of Spark that options `--conf NAME=VALUE` say; raises typer.BadParameter for one without a value."""
+    split = {name: (sign, value) for name, sign, value in (text.partition("=") for text in given)}
+    for name, (sign, _) in split.items():
+        if not (name and sign):
+            raise BadParameter(f"--conf is a setting of Spark, as in spark.executor.memory=4g; found {name!r}")
+    return {name: value for name, (_, value) in split.items()}
 
 
 class EngineChoice(StrEnum):
@@ -162,6 +173,7 @@ class RunOptions:
     engine: EngineChoice
     master: str | None
     driver_memory: str | None
+    conf: tuple[str, ...]
     format: OutputFormat | None
     on_error: OnError
     missing: MissingFacts

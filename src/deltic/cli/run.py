@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, get_args
 import typer
 
 from deltic.calculus.planning import ALL
-from deltic.cli.options import EngineChoice, LogFormat, MissingFacts, OnError, RunOptions, macros_of, pragmas_of
+from deltic.cli.options import (
+    EngineChoice,
+    LogFormat,
+    MissingFacts,
+    OnError,
+    RunOptions,
+    macros_of,
+    pragmas_of,
+    settings_of,
+)
 from deltic.cli.progress import SilentProgress, progress_for
 from deltic.cli.report import print_error, print_json, print_notes, print_outcome, print_program
 from deltic.errors import DelticError
@@ -72,9 +81,8 @@ def _watched(options: RunOptions, pipeline: Pipeline) -> Iterator[None]:
 
 
 def _pipeline(options: RunOptions, session: SparkSession | None) -> Pipeline:
-    on_shards = options.engine is EngineChoice.spark
     return Pipeline(
-        session if on_shards else None,
+        session,
         engine=options.engine.value,
         shards=Shards.named(
             options.shards,
@@ -145,7 +153,8 @@ def _session(options: RunOptions, progress: SilentProgress) -> Iterator[SparkSes
     with ExitStack() as stack:
         with progress.step("starting Spark"):
             require_java("; without --master Deltic reads and writes the files itself")
-            session = stack.enter_context(spark_session(options.master, options.driver_memory))
+            settings = options.driver_memory, settings_of(options.conf)
+            session = stack.enter_context(spark_session(options.master, *settings))
         yield session
 
 
@@ -179,12 +188,13 @@ def _settings(options: RunOptions) -> Settings:
 
 def _check(options: RunOptions) -> None:
     """Raises BadParameter for options that do not go together."""
-    if options.engine not in (EngineChoice.auto, EngineChoice.spark) and (options.master or options.driver_memory):
-        raise typer.BadParameter(
-            f"--master and --driver-memory are for Spark, and --engine {options.engine.value} has none"
-        )
-    if options.driver_memory and options.master is None:
-        raise typer.BadParameter("--driver-memory is for Spark, which --master asks for, as in --master 'local[*]'")
+    of_spark = {"--master": options.master, "--driver-memory": options.driver_memory, "--conf": options.conf}
+    for name, given in of_spark.items():
+        if given and options.engine not in (EngineChoice.auto, EngineChoice.spark):
+            raise typer.BadParameter(f"{name} is for Spark, and --engine {options.engine.value} has none")
+        if given and options.master is None:
+            raise typer.BadParameter(f"{name} is for Spark, which --master asks for, as in --master 'local[*]'")
+    settings_of(options.conf)
     if options.driver_memory and not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", options.driver_memory):
         raise typer.BadParameter(f"--driver-memory is a number and a unit, as in 2g; found {options.driver_memory!r}")
     if options.ddlog is not None and (options.changes or options.state or options.master):

@@ -34,8 +34,10 @@ _OPTIONS: Mapping[str, type] = {
     "copies": str,
 }
 _SHARDS = ("shards", "directory", "executor", "rounds", "task_memory", "copies")
-_SPARK: Mapping[str, type] = {"master": str, "driver_memory": str}
+_SPARK: Mapping[str, type] = {"master": str, "driver_memory": str, "conf": Mapping}
 _KEYS = ("program", "state", "sources", "outputs", "options", "spark")
+# What a file cannot name, or what would be gone once the refresh has ended.
+_OF_PROCESSES: Mapping[Role, str] = {"source": "dataframe", "target": "spark"}
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Document:
     """Arguments of Pipeline."""
     shards: dict[str, Any] = field(default_factory=dict)
     """Those options that say how shards are, as `Shards.named` takes them."""
-    spark: dict[str, str] | None = None
+    spark: dict[str, Any] | None = None
     """Arguments of a session of Spark, where one is wanted."""
 
 
@@ -102,6 +104,8 @@ class _Reader:
         for _, name, node in self._named(found, "sources", "a table"):
             if (place := self._external(node, "source")) is not None:
                 made.sources[name] = place
+                if "spark" not in found and (place.kind == "spark" or place.get("url").startswith("jdbc:")):
+                    self._wrong(node, f"{name} is read by Spark, and there is no session", "add `spark: {master: …}`")
         for _, name, node in self._named(found, "outputs", "a view"):
             nodes = node.value if node.id == "sequence" else [node]
             places = (self._external(each, "target") for each in nodes)
@@ -150,7 +154,7 @@ class _Reader:
         if node.id != "mapping":
             self._wrong(node, f"a {role} is told by its kind and options, as in {{kind: parquet, path: /data/orders}}")
             return None
-        kinds = tuple(kind for kind, known in KINDS.items() if known.options(role) is not None and kind != "dataframe")
+        kinds = tuple(k for k, known in KINDS.items() if known.options(role) is not None and k != _OF_PROCESSES[role])
         chosen = next((value for key, value in node.value if key.value == "kind"), None)
         if chosen is None or chosen.value not in kinds:
             hint = did_you_mean(chosen.value, kinds) if chosen is not None and chosen.id == "scalar" else ""
@@ -187,8 +191,8 @@ class _Reader:
         return {name: value for name, value in values.items() if value is not None}
 
     def _value(self, node: Any, type_: type) -> Any:
-        if type_ is dict and node.id == "mapping":
-            return {key.value: self._text(value, "a text") for key, value in node.value}
+        if type_ is Mapping or (type_ is dict and node.id == "mapping"):
+            return {name: self._text(value, "a text") for name, (_, value) in self._entries(node, None, "it")}
         text = self._text(node, "one value")
         if type_ is Path:
             return self._near(text)

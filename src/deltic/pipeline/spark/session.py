@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING
 
 from deltic.engine.spark.watched import no_answer
@@ -23,8 +24,10 @@ _GIB = 1 << 30
 
 
 @contextmanager
-def spark_session(master: str = "local[*]", driver_memory: str | None = None) -> Iterator[SparkSession]:
-    """A session for the block, stopped after it.
+def spark_session(
+    master: str = "local[*]", driver_memory: str | None = None, conf: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[SparkSession]:
+    """A session for the block, stopped after it; `conf` are settings of Spark, which go before those made here.
 
     Raises DelticError when Java is missing, nothing answers at the master's address or the session does not start.
     """
@@ -32,7 +35,7 @@ def spark_session(master: str = "local[*]", driver_memory: str | None = None) ->
     _require_master(master)
     with TemporaryDirectory(prefix="deltic-spark-", ignore_cleanup_errors=True) as scratch:
         with _no_java_left():
-            spark = _start(master, driver_memory or default_memory(), Path(scratch))
+            spark = _start(master, _options(driver_memory or default_memory(), Path(scratch), master) | dict(conf))
         try:
             yield spark
         finally:
@@ -72,12 +75,12 @@ def _require_master(master: str) -> None:
         )
 
 
-def _start(master: str, memory: str, scratch: Path) -> SparkSession:
+def _start(master: str, options: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("deltic")
-    for key, value in _options(memory, scratch, local=master.startswith("local")).items():
+    for key, value in options.items():
         builder = builder.config(key, value)
     with _captured_stderr() as log:
         try:
@@ -86,7 +89,7 @@ def _start(master: str, memory: str, scratch: Path) -> SparkSession:
             raise DelticError(f"Spark did not start with the master {master}: {_cause(error, log)}") from error
 
 
-def _options(memory: str, scratch: Path, local: bool) -> dict[str, str]:
+def _options(memory: str, scratch: Path, master: str) -> dict[str, str]:
     logging = files("deltic.pipeline.spark").joinpath("log4j2.properties")
     options = {
         # Memory counts when the virtual machine starts, which is when the session does.
@@ -101,7 +104,7 @@ def _options(memory: str, scratch: Path, local: bool) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.local.dir": str(scratch / "local"),
     }
-    if local:
+    if master.startswith("local"):
         options |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     return options
 
