@@ -211,7 +211,10 @@ def test_auto_without_a_session_is_the_local_engine_and_nothing_more():
 
 def test_a_cluster_without_a_directory_leaves_auto_local(session, monkeypatch):
     monkeypatch.setattr(Session.conf, "get", staticmethod(lambda name, default=None: "spark://there:7077"))
-    assert type(deltic.Pipeline(session)._epochs.engine).__name__ == "LocalEngine"
+    pipeline = deltic.Pipeline(session)
+    pipeline.datalog(FOLLOWS)
+    assert type(pipeline._epochs.engine).__name__ == "LocalEngine"
+    assert "by the local engine, always: no directory is named" in pipeline.explain("reaches")
     with pytest.raises(deltic.DelticError, match="name one that they all see"):
         deltic.Pipeline(session, shards=4)
 

@@ -99,6 +99,16 @@ class Engines:
         split = {"engine": "spark", "shards": self.shards.count} if self.shards and self.name == "spark" else {}
         return {"strategy": dict(self.maintenance.chosen) or self.maintenance.default, **split}
 
+    @property
+    def bound(self) -> str:
+        """Why all epochs are those of the local engine, though there is a session of Spark; "" where that is not so."""
+        if self.name != "auto" or self.spark is None or self.shards is not None:
+            return ""
+        return (
+            "by the local engine, always: no directory is named that the executors of Spark see; with "
+            "shards=Shards(directory=…) epochs run there, too, where that is quicker, or memory is short"
+        )
+
     def asked(self, catalog: Catalog) -> tuple[Circuit, tuple[Pushed, ...]]:
         """The circuit of a catalog with recursions that derive what is asked of them, and which do."""
         if not self.rewrites.demand:

@@ -14,13 +14,20 @@ from deltic.pipeline.definitions.definitions import Definitions
 from deltic.pipeline.epochs.lateness import watermarks
 
 
-def explained(name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[Pushed] | None) -> str:
-    """How a view is kept fresh; `pushed` are the recursions that derive what is asked, None where none was to."""
+def explained(
+    name: str, full: bool, engine: Engine, definitions: Definitions, pushed: Sequence[Pushed] | None, bound: str
+) -> str:
+    """How a view is kept fresh.
+
+    `pushed` are the recursions that derive what is asked, None where none was to; `bound` is why no epoch runs
+    elsewhere, "" where that is told by the engine.
+    """
     told, catalog = as_written(engine.explain(name, full)), definitions.catalog
     parts = {
         "event time": _times_below(name, engine, catalog),
         "derived on demand": () if pushed is None else _demand_below(name, catalog, pushed),
         "outside": _outside(name, definitions),
+        "placement": [bound] if bound else (),
     }
     for title, found in parts.items():
         lines = list(found)

@@ -62,7 +62,7 @@ class Watching(Parts):
         """
         self._check_view(name)
         pushed = self._evolving.pushed if self._engines.rewrites.demand else None
-        return explained(name, full, self._epochs.engine, self._definitions, pushed)
+        return explained(name, full, self._epochs.engine, self._definitions, pushed, self._engines.bound)
 
     def circuit(self, name: str | None = None) -> Circuit:
         """The circuit of one view, or of all views together."""
