@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from decimal import Decimal
 
 import duckdb
 import pytest
@@ -120,3 +121,33 @@ def test_values_that_do_not_fit(tmp_path):
     pipeline.table("orders", {"id": "int64"}, source=External("database", url=url, table="orders"))
     with pytest.raises(DataError, match="table orders, row 1, column id"):
         pipeline.refresh()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", ["", "version"])
+def test_tables_by_jdbc(spark, tmp_path, changed):
+    """Derby comes with Spark, and begins with the first address that names a database of it."""
+    url = f"jdbc:derby:{tmp_path / 'shop'};create=true"
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+
+    def put(mode, *rows):
+        frame = spark.createDataFrame(rows, "id long, name string, price decimal(8, 2), version int")
+        frame.write.format("jdbc").options(url=url, dbtable="orders").mode(mode).save()
+
+    put("append", (1, "nut", Decimal("1.50"), 1), (2, None, None, 1))
+    options = {"changed": changed} if changed else {}
+    with deltic.Pipeline(spark, state=tmp_path / "state") as pipeline:
+        pipeline.table("orders", key="id", source=External("database", url=url, table="orders", **options))
+        assert pipeline.refresh().sources["orders"].inserted == 2
+        assert pipeline.refresh().report is None
+    put("append", (3, "cog", Decimal("2.25"), 2))
+    with deltic.Pipeline(spark, state=tmp_path / "state") as pipeline:
+        told = pipeline.refresh().sources["orders"]
+        assert (told.inserted, told.rows_read) == (1, 3)
+        assert sorted(pipeline["orders"])[2] == (3, "cog", Decimal("2.25"), 2)
+    put("overwrite", (2, "bolt", None, 2), (3, "cog", Decimal("2.25"), 2))
+    with deltic.Pipeline(spark, state=tmp_path / "state") as pipeline:
+        pipeline.refresh()
+        assert sorted(row[:2] for row in pipeline["orders"]) == [(1, "nut")] * bool(changed) + [(2, "bolt"), (3, "cog")]
+        pipeline.refresh(full=True)
+        assert sorted(row[:2] for row in pipeline["orders"]) == [(2, "bolt"), (3, "cog")]
