@@ -138,7 +138,7 @@ def test_functions_that_fail_outside_of_rules_are_told_with_their_place() -> Non
         "<ddlog>:3:15: what is inspected failed, after the transaction"
         in printed(inspect, "start; insert A(0); commit;")[-1]
     )
-    with pytest.raises(deltic.ProgramError, match="2:3: this has no value: 6 / 0 has no value"):
+    with pytest.raises(deltic.ProgramError, match="2:1: this has no value: 6 / 0 has no value"):
         deltic.Pipeline().ddlog("relation A(x: u8)\nA(6 / (1 - 1)).\n")
 
 
