@@ -8,6 +8,7 @@ and a batch that comes to the driver's memory.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from deltic import Shards
 from deltic.engine.keyed import BY_KEY, UPSERT
 from deltic.engine.shards import posted
 from deltic.engine.shards.posted import Lettered, Posted
+from deltic.engine.shards.setting import Definition
 from deltic.errors import DelticError
 from deltic.pipeline.durable.state import Checkpoints
 from deltic.pipeline.session import Pipeline
@@ -204,6 +206,28 @@ def test_changes_without_an_order(tmp_path, monkeypatch):
     with pytest.raises(DelticError, match="several changes are of the key id = 1, part = 'a', and a batch of Spark"):
         append_unordered(pipeline, rows)
     assert len(pipeline["t"]) == 0
+
+
+def test_a_table_that_an_older_state_has_elsewhere(tmp_path, monkeypatch):
+    """It stays where it is, and this process finds what is replaced."""
+    older = Definition.maintained.fget
+    with monkeypatch.context() as patch:
+        patch.setattr(Definition, "maintained", property(lambda self: replace(older(self), keys={})))
+        pipeline = open_(tmp_path / "state")
+        pipeline.sql("CREATE TABLE t (id BIGINT NOT NULL, g BIGINT, PRIMARY KEY (id)); CREATE TABLE g (g BIGINT)")
+        pipeline.sql("CREATE VIEW v AS SELECT id FROM t JOIN g USING (g)")
+        with pipeline.transaction() as change:
+            change.insert("t", [(1, 2), (2, 2)])
+            change.insert("g", [(3,)])
+        pipeline.checkpoint()
+        pipeline.close()
+    with open_(tmp_path / "state") as pipeline:
+        assert not pipeline._epochs.site(pipeline.catalog.tables["t"]).has_keys
+        with pipeline.transaction() as change:
+            change.upsert("t", [(1, 2), (1, 3)])
+        assert (sorted(pipeline["t"]), list(pipeline["v"])) == ([(1, 3), (2, 2)], [(1,)])
+        with pytest.raises(DelticError, match="several rows would have the key id = 2"), pipeline.transaction() as c:
+            c.insert("t", [(2, 5)])
 
 
 ELSEWHERE = (

@@ -114,7 +114,9 @@ class SparkEngine(ShardedEngine):
         if self._run_each is None or not self._is_posted(rows, table):
             return None
         refuse_second(self._prepared)
-        self._write()
+        if self._ahead:
+            self._write()
+            self._collect_garbage()
         site, name = self.site(table), self.program.tables[table]
         state = self.plan, self.options, self.files.place
         tasks = [
