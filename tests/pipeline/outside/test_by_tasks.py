@@ -51,13 +51,17 @@ def run_over(frame, task, what):
     return letters
 
 
-@pytest.fixture(autouse=True)
-def by_tasks(monkeypatch):
-    """All that can be is read by tasks, which run here; all rows that they write stand in files."""
+def run_tasks_here(monkeypatch):
+    """Let tasks read all that can be, in this process; all rows that they write stand in files."""
     monkeypatch.setattr("deltic.engine.spark.job.run_job", lambda spark, *asked: run_here(*asked))
     monkeypatch.setattr("deltic.engine.spark.job.run_over", run_over)
     monkeypatch.setattr(posted, "_FEW", 0)
     monkeypatch.setattr(tasks, "FEW", -1)
+
+
+@pytest.fixture(autouse=True)
+def by_tasks(monkeypatch):
+    run_tasks_here(monkeypatch)
 
 
 def open_(tmp_path, **options):

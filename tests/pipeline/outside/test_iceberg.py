@@ -15,6 +15,7 @@ import pytest
 import deltic
 from deltic.catalog import External
 from deltic.errors import DataError, DelticError
+from tests.pipeline.outside.test_by_tasks import open_, run_tasks_here
 
 SCHEMA = pa.schema([("id", pa.int64()), ("shop", pa.string()), ("price", pa.int64())])
 
@@ -109,3 +110,25 @@ def test_errors(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyiceberg.exceptions", None)
     with pytest.raises(DelticError, match=r"pip install 'deltic\[iceberg\]'"):
         pipeline.table("other", source=External("iceberg", table="shop.sale"))
+
+
+def test_files_are_read_by_tasks(outside, tmp_path, monkeypatch):
+    """Those that came and went, with their deleted rows; and all of them beside the table."""
+    from pyiceberg.expressions import EqualTo
+
+    run_tasks_here(monkeypatch)
+    table, place = outside
+    rng, hows = random.Random(7), set()
+    pipeline = open_(tmp_path)
+    pipeline.table("sale", source=place)
+    for step in range(8):
+        rows = sales(*[(rng.randrange(40), f"s{rng.randrange(4)}", rng.randrange(9)) for _ in range(9)])
+        if step % 3 == 2:
+            table.delete(EqualTo("shop", f"s{rng.randrange(4)}"))
+        table.append(rows)
+        told = pipeline.refresh(full=step == 6).sources["sale"]
+        hows.add(told.how.partition(" ")[0] if "by tasks" in told.how else "")
+        wanted = table.refresh().scan().to_arrow().to_pylist()
+        assert sorted(pipeline["sale"]) == sorted(tuple(row.values()) for row in wanted)
+    assert hows == {"loaded", "files", "compared,"}
+    pipeline.close()

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deltic.catalog import External, Table
 from deltic.circuit.types import Schema
+from deltic.engine.batches import with_weights
 from deltic.engine.comparing import difference
 from deltic.engine.image import Json
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.outside.source import Found, Held, filled, nothing
+from deltic.pipeline.outside.tasks import Share, Tasks
 from deltic.pipeline.rows.coerce import to_table
 
-# A file of rows with the files that say which of its rows were deleted.
-Tasks = Mapping[tuple[str, ...], Any]
+if TYPE_CHECKING:
+    from deltic.engine.files.files import Files
+    from deltic.engine.shards.posted import Posted
+
+# Files of rows, each with the files that say which of its rows were deleted, by the names of all of them.
+Scans = Mapping[tuple[str, ...], Any]
 
 
 class IcebergSource:
@@ -29,15 +36,15 @@ class IcebergSource:
     table is compared.
     """
 
-    def __init__(self, place: External) -> None:
-        self._place = place
+    def __init__(self, place: External, tasks: Tasks | None = None) -> None:
+        self._place, self._tasks = place, tasks
 
     def columns(self) -> Schema:
-        with self._errors():
+        with errors(self._place):
             return Schema.of_arrow(_plain(self._table().schema().as_arrow()))
 
     def pending(self, position: Json) -> str:
-        with self._errors():
+        with errors(self._place):
             at = _position(self._table())
         if position is None or position["id"] != at["id"]:
             return f"all of snapshot {at['snapshot']}"
@@ -48,7 +55,7 @@ class IcebergSource:
         )
 
     def new(self, table: Table, position: Json, held: Held, wants_all: bool) -> Found:
-        with self._errors():
+        with errors(self._place):
             now = self._table()
             at = _position(now)
             if position == at and not wants_all:
@@ -56,38 +63,84 @@ class IcebergSource:
             is_known = position is not None and position["id"] == at["id"] and not wants_all
             if is_known and (found := self._of_files(table, position["snapshot"], now, at)) is not None:
                 return found
-            rows = _read(table, now, _tasks(now, at["snapshot"]).values())
-        return Found(difference(rows, held()), at, "compared", len(rows))
+            scans = list(_scans(now, at["snapshot"]).values())
+            if self._tasks is not None and (rows := self._written(table, now, scans, [])) is not None:
+                how = "loaded by tasks" if held.is_empty else "compared, by tasks"
+                return Found(self._tasks.compared(table, rows, held), at, how, rows.count(), len(scans), _size(scans))
+            read = _read(table, now, scans)
+        return Found(difference(read, held()), at, "compared", len(read))
 
     def _of_files(self, table: Table, before: int | None, now: Any, at: Json) -> Found | None:
         """The rows of files that came and went; None where the snapshot of before is no longer there."""
         if before is not None and now.snapshot_by_id(before) is None:
             return None
+        how = f"files of snapshots {before} to {at['snapshot']}"
         try:
-            were, are = _tasks(now, before), _tasks(now, at["snapshot"])
-            come = [task for key, task in are.items() if key not in were]
-            go = [task for key, task in were.items() if key not in are]
+            were, are = _scans(now, before), _scans(now, at["snapshot"])
+            come = [scan for key, scan in are.items() if key not in were]
+            go = [scan for key, scan in were.items() if key not in are]
+            files = len(come) + len(go), _size([*come, *go])
+            if (rows := self._written(table, now, come, go)) is not None:
+                return Found(rows, at, f"{how}, by tasks", rows.count(), *files)
             came, went = _read(table, now, come), _read(table, now, go)
         except OSError:
             return None
-        size = sum(task.file.file_size_in_bytes for task in (*come, *go))
-        how = f"files of snapshots {before} to {at['snapshot']}"
-        return Found(difference(came, went), at, how, len(came) + len(went), len(come) + len(go), size)
+        return Found(difference(came, went), at, how, len(came) + len(went), *files)
+
+    def _written(self, table: Table, now: Any, come: Sequence[Any], go: Sequence[Any]) -> Posted | None:
+        """The rows of files, as tasks have written them; None where this process is to read them."""
+        scans = [(scan, weight) for several, weight in ((come, 1), (go, -1)) for scan in several]
+        site = None if self._tasks is None else self._tasks.site(table, _size([*come, *go]))
+        if site is None or self._tasks is None:
+            return None
+        shares = [Share(_File(scan, weight), scan.file.file_size_in_bytes) for scan, weight in scans]
+        reader = _Reader(now.metadata_location, dict(now.io.properties), self._place, table)
+        return self._tasks.posted(site, shares, reader, table)
 
     def _table(self) -> Any:
         options = {name: filled(self._place[name]) for name in ("uri", "warehouse") if self._place.get(name)}
         catalog = _pyiceberg("catalog").load_catalog(self._place.get("catalog") or "default", **options)
         return catalog.load_table(self._place["table"])
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turns what the package raises into a DataError."""
-        failures = _failures()
-        try:
-            yield
-        except failures as error:
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise DataError([Diagnostic(f"the Iceberg table cannot be read: {reason}", str(self._place))]) from error
+
+@dataclass(frozen=True)
+class _File:
+    """A share: a file, as the package scans it, whose rows come or go."""
+
+    scan: Any
+    weight: int
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads files in a task, by the metadata of the table, which are a file, too."""
+
+    metadata: str
+    properties: Mapping[str, str]
+    place: External
+    table: Table
+
+    def __call__(self, files: Files, shares: Sequence[_File]) -> Iterator[tuple[pa.Table, Any]]:
+        with errors(self.place):
+            try:
+                outside = _pyiceberg("table").StaticTable.from_metadata(self.metadata, dict(self.properties))
+            except OSError:
+                yield nothing(self.table.schema), None
+                return
+            for share in shares:
+                for rows in _parts(self.table, outside, [share.scan]):
+                    yield with_weights(rows, share.weight), ()
+
+
+@contextmanager
+def errors(place: External) -> Iterator[None]:
+    """Turns what the package raises into a DataError."""
+    failures = _failures()
+    try:
+        yield
+    except failures as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise DataError([Diagnostic(f"the Iceberg table cannot be read: {reason}", str(place))]) from error
 
 
 def _pyiceberg(module: str) -> Any:
@@ -115,26 +168,33 @@ def _position(table: Any) -> Json:
     return {"id": str(table.metadata.table_uuid), "snapshot": None if snapshot is None else snapshot.snapshot_id}
 
 
-def _tasks(table: Any, snapshot: int | None) -> Tasks:
+def _scans(table: Any, snapshot: int | None) -> Scans:
     """What is to be read of a snapshot; nothing of a table without one."""
     if snapshot is None:
         return {}
     planned = table.scan(snapshot_id=snapshot).plan_files()
-    return {(task.file.file_path, *sorted(d.file_path for d in task.delete_files)): task for task in planned}
+    return {(scan.file.file_path, *sorted(d.file_path for d in scan.delete_files)): scan for scan in planned}
 
 
-def _read(table: Table, outside: Any, tasks: Iterable[Any]) -> pa.Table:
+def _size(scans: Iterable[Any]) -> int:
+    """The bytes of files."""
+    return sum(scan.file.file_size_in_bytes for scan in scans)
+
+
+def _read(table: Table, outside: Any, scans: Iterable[Any]) -> pa.Table:
     """The rows of files, by the present columns."""
-    chosen = list(tasks)
-    if not chosen:
-        return table.schema.to_arrow().empty_table()
+    return pa.concat_tables([table.schema.to_arrow().empty_table(), *_parts(table, outside, list(scans))])
+
+
+def _parts(table: Table, outside: Any, scans: Sequence[Any]) -> Iterator[pa.Table]:
+    """The same, part by part."""
     projected = outside.schema().select(*table.schema.names)
     scan = _pyiceberg("io.pyarrow").ArrowScan(
         outside.metadata, outside.io, projected, _pyiceberg("expressions").AlwaysTrue()
     )
-    rows = scan.to_table(chosen)
-    found: pa.Table = to_table(table.name, table.schema, rows.cast(_plain(rows.schema)))
-    return found
+    for batch in scan.to_record_batches(scans) if scans else ():
+        rows = pa.Table.from_batches([batch])
+        yield to_table(table.name, table.schema, rows.cast(_plain(rows.schema)))
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

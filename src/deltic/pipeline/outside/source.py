@@ -172,7 +172,7 @@ def source_of(place: External, given: Any, spark: Any, pieces: Any, tasks: Tasks
         case "iceberg":
             from deltic.pipeline.outside.iceberg import IcebergSource
 
-            return IcebergSource(place)
+            return IcebergSource(place, tasks)
         case "database":
             from deltic.pipeline.outside.database import database_source
 
