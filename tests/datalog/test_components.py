@@ -176,6 +176,25 @@ PAIRS = {
         ".comp A { .decl a(x: number) } .comp B { .decl b(x: number) } .comp D { } .comp C : A : B, D { }\n.init c = C",
         ".decl c.a(x: number)\n.decl c.b(x: number)",
     ),
+    "a parameter may stand for a component inside": (
+        """
+        .decl r(x: number)
+        .comp Two { r(9). }
+        .comp Case<Chosen> {
+          .comp One { r(1). }
+          .comp Two { r(2). }
+          .init chosen = Chosen
+        }
+        .comp Around<Which> { .init case = Case<Which> }
+        .init a = Case<One>
+        .init b = Around<Two>
+        """,
+        """
+        .decl r(x: number)
+        r(1).
+        r(2).
+        """,
+    ),
     "a component in another sees the parameters of that": (
         """
         .comp Outer<T> { .comp Inner { .decl n(x: T) }  .init i = Inner }

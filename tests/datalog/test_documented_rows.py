@@ -144,6 +144,9 @@ CASES = {
     "`.pragma` of an option of Soufflé's command": Refused(
         '.pragma "jobs" "4"\n.pragma "fact-dir" "facts"', "fact-dir"
     ),
+    "`c . r(x)`, a qualified name with blanks": Refused(
+        ".comp C { .decl r(x: number) }\n.init c = C\n.decl o(x: number)\no(x) :- c . r(x).", "`c` is not a condition"
+    ),
     "a string over several lines": Refused('.decl o(x: symbol)\no("one\ntwo").', "`\\n`"),
     "`debug_delta`": Refused(E + ".decl o(x: number)\no(x) :- e(x, _).\n.decl d = debug_delta(o)", "iterations"),
     "internet addresses, `127.0.0.1`": Maintained(

@@ -85,13 +85,23 @@ class _Scope:
         return self._around.type(name) if self._around else name
 
     def component(self, name: str) -> tuple[Component, _Names] | None:
-        """The component that is meant, and the names among which it is declared."""
+        """The component that is meant, and the names among which it is declared.
+
+        What a parameter stands for is one that can be seen here, before one that can be seen where it was given.
+        """
         if name in self.arguments:
             mention, scope = self.arguments[name]
-            return scope.component(mention.name)
+            return replace(self, arguments={}).component(scope.given(mention.name)) or scope.component(mention.name)
         if name in self.names.components:
             return self.names.components[name], self.names
         return self._around.component(name) if self._around else None
+
+    def given(self, name: str) -> str:
+        """What a parameter of the component was given, as it was called there; of another name itself."""
+        if name not in self.arguments:
+            return name
+        mention, scope = self.arguments[name]
+        return scope.given(mention.name)
 
     @property
     def _around(self) -> _Scope | None:
