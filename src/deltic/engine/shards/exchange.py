@@ -29,8 +29,6 @@ Mail = dict[int, dict[str, list[pa.Table]]]
 """What is sent to each shard."""
 ITERATION = "iteration\0"
 """The column with the iterations of rows that carry any."""
-COUNTED = "counted\0"
-"""The same column where the weights of the rows are changes of the numbers of their derivations."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +46,14 @@ class Received(NamedTuple):
     columns: list[Column]
     weights: Weights
     times: Times
-    counted: bool = False
-    """Whether the weights are changes of the numbers of derivations."""
 
     @classmethod
     def of(cls, name: str, rows: pa.Table, state: State, interner: Interner) -> Received:
         """Rows that were sent to a placed relation, which has this state."""
-        times, counted = NO_TIMES, COUNTED in rows.column_names
-        for column in {ITERATION, COUNTED} & set(rows.column_names):
-            times, rows = rows.column(column).to_numpy(), rows.drop_columns([column])
-        return cls(*encode_batch(name, TableBatch(rows), state, interner), times, counted)
+        times = NO_TIMES
+        if ITERATION in rows.column_names:
+            times, rows = rows.column(ITERATION).to_numpy(), rows.drop_columns([ITERATION])
+        return cls(*encode_batch(name, TableBatch(rows), state, interner), times)
 
 
 def parcels(target: str, rows: pa.Table, key: Key, count: int) -> Iterator[Parcel]:

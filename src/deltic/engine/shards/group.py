@@ -172,14 +172,12 @@ def first_of(shards: Iterable[Shard], step: Iterate) -> int | None:
     return min((first for shard in shards if (first := shard.first(step)) is not None), default=None)
 
 
-def take_round(shards: Sequence[Shard], step: Iterate, now: int, told: list[Parcel] | None = None) -> None:
-    """Take all shards through the round of iteration `now`; what it changes is `told`, for who is to adopt it."""
+def take_round(shards: Sequence[Shard], step: Iterate, now: int) -> None:
+    """Take all shards through the round of iteration `now`."""
     mail: Mail = {}
     for stage in range(len(step.stages)):
         sent = (shard.run_round(step, stage, now, mail.get(shard.number, {})) for shard in shards)
         mail = mail_of([parcel for parcels in sent for parcel in parcels])
-    if told is not None:
-        told += [parcel for shard in shards for parcel in shard.changed_in_round(step)]
     for shard in shards:
         shard.end_round(step, mail.get(shard.number, {}))
 

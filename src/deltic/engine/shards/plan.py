@@ -106,17 +106,6 @@ class Iterate:
 
 
 @dataclass(frozen=True)
-class Adopt:
-    """What rounds have changed of some placed relations, which was sent, is taken over."""
-
-    names: tuple[str, ...]
-    stage: int
-
-    def __str__(self) -> str:
-        return f"adopt {', '.join(self.names)}"
-
-
-@dataclass(frozen=True)
 class Send:
     """The change of a home is sent to another place of the relation."""
 
@@ -168,11 +157,11 @@ class Move:
         return f"move {self.source} to {self.target}"
 
 
-Step = Take | Define | Recur | Iterate | Adopt | Send | Search | Present | Move
+Step = Take | Define | Recur | Iterate | Send | Search | Present | Move
 
 
 def _by_stage(steps: Sequence[Step]) -> tuple[tuple[Step, ...], ...]:
-    count = max((step.stage for step in steps), default=0) + 1
+    count = max((step.stage + isinstance(step, Iterate) for step in steps), default=0) + 1
     return tuple(tuple(step for step in steps if step.stage == stage) for stage in range(count))
 
 
@@ -195,7 +184,7 @@ class ShardPlan:
 
     @cached_property
     def stages(self) -> tuple[tuple[Step, ...], ...]:
-        """The steps of each stage."""
+        """The steps of each stage; what rounds have changed is known in the one behind theirs."""
         return _by_stage(self.steps)
 
     @cached_property
@@ -235,23 +224,39 @@ class ShardPlan:
         """Whether a placed relation is a relation's home."""
         return self.placed[name].home == name
 
-    def needed(self, stage: int) -> list[Step]:
-        """The steps of earlier stages that a shard which took none of them has to take before those of a stage.
+    def needed(self, stage: int, since: int, writes: bool) -> list[Step]:
+        """The steps of earlier stages that a shard which took none since a stage has to take before those of another.
 
-        Of the last stage all that change what is kept, for it is the one that writes. What was sent is there already.
+        Of a stage that writes all that change what is kept, or is followed later. What was sent is there already.
         """
-        is_last = stage + 1 == len(self.stages)
         wanted = {name for step in self.stages[stage] for name in self.reads(step)}
-        wanted |= set(self.program.sinks.values()) if is_last else set()
-        changed = {name for name, placed in self.placed.items() if is_last and placed.kept}
+        wanted |= self.followed_since(stage + 1) if writes else set()
+        changed = {name for name, placed in self.placed.items() if writes and placed.kept}
         found: list[Step] = []
         for step in reversed([step for steps in self.stages[:stage] for step in steps]):
             sends = isinstance(step, Send | Move) or (isinstance(step, Search) and not step.stays)
             asked = wanted if isinstance(step, Present) else wanted | changed
-            if not sends and not asked.isdisjoint(self.makes(step)):
+            is_due = step.stage >= since or self.is_left(step, since)
+            if is_due and not sends and not asked.isdisjoint(self.makes(step)):
                 found.append(step)
                 wanted |= self.reads(step)
         return found[::-1]
+
+    def is_left(self, step: Step, since: int) -> bool:
+        """Whether nothing is kept of a step of before a stage: what it finds is taken later, or stands for a change."""
+        is_later = isinstance(step, Search) and self._taken.get(step.query.head, -1) >= since
+        return is_later or isinstance(step, Present)
+
+    @cached_property
+    def _taken(self) -> Mapping[str, int]:
+        """The stage in which a placed relation, or a recursion, takes what is there for it."""
+        taken = {step.name: step.stage for step in self.steps if isinstance(step, Take)}
+        return taken | {name: step.stage for step in self.iterated for name in step.stratum.relations}
+
+    def followed_since(self, stage: int) -> set[str]:
+        """The placed relations that steps from a stage on read, and the views, whose changes are told at the end."""
+        due = [s for s in self.steps if s.stage >= stage or (self.is_left(s, stage) and not isinstance(s, Present))]
+        return {name for step in due for name in self.reads(step)} | set(self.program.sinks.values())
 
     def makes(self, step: Step) -> tuple[str, ...]:
         """The placed relations that a step changes."""
@@ -260,8 +265,6 @@ class ShardPlan:
                 return (name,)
             case Recur(stratum=stratum) | Iterate(stratum=stratum):
                 return stratum.relations
-            case Adopt(names=names):
-                return names
             case Send(target=target) | Move(target=target):
                 return (target,)
             case Search(query=query):
@@ -277,8 +280,6 @@ class ShardPlan:
             case Recur(stratum=stratum):
                 rules = [rule for name in stratum.relations for rule in self.program.rules_of(name)]
                 return {*stratum.relations, *(name for rule in rules for name in rule.relations)}
-            case Adopt(names=names):
-                return set(names)
             case Iterate(steps=steps):
                 return {name for each in steps for name in self.reads(each)}
             case Send(source=source) | Move(source=source):

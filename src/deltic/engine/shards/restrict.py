@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from deltic.engine.shards.plan import (
-    Adopt,
     Define,
     Iterate,
     Move,
@@ -55,8 +54,6 @@ class _Restrict:
                 return self._follow(stratum.relations, [name for rule in rules for name in rule.relations])
             case Iterate():
                 return self._iterate(step)
-            case Adopt(names=names):
-                return self._follow(names, names)
             case Send(source=source, target=target):
                 return self._send(source, (), target, stays=False)
             case Present(name=name):

@@ -1,7 +1,7 @@
 """The steps of a plan whose rows carry iterations: those that begin the rounds of a recursion, of a round, of its end.
 
 A round takes its own steps, in stages as an epoch does. Where a value gets another number amid rounds, the epoch begins
-once more: what waits, and what rounds have told, would follow the old one.
+once more: what waits would follow the old one.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.storage.arrangement import time_array
 from deltic.engine.local.storage.arrow import packed
-from deltic.engine.local.storage.batch import Batch
-from deltic.engine.local.storage.codec import decode_rows
 from deltic.engine.local.storage.layout import DomainOverflow
 from deltic.engine.local.storage.run import Run, Weights, Words
 from deltic.engine.local.storage.store import Store
-from deltic.engine.shards.exchange import COUNTED, ITERATION, Inbox, Parcel, Received
+from deltic.engine.shards.exchange import Inbox, Parcel, Received
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Adopt, Iterate, Search, Send, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Iterate, Search, Send, ShardPlan, Step, Take
 from deltic.engine.shards.rounds import Rounds, by_time, derived_by_time, of_times
 from deltic.engine.shards.steps import Moment, Steps
 
@@ -59,6 +56,7 @@ class RoundSteps(Steps):
         """Take what waits from where `hold` has kept it, and what was sent since; raises Renumbered."""
         rounds, received = self._rounds[step], self._encoded(inbox)
         self._admit(received)
+        self._build(step)
         rounds.load()
         self._come_home(rounds, received)
 
@@ -76,7 +74,6 @@ class RoundSteps(Steps):
         if not received and not rounds.is_active:
             return []
         moment, growth = Moment.of(self), Growth()
-        changes = rounds.copy_of_changes()
         while True:
             try:
                 steps = [each for each in step.stages[stage] if sends or not _sends(each)]
@@ -87,8 +84,7 @@ class RoundSteps(Steps):
                 growth.make_room(error)
                 moment.restore(self)
                 self._admit({})
-                rounds.come_back(changes)
-                moment, changes = Moment.of(self), rounds.copy_of_changes()
+                moment = Moment.of(self)
 
     def end_round(self, step: Iterate, inbox: Inbox) -> None:
         """End a round, with what was sent in its last stage."""
@@ -98,19 +94,8 @@ class RoundSteps(Steps):
         self._admit(received)
         self._come_home(rounds, received)
 
-    def changed_in_round(self, step: Iterate) -> Iterator[Parcel]:
-        """What the present round has changed on this shard, for a shard that is to adopt it."""
-        interner = self.store.interner
-        changes = [(name, ITERATION, self.states[name].delta) for name in step.places]
-        changes += [(name, COUNTED, self._rounds[step].counted(name)) for name in step.stratum.relations]
-        for name, kind, run in changes:
-            if run is not None:
-                state = self.states[name]
-                rows = decode_rows(state.relation.schema, state.layout, run.words, interner, run.all_weights())
-                yield Parcel(name, self.number, rows.append_column(kind, pa.array(run.times, pa.int32())))
-
     def hold(self, step: Iterate) -> None:
-        """End the present round, if there is one, and keep what waits for later ones so that it is written."""
+        """End the present round, if there is one, and keep what is needed to go on, so that it is written."""
         self._rounds[step].end_round()
         self._rounds[step].hold()
 
@@ -136,22 +121,23 @@ class RoundSteps(Steps):
                 yield from self._search_timed(step, 0)
             case Iterate():
                 self._begin_rounds(step)
-            case Adopt(names=names):
-                for name in names:
-                    self._adopt(name)
             case _:
                 yield from super()._taken(step)
 
     def _begin_rounds(self, step: Iterate) -> None:
         """Begin with the derivations that follow the relations below."""
         rounds = self._rounds[step]
-        for each in step.steps:
-            if isinstance(each, Search):
-                self._searches[each].build(step.timed)
+        self._build(step)
         rounds.begin()
         for sent in self._sent:
             self._come_home(rounds, sent)
         self._come_home(rounds, {})
+
+    def _build(self, step: Iterate) -> None:
+        """Build what rounds probe of the recursion, with its version of before the epoch."""
+        for each in step.steps:
+            if isinstance(each, Search):
+                self._searches[each].build(step.timed)
 
     def _come_home(self, rounds: Rounds, received: Mapping[str, list[Received]]) -> None:
         """Let derivations that were sent, or stay, wait for their iterations."""
@@ -185,7 +171,7 @@ class RoundSteps(Steps):
             for layout, run in self._staying.pop(name, ()):
                 there = run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
                 yield from by_time(there)
-            for columns, weights, times, _ in received:
+            for columns, weights, times in received:
                 for time in np.unique(times).tolist() if times.size else (0,):
                     chosen = times == time if times.size else slice(None)
                     some = [(v[chosen], None if n is None else n[chosen]) for v, n in columns]
@@ -212,21 +198,6 @@ class RoundSteps(Steps):
             self._staying[query.head] = (*self._staying.get(query.head, ()), (state.layout, total))
         else:
             yield from self._parcels(query.head, state, total.words, total.all_weights(), total.times)
-
-    def _adopt(self, name: str) -> None:
-        """Let a relation change as rounds have changed it, which was sent."""
-        state, sent = self.states[name], self._sent_to(name)
-        if (counts := self._gathered(name, (s for s in sent if s.counted))) is not None:
-            state.count(counts)
-        if (change := self._gathered(name, (s for s in sent if not s.counted))) is None:
-            return
-        if self.plan.placed[name].kept:
-            state.append(change)
-        total = Batch()
-        total.add(change.words, change.all_weights())
-        state.delta = total.run()
-        if state.delta is None:
-            state.compact()
 
 
 def _sends(step: Step) -> bool:

@@ -4,8 +4,8 @@ Rows carry the iteration at which they are first derived, as in the local engine
 and each shard keeps the derivations at every iteration of those rows of the recursive relations that it is the home
 of. So a round settles at home what comes and goes at its iteration; that is told to the other places of the relations,
 is followed through the rules, piece by piece, and comes home as derivations of later iterations, which wait for these.
-The epoch ends when nothing waits on any shard. All changes of a round are known everywhere before any is followed, and
-none is added before all are followed: by multilinearity each is followed once, beside the others as they are.
+They end when nothing waits on any shard. All changes of a round are known everywhere before any is followed, and none
+is added before all are followed: by multilinearity each is followed once, beside the others as they are.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from deltic.program.queries import When
 
 # What a relation keeps of what waits: derivations, and rows to be looked at again.
 _HELD: tuple[Role, Role] = ("waiting", "again")
-# Rows with the layout in which they are packed.
-_Packed = tuple[Layout, Run]
+# What it keeps of the epoch's changes so far.
+_CHANGED: Role = "changed"
 
 
 class TimedPiece(Evaluation):
@@ -49,20 +49,34 @@ class Rounds:
         self.step, self.environment = step, environment
         self.homes = {name: states[name] for name in step.stratum.relations}
         self.timed = {name: states[name] for name in sorted(step.timed)}
+        self._was_held = any((_CHANGED, state.canonical) in state.auxiliary for state in self.timed.values())
         self.forget()
 
     def forget(self) -> None:
         """Forget the epoch."""
         self._agendas: dict[str, tuple[Layout, Agenda]] = {}
-        self._changes: dict[str, list[_Packed]] = {}
-        self._counted: dict[str, _Packed] = {}
         self._started: list[tuple[Arrangement, Layout, tuple[Run, ...]]] = []
 
     def begin(self) -> None:
         """Nothing has changed yet, and nothing waits."""
+        self._start()
+        for state in self.timed.values():
+            changed = self._kept(state, _CHANGED)
+            changed.layout, changed.runs = state.layout, ()
+
+    def _start(self) -> None:
+        """Remember the rows of before the epoch, which are now those of before each change of a round."""
         self.forget()
-        arrangements = (a for state in self.timed.values() for a in state.built.values())
-        self._started = [(a, a.layout, a.runs) for a in arrangements]
+        for state in self.timed.values():
+            for arrangement in state.built.values():
+                self._started.append((arrangement, arrangement.layout, arrangement.before))
+                arrangement.before = arrangement.runs
+
+    def roll_back(self) -> None:
+        """The relations are as before the epoch, or as they were held: forget what came since."""
+        self.forget()
+        if not self._was_held:
+            self._drop()
 
     @property
     def is_empty(self) -> bool:
@@ -102,7 +116,6 @@ class Rounds:
     def settle(self, now: int) -> None:
         """Let rows of this shard come and go at iteration `now`: all earlier ones are final."""
         self.environment.check()
-        self._counted = {}
         for name in self._agendas:
             self._settle(name, now)
 
@@ -120,9 +133,7 @@ class Rounds:
             agenda.reconsider(again, times)
         counted, weights = select(words, found.counted, found.counted)
         if len(weights):
-            run = Run(counted, time_array(len(weights), now), plain(weights))
-            self._counted[name] = state.layout, run
-            state.count(run)
+            state.count(Run(counted, time_array(len(weights), now), plain(weights)))
         moved, signs = select(words, found.actions, found.actions)
         if len(signs):
             self.change(name, Run(moved, time_array(len(signs), now), plain(signs)), kept=True)
@@ -133,14 +144,7 @@ class Rounds:
         state.delta = run
         if kept:
             state.append(run)
-        self._changes.setdefault(name, []).append((state.layout, Run(run.words, weights=run.weights)))
-
-    def counted(self, name: str) -> Run | None:
-        """How the numbers of derivations of a relation's rows have changed in this round."""
-        if name not in self._counted:
-            return None
-        (layout, run), state = self._counted[name], self.homes[name]
-        return run if layout is state.layout else state.contents.repacked(run, layout, state.layout)
+        self._kept(state, _CHANGED).add(Run(run.words, weights=run.weights))
 
     @property
     def is_active(self) -> bool:
@@ -159,38 +163,48 @@ class Rounds:
 
         Rows that only moved to another iteration are no change: then the old version is the new one.
         """
-        for name, state in self.timed.items():
-            total = Batch()
-            for layout, run in self._changes.get(name, ()):
-                total.add_run(run if layout is state.layout else state.contents.repacked(run, layout, state.layout))
-            state.delta = total.run()
+        self._let_be_before()
+        for state in self.timed.values():
+            changed = self._kept(state, _CHANGED)
+            changed.merge()
+            state.delta = changed.runs[0] if changed.runs and len(changed.runs[0]) else None
+            if state.delta is None:
+                for arrangement in state.built.values():
+                    arrangement.before = arrangement.runs
+        self._drop()
+        self.forget()
+
+    def _drop(self) -> None:
+        """Keep nothing of the rounds beside the relations."""
+        for state in self.timed.values():
+            for role in (_CHANGED, *_HELD):
+                state.auxiliary.pop((role, state.canonical), None)
+
+    def _let_be_before(self) -> None:
+        """Let the version of before be that of before the epoch."""
         for arrangement, layout, runs in self._started:
             arrangement.before = tuple(
                 run if layout is arrangement.layout else arrangement.repacked(run, layout, arrangement.layout)
                 for run in runs
             )
-        for state in self.timed.values():
-            if state.delta is None:
-                for arrangement in state.built.values():
-                    arrangement.before = arrangement.runs
-        self.forget()
 
     def hold(self) -> None:
-        """Let the relations keep what waits, so that it is written with them."""
+        """Let the relations keep what waits, so that it is written with them, and the version of before the epoch."""
+        self._let_be_before()
         for name, state in self.homes.items():
             entries = list(self._agenda(name).drain())
             again = [(time, words, NO_WEIGHTS) for time, words, weights in entries if not weights.any()]
             waiting = [entry for entry in entries if entry[2].any()]
             for role, found in zip(_HELD, (waiting, again), strict=True):
-                held, run = self._held(state, role), of_times(found)
+                held, run = self._kept(state, role), of_times(found)
                 held.layout, held.runs = state.layout, () if run is None else (run,)
 
     def load(self) -> None:
-        """Take what waits from where it was held."""
-        self.forget()
+        """Go on from what was held."""
+        self._start()
         for name, state in self.homes.items():
             for role in _HELD:
-                held = self._held(state, role)
+                held = self._kept(state, role)
                 for run in held.runs:
                     there = run if held.layout == state.layout else held.repacked(run, held.layout, state.layout)
                     if role == "waiting":
@@ -198,17 +212,9 @@ class Rounds:
                     else:
                         self._agenda(name).reconsider(there.words, there.times)
 
-    def _held(self, state: State, role: Role) -> Arrangement:
-        """Where a relation keeps what waits."""
+    def _kept(self, state: State, role: Role) -> Arrangement:
+        """Where a relation keeps what waits, or has changed."""
         return state.keep(role, state.canonical, state.domains)
-
-    def copy_of_changes(self) -> dict[str, list[_Packed]]:
-        """What has changed so far, to come back to."""
-        return {name: list(found) for name, found in self._changes.items()}
-
-    def come_back(self, changes: Mapping[str, list[_Packed]]) -> None:
-        """Let this be what has changed so far."""
-        self._changes = {name: list(found) for name, found in changes.items()}
 
 
 def in_rounds(rounds: int, shards: int) -> str:

@@ -15,7 +15,7 @@ from deltic.engine.local.storage.store import Store
 from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, ShardPlan, Step
+from deltic.engine.shards.plan import Iterate, Present, ShardPlan, Step
 from deltic.engine.shards.round_steps import Renumbered, RoundSteps
 from deltic.engine.shards.steps import Moment
 
@@ -28,15 +28,18 @@ class Shard(RoundSteps):
     ) -> None:
         """Of a shard that is to take these steps alone, no others are made ready."""
         super().__init__(number, plan, options, store, steps)
-        self._before = store.snapshot()
+        self._before = Moment.of(self)
 
     def begin(self, conflicts: Conflicts, empty: Collection[str] = ()) -> None:
-        """Begin an epoch whose changes of tables are under this policy; in `empty` are no rows on any shard."""
+        """Begin an epoch whose changes of tables are under this policy; in `empty` are no rows on any shard.
+
+        Where the rows are those amid one, go on with it.
+        """
         self._conflicts, self._empty = conflicts, empty
         self._forget()
         self.environment.visits.rows = 0
         self.fit()
-        self._before = self.store.snapshot()
+        self._before = Moment.of(self)
 
     def run(self, stage: int, inbox: Inbox) -> list[Parcel]:
         """Take the steps of a stage with what was sent; stages are run in their order, each once.
@@ -47,13 +50,13 @@ class Shard(RoundSteps):
         self._sent.append(self._encoded(inbox))
         return self._checked(stage, self._settled(stage, [s for steps in self.plan.stages[:stage] for s in steps]))
 
-    def run_alone(self, stage: int, inboxes: Sequence[Inbox]) -> list[Parcel]:
-        """Take the steps of a stage in a shard that took none of the epoch: `inboxes` are those of all stages up to it.
+    def run_alone(self, stage: int, inboxes: Sequence[Inbox], earlier: Sequence[Step]) -> list[Parcel]:
+        """Take the steps of a stage, and before them those `earlier` ones that it needs, in a shard that took no more.
 
-        Of the stages before, the steps are taken that this one needs; what they find to be amiss was told by them.
+        `inboxes` are those of all stages up to it. What the earlier steps find to be amiss was told by their stages.
         """
         self._sent = [self._encoded(inbox) for inbox in inboxes]
-        return self._checked(stage, self._settled(stage, self.plan.needed(stage), is_behind=True))
+        return self._checked(stage, self._settled(stage, earlier, is_behind=True))
 
     def _checked(self, stage: int, parcels: list[Parcel]) -> list[Parcel]:
         """What a stage has sent, where the tables, which are taken in the first one, are as they may be."""
@@ -90,10 +93,14 @@ class Shard(RoundSteps):
     def _go_back(self) -> None:
         """Be at the start of the epoch, with layouts that fit, and with what was sent since."""
         sent = self._sent
-        self.roll_back()
+        self._start_again()
         self._sent = sent
+
+    def _start_again(self) -> None:
+        """Be as when the epoch began, or went on, with layouts that fit."""
+        self.roll_back()
         self.fit()
-        self._before = self.store.snapshot()
+        self._before = Moment.of(self)
 
     def _retake(self, steps: Sequence[Step]) -> None:
         for step in steps:
@@ -115,22 +122,33 @@ class Shard(RoundSteps):
                     sent = self.run_round(step, stage, now, inbox, sends=stage == last)
                 return sent
             except Renumbered:
-                self.roll_back()
-                self.fit()
-                self._before = self.store.snapshot()
+                self._start_again()
 
     def end(self) -> None:
         """End the epoch: its changes are part of the state, what is left of them is given up."""
         for state in self.store.changed():
             state.compact()
 
+    def end_before(self, stage: int) -> None:
+        """The epoch goes on elsewhere, with this stage: end those changes that nobody follows there.
+
+        What stands for its own change does so again there.
+        """
+        followed = self.plan.followed_since(stage)
+        followed -= {step.name for step in self.plan.steps if isinstance(step, Present)}
+        for state in [state for state in self.store.changed() if state.relation.name not in followed]:
+            state.compact()
+            state.delta = None
+
     def forget_changes(self) -> None:
         """Forget what the epoch has changed, which is part of the state."""
         self.store.end_epoch()
 
     def roll_back(self) -> None:
-        """Be as before the epoch."""
-        self.store.roll_back(self._before)
+        """Be as before the epoch, or as when it went on here."""
+        self._before.restore(self)
+        for rounds in self._rounds.values():
+            rounds.roll_back()
         self._forget()
 
     def _forget(self) -> None:

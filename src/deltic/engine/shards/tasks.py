@@ -3,6 +3,9 @@
 Between stages go letters. What a shard was sent goes on to the shard's own later tasks as far as these take it, so that
 they can take again those steps of earlier stages that they need. The task of the last stage writes the shard's state
 into new files; nobody sees them before their names are published. So a task may run twice, or be given up, at any time.
+
+An epoch may be several jobs. Then the last stage of one writes the state amid the epoch, changes included, from which
+the next one goes on; nobody publishes it, and no step is taken again but for what finds what is not taken yet.
 """
 
 from __future__ import annotations
@@ -29,14 +32,36 @@ from deltic.engine.shards.exchange import Inbox, Parcel
 from deltic.engine.shards.files import read_description, read_state, write_state
 from deltic.engine.shards.letters import DIRECT, DRIVER, Letter, Mailbox, letters_of, sent, slices, together_few
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Adopt, Iterate, ShardPlan, Step, Take
+from deltic.engine.shards.plan import Iterate, ShardPlan, Step, Take
 from deltic.engine.shards.shard import Shard
 from deltic.errors import DelticError
 
 # What the letter of a shard is for that could not go on: it has no part in later stages.
 _FAILED = "failed"
-NEXT = "next\0"
-"""What the target of a letter begins with that the driver is to hand on to the first stage of the next job."""
+_NEXT = "next\0"
+"""What the target of a letter begins with that the driver is to hand on to the next job, before its stage there."""
+
+
+@dataclass
+class Amid:
+    """The rounds of a recursion on a shard, or on all of them, between two of them."""
+
+    first: int | None = None
+    """The least iteration for which anything waits."""
+    waiting: int = 0
+    """How many rows wait."""
+    was_empty: bool = True
+    """Whether the recursion had no rows when they began."""
+
+    def wait(self, first: int | None, waiting: int) -> None:
+        """Let so many rows wait, the first ones for this iteration, beside those that do."""
+        self.first = min((each for each in (self.first, first) if each is not None), default=None)
+        self.waiting += waiting
+
+    def include(self, one: Amid) -> None:
+        """Add those of another shard."""
+        self.wait(one.first, one.waiting)
+        self.was_empty = self.was_empty and one.was_empty
 
 
 @dataclass
@@ -48,7 +73,7 @@ class Outcome:
     """The bytes of files that were read, of those that are mapped as far as somebody has looked at them."""
     written: int = 0
     rows_in: dict[str, int] = field(default_factory=dict)
-    """The changed rows of tables, by relation."""
+    """The changed rows of tables, and of recursions that take rounds and what these follow, by relation."""
     counts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """How many rows of views came, how many went, and how many changed, weights apart, by relation."""
     changes: dict[str, list[Letter]] = field(default_factory=dict)
@@ -60,20 +85,10 @@ class Outcome:
     errors: list[DelticError] = field(default_factory=list)
     apart: set[int] = field(default_factory=set)
     """The shards with runs that a compaction would merge."""
-    first: int | None = None
-    """The least iteration for which anything waits, amid the rounds of a recursion."""
-    waiting: int = 0
-    """How many rows wait then."""
-    was_empty: bool = True
-    """Whether that recursion had no rows."""
-
+    amid: dict[int, Amid] = field(default_factory=dict)
+    """The rounds that have begun, by the number of their recursion."""
     following: list[Letter] = field(default_factory=list)
-    """The letters for the next round: they come beside what a shard tells of itself."""
-
-    def wait(self, first: int | None, waiting: int) -> None:
-        """Let so many rows wait, the first ones for this iteration, beside those that do."""
-        self.first = min((each for each in (self.first, first) if each is not None), default=None)
-        self.waiting += waiting
+    """The letters for the next job: they come beside what a shard tells of itself."""
 
     def include(self, one: Outcome) -> None:
         """Add what a shard did, but for the letters with its changes."""
@@ -85,8 +100,8 @@ class Outcome:
         self.states |= one.states
         self.apart |= one.apart
         self.errors += one.errors
-        self.wait(one.first, one.waiting)
-        self.was_empty = self.was_empty and one.was_empty
+        for number, amid in one.amid.items():
+            self.amid.setdefault(number, Amid()).include(amid)
         for name, rows in one.rows_in.items():
             self.rows_in[name] = self.rows_in.get(name, 0) + rows
         for name, counts in one.counts.items():
@@ -98,7 +113,8 @@ class Outcome:
 class Task:
     """A stage of an epoch, for any shard; `states` are the descriptions of the shards' states, by their numbers.
 
-    Rows of more than `direct` bytes travel in files.
+    Rows of more than `direct` bytes travel in files. What the stages before `since` have changed is in these states,
+    and the rounds of recursions that have begun in them are over.
     """
 
     plan: ShardPlan
@@ -110,6 +126,7 @@ class Task:
     direct: int = DIRECT
     taken: Mapping[str, str] | None = None
     """The placed relations that these states have under the names of another plan, with those; all others are new."""
+    since: int = 0
 
     def __call__(self, letters: Iterable[Letter]) -> Iterator[Letter]:
         """What a shard that was sent these letters sends: to others, and to itself."""
@@ -125,17 +142,18 @@ class Task:
 
     @property
     def _is_last(self) -> bool:
+        """Whether the job ends with this stage."""
         return self.stage + 1 == self._count
 
     def _worked(self, number: int, received: Sequence[Letter]) -> Iterator[Letter]:
         outcome = Outcome()
         try:
             files = files_at(self.directory)
-            yield from self._carried(files, received)
+            yield from self._handed_on(self._carried(files, received))
             shard = self._opened(number, files)
             shard.begin(self.conflicts)
             parcels = self._taken(shard, self._inboxes(files, received))
-            yield from self._sent(files, parcels, outcome)
+            yield from self._handed_on(self._sent(files, parcels, outcome))
             outcome.visited, outcome.faults = shard.environment.visits.rows, list(shard.environment.faults)
             if self._is_last:
                 yield from self._finish(shard, files, outcome)
@@ -146,15 +164,19 @@ class Task:
 
     def _opened(self, number: int, files: Files) -> Shard:
         """The shard; the last task builds all column orders that this epoch has probed, so that they are written."""
-        steps = None if self._is_last else self._steps(self.stage)
+        over = [step for step in self.plan.iterated if step.stage + 1 == self.since]
+        steps = None if self._is_last else [*over, *self._steps(self.stage)]
         shard = opened(number, self.plan, self.options, files, self.states.get(number), steps, self.taken)
         for arrangement in shard.store.merging() if self._is_last else ():
             arrangement.frozen = self.options.frozen
+        for step in over:
+            shard.load(step, {})
+            shard.finish_rounds(step)
         return shard
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
         """Take the steps of the stage: what the shard sends."""
-        return shard.run_alone(self.stage, inboxes)
+        return shard.run_alone(self.stage, inboxes, self._earlier(self.stage))
 
     def _sent(self, files: Files, parcels: Sequence[Parcel], outcome: Outcome) -> Iterator[Letter]:
         """The letters with what the shard sends."""
@@ -162,7 +184,15 @@ class Task:
 
     def _steps(self, stage: int) -> list[Step]:
         """The steps that the task of a stage takes."""
-        return [*self.plan.needed(stage), *self.plan.stages[stage]]
+        return [*self._earlier(stage), *self.plan.stages[stage]]
+
+    def _earlier(self, stage: int) -> list[Step]:
+        """The steps of stages before that the task of a stage takes."""
+        return self.plan.needed(stage, self.since, writes=stage + 1 == self._count)
+
+    def _handed_on(self, letters: Iterable[Letter]) -> Iterator[Letter]:
+        """Letters for later stages; the driver hands on those for another job."""
+        return iter(letters)
 
     def _carried(self, files: Files, received: Sequence[Letter]) -> Iterator[Letter]:
         """What the shard's own later tasks take of what it was sent."""
@@ -185,9 +215,7 @@ class Task:
         program = self.plan.program
         outcome.reports = shard.reports
         deltas = {name: state.delta for name, state in shard.states.items() if state.delta is not None}
-        adopted = (name for step in self.plan.steps if isinstance(step, Adopt) for name in step.names)
-        counted = {*program.tables.values(), *adopted}
-        outcome.rows_in = {name: len(delta) for name, delta in deltas.items() if name in counted}
+        outcome.rows_in = self._rows_in(shard)
         views = {name: deltas[name] for name in sorted(set(program.sinks.values()) & set(deltas))}
         outcome.counts = {name: (*_counts(delta), len(delta)) for name, delta in views.items()}
         told = (
@@ -199,9 +227,20 @@ class Task:
         yield from together_few(files, told, self.direct)
         shard.end()
         shard.forget_changes()
-        outcome.states[shard.number] = save(shard, files, self.states.get(shard.number))
+        self._save(shard, files, outcome)
         if (frozen := self.options.frozen) is not None and any(a.apart(frozen) for a in shard.store.merging()):
             outcome.apart.add(shard.number)
+
+    def _rows_in(self, shard: Shard) -> dict[str, int]:
+        """How many rows have changed here of what is counted, as far as changes are there."""
+        counted = {*self.plan.program.tables.values()}
+        for step in self.plan.iterated:
+            counted.update(step.stratum.relations, self.plan.followed(step))
+        return {name: rows for name in sorted(counted) if (rows := shard.changed_rows(name))}
+
+    def _save(self, shard: Shard, files: Files, outcome: Outcome) -> None:
+        """Write the state of the shard."""
+        outcome.states[shard.number] = save(shard, files, self.states.get(shard.number))
 
 
 def _received_by(steps: Iterable[Step]) -> set[str]:
@@ -211,8 +250,6 @@ def _received_by(steps: Iterable[Step]) -> set[str]:
         match step:
             case Take(name=name):
                 found.add(name)
-            case Adopt(names=names):
-                found.update(names)
             case Iterate(stratum=stratum):
                 found.update(stratum.relations)
     return found
@@ -230,6 +267,11 @@ def _decoded(state: State, delta: Run, interner: Interner) -> Iterator[pa.Table]
         yield decode_rows(state.relation.schema, state.layout, delta.words[:, part], interner, weights[part])
 
 
+def handed_on(letter: Letter) -> Letter:
+    """A letter that the driver is to hand on to the next job, for the stage there that it has."""
+    return replace(letter, stage=DRIVER, target=f"{_NEXT}{letter.stage}\0{letter.target}")
+
+
 def wake(shards: int) -> list[Letter]:
     """A letter without content to each shard, so that each has a task in every stage."""
     return [Letter(number, 0, "") for number in range(shards)]
@@ -239,8 +281,9 @@ def total(letters: Iterable[Letter]) -> Outcome:
     """The outcome of all shards: sums, and all errors."""
     found = Outcome()
     for letter in sorted(letters, key=lambda letter: letter.shard):
-        if letter.target.startswith(NEXT):
-            found.following.append(replace(letter, target=letter.target.removeprefix(NEXT), stage=0))
+        if letter.target.startswith(_NEXT):
+            stage, target = letter.target.removeprefix(_NEXT).split("\0", 1)
+            found.following.append(replace(letter, target=target, stage=int(stage)))
             continue
         if letter.target not in ("", _FAILED):
             found.changes.setdefault(letter.target, []).append(letter)

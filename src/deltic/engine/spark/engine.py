@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any, TypeGuard
 from uuid import uuid4
 
@@ -34,14 +33,13 @@ from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.posted import Lettered, Posted, Site, Split
 from deltic.engine.shards.restrict import restrict
 from deltic.engine.shards.room import Outgrown, told_in_rounds
-from deltic.engine.shards.round_tasks import RoundsTaken, adopting
 from deltic.engine.shards.setting import Definition
 from deltic.engine.shards.shard import Shard
 from deltic.engine.shards.tasks import Outcome, Task, opened, save, store_of, total, wake
 from deltic.engine.spark.compacting import Compacting, RunEach
 from deltic.engine.spark.described import some_of
 from deltic.engine.spark.placement import Executor
-from deltic.engine.spark.rounds import RoundJobs
+from deltic.engine.spark.rounds import Reached, RoundJobs
 from deltic.program.program import Program
 
 # Runs the tasks of an epoch for so many shards, each with the letters that the one before wrote: those for the driver.
@@ -249,30 +247,24 @@ class SparkEngine(ShardedEngine):
         """
         plan, options, told = laid.plan, laid.options, f"epoch {self.epoch + 1}"
         fetched, written = self.files.traffic.fetched, self.files.traffic.written
-        letters = [*wake(self.options.shards), *changes]
-        state, limits = (conflicts, states, taken), (self._direct, self._few)
-        jobs = RoundJobs(plan, options, self.files, *state, *limits, self._outcome, told)
-        rounds: list[RoundsTaken] = []
-        for step in plan.iterated:
-            rounds.append(jobs.iterate(step, letters))
-            letters += rounds[-1].letters
-        final = adopting(plan, plan.iterated)
+        jobs = RoundJobs(plan, options, self.files, conflicts, self._direct, self._few, self._outcome, told)
+        begun = jobs.run_rounds(Reached(states, [*wake(self.options.shards), *changes], taken))
         tasks = [
-            Task(final, options, self.files.place, states, stage, conflicts, self._direct, taken)
-            for stage in range(len(final.stages))
+            Task(
+                plan, options, self.files.place, begun.states, stage, conflicts, self._direct, begun.taken, begun.since
+            )
+            for stage in range(begun.since, len(plan.stages))
         ]
         stages = f"{len(tasks)} stage{'s' * (len(tasks) > 1)}"
-        outcome = self._outcome(letters, tasks, f"{told}: {stages}: {some_of(list(laid.program.sinks))}")
-        laid.refuse(chain(outcome.faults, *(each.faults for each in rounds)))
+        outcome = begun.total(
+            self._outcome(begun.letters, tasks, f"{told}: {stages}: {some_of(list(laid.program.sinks))}")
+        )
+        laid.refuse(outcome.faults)
         stores = self._written_stores(plan, outcome.states)
-        for each in rounds:
-            outcome.visited += each.visited
-            outcome.read += each.read
-            outcome.written += each.written
-        limit = options.task_memory
-        outcome.reports += [
-            each.report(outcome, stores, told_in_rounds(plan, each.step, stores, limit)) for each in rounds
-        ]
+        for each in begun.rounds:
+            rows_in = sum(outcome.rows_in.get(name, 0) for name in plan.followed(each.step))
+            way = told_in_rounds(plan, each.step, stores, options.task_memory)
+            outcome.reports.append(each.report(rows_in, outcome.rows_in, stores, way))
         outcome.read += self.files.traffic.fetched - fetched
         outcome.written += self.files.traffic.written - written
         return outcome, stores

@@ -1,30 +1,58 @@
-"""The rounds of a recursion in an epoch that is a job: each is one of its own, or, where few rows wait, taken here."""
+"""The rounds of recursions in an epoch that is jobs: each is one of its own, or, where few rows wait, taken here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deltic.engine.files.files import Files
 from deltic.engine.protocol import Conflicts
 from deltic.engine.shards.exchange import Mail, Parcel, mail_of
 from deltic.engine.shards.group import check_end, first_of, take_round
-from deltic.engine.shards.letters import Letter, Mailbox, sent
+from deltic.engine.shards.letters import Letter, Mailbox
 from deltic.engine.shards.options import Options
-from deltic.engine.shards.plan import Iterate, ShardPlan
+from deltic.engine.shards.plan import ShardPlan
 from deltic.engine.shards.round_steps import Renumbered
-from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, adopting, beginning, hold
+from deltic.engine.shards.round_tasks import Begin, Round, RoundsTaken, hold
 from deltic.engine.shards.shard import Shard
-from deltic.engine.shards.tasks import Outcome, Task, opened, wake
+from deltic.engine.shards.tasks import Amid, Outcome, Task, opened, wake
 from deltic.engine.spark.described import some_of
+
+
+@dataclass
+class Reached:
+    """How far an epoch has come: to stage `since`, with these states, and letters for that stage and later ones.
+
+    Where another plan has written the states, those placed relations are `taken` over that have these names there.
+    """
+
+    states: Mapping[int, str]
+    letters: Sequence[Letter]
+    taken: Mapping[str, str] | None
+    since: int = 0
+    done: list[Outcome] = field(default_factory=list)
+    """What the jobs of stages did."""
+    rounds: list[RoundsTaken] = field(default_factory=list)
+
+    def total(self, last: Outcome) -> Outcome:
+        """What comes of all of it, with the outcome of the last job."""
+        for one in self.done:
+            last.reports = one.reports + last.reports
+            last.rows_in = one.rows_in | last.rows_in
+        every: list[Outcome | RoundsTaken] = [*self.done, *self.rounds]
+        for each in every:
+            last.visited += each.visited
+            last.read += each.read
+            last.written += each.written
+            last.faults += each.faults
+        return last
 
 
 @dataclass(frozen=True)
 class RoundJobs:
-    """Takes all shards through the rounds of recursions of one epoch of a plan, from `states` in `files`.
+    """Takes all shards through the stages of an epoch of a plan up to the last one with rounds, and through these.
 
-    Where another plan has written the states, those placed relations are `taken` over that have these names there. Rows
-    of more than `direct` bytes travel in files; rounds for which no more than `few` rows wait are taken in this
+    Rows of more than `direct` bytes travel in files; rounds for which no more than `few` rows wait are taken in this
     process. `run` runs a job, whose name begins as `told` says.
     """
 
@@ -32,63 +60,72 @@ class RoundJobs:
     options: Options
     files: Files
     conflicts: Conflicts
-    states: Mapping[int, str]
-    taken: Mapping[str, str] | None
     direct: int
     few: int
     run: Callable[[Sequence[Letter], Sequence[Task], str], Outcome]
     told: str
 
-    def iterate(self, step: Iterate, letters: Sequence[Letter]) -> RoundsTaken:
-        """Take all shards through the rounds of a recursion, with the letters of the epoch so far."""
-        names, place, stages = some_of(step.stratum.relations), self.files.place, len(step.stages)
-        first, rounds = beginning(self.plan, step), adopting(self.plan, (), later=(step,))
-        begin = [
-            Begin(first, self.options, place, self.states, stage, self.conflicts, self.direct, self.taken)
-            for stage in range(step.stage + 1)
+    def run_rounds(self, reached: Reached) -> Reached:
+        """Take all shards on behind the last rounds of the epoch, if there are any."""
+        for last in sorted({step.stage for step in self.plan.iterated}):
+            begun = self._begin(reached, last)
+            waking = wake(self.options.shards)
+            reached.states, reached.letters, reached.taken = begun.states, [*waking, *begun.following], None
+            reached.since = last + 1
+            reached.done.append(begun)
+            for number, step in enumerate(self.plan.iterated):
+                if step.stage == last:
+                    self._iterate(reached, number, begun.amid[number])
+        return reached
+
+    def _begin(self, reached: Reached, last: int) -> Outcome:
+        """Take the stages up to that in which rounds begin."""
+        place, given = self.files.place, (self.conflicts, self.direct, reached.taken, reached.since, last)
+        tasks = [
+            Begin(self.plan, self.options, place, reached.states, stage, *given)
+            for stage in range(reached.since, last + 1)
         ]
-        outcome = self.run(letters, begin, f"{self.told}: {names}: begin")
-        done = RoundsTaken(step, outcome, self.options.shards)
-        while (now := outcome.first) is not None:
-            if outcome.waiting <= self.few:
-                outcome = self._iterate_here(rounds, done, outcome)
+        names = [name for step in self.plan.iterated if step.stage == last for name in step.stratum.relations]
+        return self.run(reached.letters, tasks, f"{self.told}: {some_of(names)}: begin")
+
+    def _iterate(self, reached: Reached, number: int, amid: Amid) -> None:
+        """Take all shards through the rounds of a recursion."""
+        step, place = self.plan.iterated[number], self.files.place
+        taken, names = RoundsTaken(step, amid, self.options.shards), some_of(step.stratum.relations)
+        outcome = Outcome(states=dict(reached.states), amid={number: amid})
+        while (now := outcome.amid[number].first) is not None:
+            if outcome.amid[number].waiting <= self.few:
+                outcome = self._iterate_here(number, taken, outcome)
                 continue
             check_end(step, now, self.options.iteration_limit)
+            given = (self.conflicts, self.direct, None, 0, number, now)
             tasks = [
-                Round(rounds, self.options, place, outcome.states, stage, self.conflicts, self.direct, now=now)
-                for stage in range(stages)
+                Round(self.plan, self.options, place, outcome.states, stage, *given)
+                for stage in range(len(step.stages))
             ]
-            waking = wake(self.options.shards)
-            outcome = self.run([*waking, *outcome.following], tasks, f"{self.told}: {names}: iteration {now}")
-            done.add(outcome)
-        return done
+            letters = [*wake(self.options.shards), *outcome.following]
+            outcome = self.run(letters, tasks, f"{self.told}: {names}: iteration {now}")
+            taken.add(outcome)
+        taken.end()
+        reached.states = outcome.states
+        reached.rounds.append(taken)
 
-    def _iterate_here(self, plan: ShardPlan, taken: RoundsTaken, begun: Outcome) -> Outcome:
+    def _iterate_here(self, number: int, taken: RoundsTaken, begun: Outcome) -> Outcome:
         """Take rounds in this process, as long as few rows wait."""
-        step, outcome, told = taken.step, Outcome(), list[Parcel]()
-        shards = [
-            opened(number, plan, self.options, self.files, state, [step]) for number, state in begun.states.items()
-        ]
-        for shard in shards:
-            shard.begin("trust")
-        mailbox, derived = Mailbox(self.files), list[Parcel]()
-        derived += [Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following]
-        while not self._iterated_here(shards, taken, mail_of(derived), told):
+        step, outcome = taken.step, Outcome()
+        shards = [opened(of, self.plan, self.options, self.files, state, [step]) for of, state in begun.states.items()]
+        mailbox = Mailbox(self.files)
+        derived = mail_of(Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following)
+        while not self._iterated_here(shards, taken, derived):
             for shard in shards:
                 shard.roll_back()
-            told.clear()
         for shard in shards:
             taken.faults += shard.environment.faults
             taken.visited += shard.environment.visits.rows
-        if first_of(shards, step) is not None:
-            for shard in shards:
-                one = Outcome()
-                hold(shard, step, self.files, begun.states[shard.number], one)
-                outcome.include(one)
-        taken.letters += sent(self.files, told, step.stage, self.direct)
+            hold(shard, number, step, self.files, begun.states[shard.number], outcome)
         return outcome
 
-    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail, told: list[Parcel]) -> bool:
+    def _iterated_here(self, shards: Sequence[Shard], taken: RoundsTaken, derived: Mail) -> bool:
         """Take rounds while few rows wait, the first with what was derived before.
 
         Whether that went well, or values were numbered anew on the way.
@@ -96,11 +133,11 @@ class RoundJobs:
         step, rounds = taken.step, 0
         try:
             for shard in shards:
-                shard.fit()
+                shard.begin("trust")
                 shard.load(step, derived.get(shard.number, {}))
             while (now := first_of(shards, step)) is not None and sum(s.waiting(step) for s in shards) <= self.few:
                 check_end(step, now, self.options.iteration_limit)
-                take_round(shards, step, now, told)
+                take_round(shards, step, now)
                 rounds += 1
         except Renumbered:
             return False

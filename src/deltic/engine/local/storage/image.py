@@ -1,7 +1,8 @@
 """A store as an image: its domains, its arrangements by their names, their runs, the interner.
 
 What is said of an arrangement is its name, its layout and its runs; runs that two arrangements share are one piece.
-Domains are numbered, so that what shares one does so again.
+Domains are numbered, so that what shares one does so again. Amid an epoch a relation has a change, and its rows a
+version of before it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _FIELDS = ("base", "bits", "empty", "growth", "numbering", "nullable", "is_turne
 
 
 def image_of(store: Store) -> Image:
-    """What a store keeps, between epochs, when all layouts fit."""
+    """What a store keeps, when all layouts fit."""
     numbers: dict[Domain, int] = {}
     runs = _Runs()
     relations = {name: _relation(state, numbers, runs) for name, state in store.states.items()}
@@ -80,7 +81,13 @@ def _relation(state: State, numbers: dict[Domain, int], runs: _Runs) -> dict[str
         "set": state.is_set,
         "domains": [_number(domain, numbers) for domain in state.domains],
         "arrangements": [_arrangement(name, a, numbers, runs) for name, a in named],
+        **({} if state.delta is None else {"change": _change(state, state.delta, runs)}),
     }
+
+
+def _change(state: State, delta: Run, runs: _Runs) -> dict[str, Json]:
+    """The change of a relation, and whether it is the last run of its rows."""
+    return {"run": runs.add(delta, Name(state.relation.name, "rows", state.canonical)), "last": state.is_appended}
 
 
 def _arrangement(name: Name, arrangement: Arrangement, numbers: dict[Domain, int], runs: _Runs) -> dict[str, Json]:
@@ -91,7 +98,13 @@ def _arrangement(name: Name, arrangement: Arrangement, numbers: dict[Domain, int
         "places": [astuple(place) for place in arrangement.layout.places],
         "words": arrangement.layout.words,
         "runs": [runs.add(run, name) for run in arrangement.runs],
+        **({"before": [runs.add(run, name) for run in arrangement.before]} if _has_before(name, arrangement) else {}),
     }
+
+
+def _has_before(name: Name, arrangement: Arrangement) -> bool:
+    """Whether the rows have another version before the present change."""
+    return name.role == "rows" and list(map(id, arrangement.before)) != list(map(id, arrangement.runs))
 
 
 class _Runs:
@@ -159,8 +172,11 @@ def restored_as(saved: Saved, relations: Iterable[tuple[Relation, str]], space: 
     for relation, name in relations:
         entry = about["relations"][name]
         state = State(relation, Kind[entry["kind"]], _chosen(domains, entry), entry["set"])
+        kept = _KeptRuns(saved.pieces)
         for each in entry["arrangements"]:
-            _restore(state, each, domains, saved.pieces)
+            _restore(state, each, domains, kept)
+        if "change" in entry:
+            state.restore_change(kept[entry["change"]["run"]], entry["change"]["last"])
         store.states[relation.name] = state
     return store
 
@@ -190,8 +206,20 @@ def _chosen(domains: Sequence[Domain], entry: Mapping[str, Json]) -> tuple[Domai
     return tuple(domains[number] for number in entry["domains"])
 
 
-def _restore(state: State, about: Mapping[str, Json], domains: Sequence[Domain], pieces: Sequence[Kept]) -> None:
+class _KeptRuns:
+    """The runs of a relation that were written, each once."""
+
+    def __init__(self, pieces: Sequence[Kept]) -> None:
+        self._pieces = pieces
+        self._runs: dict[tuple[int, int], KeptRun] = {}
+
+    def __getitem__(self, at: Sequence[int]) -> KeptRun:
+        number, is_bare = at
+        return self._runs.setdefault((number, is_bare), KeptRun(self._pieces[number], bool(is_bare)))
+
+
+def _restore(state: State, about: Mapping[str, Json], domains: Sequence[Domain], kept: _KeptRuns) -> None:
     arrangement = state.restore(about["role"], tuple(about["order"]), _chosen(domains, about))
     arrangement.layout = Layout(tuple(Place(*place) for place in about["places"]), about["words"])
-    arrangement.runs = tuple(KeptRun(pieces[number], bool(is_bare)) for number, is_bare in about["runs"])
-    arrangement.before = arrangement.runs
+    arrangement.runs = tuple(kept[at] for at in about["runs"])
+    arrangement.before = tuple(kept[at] for at in about["before"]) if "before" in about else arrangement.runs

@@ -26,7 +26,7 @@ _MANY = 1 << 16
 # and 1, what is kept of groups and their values, the change that is due in the next epoch, the time of a window, the
 # rows of parts in order, the rows of groups by iteration, how many each part has, the rows at which a top-k starts and
 # ends, the mark of what a user's state has taken in, and, amid the rounds of a recursion, derivations that wait for
-# their iterations, and rows to be looked at again.
+# their iterations, rows to be looked at again, and what the epoch has changed so far, whatever the iteration.
 Role = Literal[
     "rows",
     "counts",
@@ -43,6 +43,7 @@ Role = Literal[
     "mark",
     "waiting",
     "again",
+    "changed",
 ]
 
 
@@ -159,6 +160,15 @@ class State:
         if order in self.by_order:
             return self.by_order[order]
         return self._spare.setdefault(order, Arrangement(order, self.domains))
+
+    def restore_change(self, delta: Run, is_appended: bool) -> None:
+        """Amid an epoch, have the change that was kept of it; whether it is the last run of the rows."""
+        self.delta, self._appended = delta, delta if is_appended else None
+
+    @property
+    def is_appended(self) -> bool:
+        """Whether the present change is the last run of the rows, in every order."""
+        return self.delta is not None and self._appended is self.delta
 
     def keep_orders(self) -> None:
         """Keep all column orders that were restored, whoever asks for them."""
