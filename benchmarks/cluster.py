@@ -7,7 +7,6 @@ with memory of 512 MiB, as tests/standalone.py starts them. What Spark did is re
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +47,7 @@ def growth(count: int, note: str) -> None:
                 pipeline = deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(shards, folder, "job"))
                 for change, one in _epochs(spark, pipeline, count):
                     work = one.work
+                    assert work is not None
                     told = [f"{work.wall:.2f}", work.jobs, work.stages, work.tasks, f"{work.rows:,}"]
                     told += [f"{size / 2**20:.2f}" for size in (work.sent, one.read, one.written)]
                     told += [f"{work.busy:.2f}", f"{work.slowest:.2f}", f"{one.visited:.1f}"]
@@ -161,4 +161,4 @@ if __name__ == "__main__":
     parser.add_argument("--note", default="", help="what is to be known of this run")
     options = parser.parse_args()
     note = f"{options.note}\n" if options.note else ""
-    sys.exit(growth(options.rows, note) if options.what == "growth" else galen_by_jobs(note))
+    growth(options.rows, note) if options.what == "growth" else galen_by_jobs(note)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -87,7 +88,7 @@ def datalog_texts() -> Iterator[str]:
         last = name
 
 
-def with_tables(rows: int, **options: object) -> deltic.Pipeline:
+def with_tables(rows: int, **options: Any) -> deltic.Pipeline:
     """A pipeline with the tables, of which `sale` has so many rows."""
     pipeline = deltic.Pipeline(**options)
     for name, columns in TABLES.items():
@@ -98,8 +99,8 @@ def with_tables(rows: int, **options: object) -> deltic.Pipeline:
         with pipeline.transaction() as change:
             change.insert("shop", [(n, f"c{n % 10}") for n in range(20)])
             change.insert("item", list(zip(items.tolist(), (items // 2).tolist(), (items % 97).tolist(), strict=True)))
-            columns = [np.arange(rows), *(of.integers(0, n, rows) for n in (20, rows // 10 + 1, 1000, 365))]
-            change.insert("sale", pa.table(dict(zip(TABLES["sale"], columns, strict=True))))
+            values = [np.arange(rows), *(of.integers(0, n, rows) for n in (20, rows // 10 + 1, 1000, 365))]
+            change.insert("sale", pa.table(dict(zip(TABLES["sale"], values, strict=True))))
     return pipeline
 
 

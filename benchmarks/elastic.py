@@ -143,7 +143,7 @@ def at(run: Outcome, index: int) -> str:
 
 def total(run: Outcome, is_uniform: bool) -> float:
     """The seconds of a whole workload; NaN when it did not finish."""
-    measured = [epoch.seconds for epoch in run.values]
+    measured: list[float] = [epoch.seconds for epoch in run.values]
     missing = EPOCHS - len(measured)
     if missing and (not is_uniform or len(measured) < 2):
         return float("nan")

@@ -354,18 +354,21 @@ def evaluated(case: Case) -> tuple[Meter, Meter | None, Meter | None]:
     circuit = lower(check([parse(case.text)]))
     given = case.tables()
     tables = {n: frozenset(given.get(n, ())) for n in _sources(circuit)}
-    views, meters = [], []
+    views: list[Any] = []
+    meters: list[Meter | None] = []
+    last = Meter()
     for evaluate in (lambda c, t, m: loaded(c, t, m)[1], naively):
-        meter = Meter()
+        last = Meter()
         try:
-            views.append(evaluate(circuit, tables, meter))
-            meters.append(repeated(partial(evaluate, circuit, tables), meter))
+            views.append(evaluate(circuit, tables, last))
+            meters.append(repeated(partial(evaluate, circuit, tables), last))
         except OverTimeError:
             signal.setitimer(signal.ITIMER_PROF, 0)
             meters.append(None)
     if len(views) == 2 and views[0] != views[1]:
         raise AssertionError(f"{case.name}: the views differ")
-    return meter, *meters
+    both, some = meters
+    return last, both, some
 
 
 def repeated(evaluate: Callable[[Meter], Tables], first: Meter) -> Meter:

@@ -53,7 +53,7 @@ class FlowLog:
             source = self.folder / "src" / f"{case.program}-{mode}.dl"
             source.parent.mkdir(parents=True, exist_ok=True)
             source.write_text(text if mode == "batch" else text.replace(".output", ".printsize"))
-            options = ["--mode", f"datalog-{mode}", "-F", ".", "-D", ".", "-o", made]
+            options: list[str | Path] = ["--mode", f"datalog-{mode}", "-F", ".", "-D", ".", "-o", made]
             options += ["-B", self.folder / f"crate-{mode}"]
             # A folder that is kept would be compiled incrementally, to slower code.
             environment = os.environ | {"CARGO_INCREMENTAL": "0"}

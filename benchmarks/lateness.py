@@ -56,7 +56,8 @@ def measure(count: int) -> list[list[object]]:
     pipelines = {name: Pipeline() for name in LATENESS}
     for name, pipeline in pipelines.items():
         pipeline.sql(PROGRAM.format(late=LATENESS[name]))
-    draws, lines = {name: random.Random(7) for name in pipelines}, []
+    draws = {name: random.Random(7) for name in pipelines}
+    lines: list[list[object]] = []
     for step in range(STEPS):
         for name, pipeline in pipelines.items():
             median = feed(pipeline, draws[name], step * count // STEPS, (step + 1) * count // STEPS)

@@ -146,7 +146,8 @@ def part(rows: int, of: str, way: str, key: bool, kept: bool, shards: int) -> It
         yield "growth MiB", most[0] // MIB
         yield "read MiB", told.report.bytes_read // MIB
         yield "written MiB", told.report.bytes_written // MIB
-        (total,) = pipeline.sql("SELECT sum(n) AS n, sum(s) AS s FROM total").to_arrow().to_pylist()
+        summed: Any = pipeline.sql("SELECT sum(n) AS n, sum(s) AS s FROM total")
+        (total,) = summed.to_arrow().to_pylist()
         assert total == {"n": rows + 1000, "s": sum(i % 97 for i in range(rows + 1000))}, total
         most = [0]
         with watched(most):
@@ -166,7 +167,7 @@ def main() -> None:
             outcome = isolated(part, rows, of, way, key, kept, given.shards)
             told = [f"{rows:,}", of, way, "yes" if key else "no", "yes" if kept else "no"]
             found.append([*told, dict(outcome.values), outcome.failure])
-    columns = list(max((values for *_, values, _ in found), key=len))
+    columns = max((list(values) for *_, values, _ in found), key=len)
     report(
         "moving",
         f"Rows into {given.shards} shards, local[2], an aggregate over them, one job",

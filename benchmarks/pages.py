@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from deltic.pipeline.spark.session import _options
+from deltic.pipeline.spark.session import spark_session
 
 
 @contextmanager
 def session(cores: int, memory: str = "4g") -> Iterator[SparkSession]:
     """A session of this machine as `deltic run` starts them, but with pages."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        options = _options(memory, Path(scratch), local=True) | {"spark.ui.enabled": "true", "spark.ui.port": "0"}
-        builder = SparkSession.builder.master(f"local[{cores}]").appName("deltic-benchmarks")
-        for name, value in options.items():
-            builder = builder.config(name, value)
-        spark = builder.getOrCreate()
-        try:
-            yield spark
-        finally:
-            spark.stop()
+    with spark_session(f"local[{cores}]", memory, {"spark.ui.enabled": "true", "spark.ui.port": "0"}) as spark:
+        yield spark
 
 
 @dataclass
@@ -67,9 +54,10 @@ def measured(spark: Any, run: Callable[[], object]) -> Work:
     jobs = [job for job in _pages(spark, "jobs") if job["jobId"] not in before]
     wanted = {stage for job in jobs for stage in job["stageIds"]}
     stages = [s for s in _pages(spark, "stages") if s["stageId"] in wanted and s["status"] == "COMPLETE"]
-    sums = [sum(stage[what] for stage in stages) for what in _SUMS]
+    tasks, rows, sent, written = (sum(stage[what] for stage in stages) for what in _SUMS)
     longest = max((_longest(spark, stage) for stage in stages), default=0.0)
-    return Work(wall, len(jobs), len(stages), *sums, sum(s["executorRunTime"] for s in stages) / 1000, longest)
+    busy = sum(stage["executorRunTime"] for stage in stages) / 1000
+    return Work(wall, len(jobs), len(stages), tasks, rows, sent, written, busy, longest)
 
 
 def _longest(spark: Any, stage: Any) -> float:

@@ -54,7 +54,8 @@ def cells(case: Case, memory: int, seconds: float) -> list[object]:
 
 def _median(found: list[Any], key: str) -> float:
     """Of the changes, which come after what is told of the bootstrap and of the view."""
-    return statistics.median(change[key] for change in found[2:])
+    values: list[float] = [change[key] for change in found[2:]]
+    return statistics.median(values)
 
 
 def chosen(names: list[str]) -> list[Case]:

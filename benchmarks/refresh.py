@@ -70,7 +70,7 @@ def _lines(scratch: Path, files: int, rows: int) -> Iterator[list[str]]:
         whole, _ = _measured(lambda: _recomputed(orders, scratch / "whole.parquet"))
         yield [name, f"{seconds:.2f}", *(f"{cell:,}" for cell in cells), f"{whole:.2f}"]
     differs = f"FROM '{scratch}/totals/*.parquet' EXCEPT FROM '{scratch}/whole.parquet'"
-    assert duckdb.sql(f"SELECT count(*) FROM ({differs})").fetchall() == [(0,)]
+    assert duckdb.execute(f"SELECT count(*) FROM ({differs})").fetchall() == [(0,)]
 
 
 def _write(rng: np.random.Generator, path: Path, rows: int, customers: int) -> None:

@@ -66,15 +66,15 @@ def measure() -> tuple[Floors, list[list[object]]]:
         launch = _slope([(n, _processor_of(lambda n=n: _tasks(spark, n, 1, False))) for n in (100, 800)])
         task = _slope([(n, _processor_of(lambda n=n: _tasks(spark, n, 1, True))) for n in (20, 120)])
         shuffles = [(n * n, _processor_of(lambda n=n: _tasks(spark, n, 2, False)) - 2 * n * launch) for n in (20, 200)]
-        options = {"engine": "spark", "shards": deltic.Shards(SHARDS, scratch, "job")}
-        pipeline = deltic.Pipeline(spark, **options)
+        pipeline = deltic.Pipeline(spark, engine="spark", shards=deltic.Shards(SHARDS, scratch, "job"))
         small = next(one for part, one in epochs(spark, pipeline, "revenue", ROWS) if part)
+        assert small.work is not None
         stages = small.work.stages
         start = _processor_of(lambda: _tasks(spark, 1, 1, False))
     row = _slope(_of_large_changes())
     own = max(task, (small.cpu - start) / (SHARDS * (stages - 1) + 2))
     floors = Floors(own, max(_slope(shuffles), 0.0), row, launch, start, stages, 40)
-    told = [
+    told: list[list[object]] = [
         ["a task of Spark that does nothing", f"{launch * 1e3:.2f} ms"],
         ["a task that hands batches through Python", f"{task * 1e3:.1f} ms"],
         ["a task of an epoch of few rows: opening its shard, looking, writing", f"{own * 1e3:.0f} ms"],
@@ -137,7 +137,8 @@ def simulate(floors: Floors, cluster: Cluster, shards: int, rows: float, rng: np
 def _stage(usual: np.ndarray, taken: np.ndarray, launch: float, cluster: Cluster) -> float:
     """When the last task of a stage has ended, of tasks that take free cores in turn."""
     free = [0.0] * min(cluster.executors * cluster.cores, len(taken))
-    begun, ends = [], []
+    begun: list[float] = []
+    ends: list[float] = []
     for number, seconds in enumerate(taken):
         start = max(heapq.heappop(free), (number + 1) * launch)
         begun.append(start)
@@ -147,7 +148,9 @@ def _stage(usual: np.ndarray, taken: np.ndarray, launch: float, cluster: Cluster
         return max(ends)
     done = sorted(ends)[3 * len(ends) // 4]
     limit = 1.5 * statistics.median(taken)
-    again = [max(done, start + limit) + seconds + launch for start, seconds in zip(begun, usual, strict=True)]
+    again: list[float] = []
+    for start, seconds in zip(begun, usual, strict=True):
+        again.append(max(done, start + limit) + seconds + launch)
     return max(map(min, ends, again))
 
 

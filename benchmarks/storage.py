@@ -119,8 +119,8 @@ def main() -> None:
         for limit in given.limits:
             place = given.address or f"{folder}/{limit}"
             outcome = isolated(part, place, given.rows, given.batch, given.shards, limit)
-            told.append([limit or "none", dict(outcome.values), outcome.failure])
-    columns = list(max((values for _, values, _ in told), key=len))
+            told.append((limit or "none", dict(outcome.values), outcome.failure))
+    columns = max((list(values) for _, values, _ in told), key=len)
     rows = [[limit, *(values.get(column, "") for column in columns), failure] for limit, values, failure in told]
     report(
         "storage-limited",

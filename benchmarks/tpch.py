@@ -25,6 +25,8 @@ from harness import report
 from isolated import Outcome, isolated
 
 import deltic
+from deltic.circuit.operators import Source
+from deltic.engine.local.engine import LocalEngine
 
 QUERIES = Path(__file__).parent / "tpch"
 TABLES = ("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem")
@@ -78,10 +80,12 @@ def measure(name: str, data: Path) -> Iterator[Any]:
     pipeline = deltic.Pipeline(engine="local", threads=1)
     pipeline.sql((QUERIES / "tables.sql").read_text())
     pipeline.sql(f"CREATE MATERIALIZED VIEW {name} AS {query}")
-    read = {op.name for op in pipeline.circuit(name).operators if op.keyword == "source"}
+    read = {op.name for op in pipeline.circuit(name).operators if isinstance(op, Source)}
     tables = {table: load(data, table) for table in TABLES if table in read}
     bootstrap = epoch(pipeline, "insert", tables)
-    yield bootstrap.seconds, pipeline._epochs.engine.nbytes / sum(table.nbytes for table in tables.values())
+    engine = pipeline._epochs.engine
+    assert isinstance(engine, LocalEngine)
+    yield bootstrap.seconds, engine.nbytes / sum(table.nbytes for table in tables.values())
     duckdb = DuckDB(query, tables)
     orders = load(data, "orders")["o_orderkey"].to_numpy()
     _both(pipeline, change_of(tables, orders, PARTS[0], seed=TIMES))

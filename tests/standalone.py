@@ -136,7 +136,8 @@ class Driver:
         """End the process and its JVM."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
-            family = [pid for process in pool._processes.values() for pid in (process.pid, *descendants(process.pid))]
+            begun = [process.pid for process in pool._processes.values() if process.pid is not None]
+            family = [pid for own in begun for pid in (own, *descendants(own))]
             with suppress(Exception):
                 pool.submit(_end).result(20)
             pool.shutdown(wait=False, cancel_futures=True)
