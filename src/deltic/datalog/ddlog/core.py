@@ -287,11 +287,3 @@ def bound_by(pattern: Pattern) -> tuple[tuple[str, Type], ...]:
             return tuple(found for part in pattern.parts for found in bound_by(part))
         case _:
             return ()
-
-
-@dataclass(frozen=True)
-class Closure:
-    """An expression of variables, which `compile_expression` makes a function of Python of."""
-
-    parameters: tuple[tuple[str, Type], ...]
-    body: Expression

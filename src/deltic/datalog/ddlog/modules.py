@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -149,8 +149,3 @@ class Names(Generic[EntryT]):
         """The names that can be used in a module as they are, for messages."""
         prefixes = {module.path, *(path for path, alias in module.imports if alias is None)}
         return [name.rpartition("::")[2] for name in self.entries if name.rpartition("::")[0] in prefixes]
-
-
-def by_path(modules: Sequence[Module]) -> Mapping[str, Module]:
-    """The modules by their paths."""
-    return {module.path: module for module in modules}

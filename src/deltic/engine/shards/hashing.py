@@ -205,9 +205,7 @@ _MICROSECONDS = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL)
 _HASHED: dict[Kind, Callable[[pa.Array, Hashes], Hashes]] = {
     **dict.fromkeys((Kind.BOOLEAN, Kind.INT8, Kind.INT16, Kind.INT32, Kind.UINT8, Kind.UINT16), _of_ints),
     **dict.fromkeys((Kind.INT64, Kind.UINT32), _of_longs),
-    **dict.fromkeys(
-        (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DAY_TIME_INTERVAL), partial(_of_longs, storage=pa.int64())
-    ),
+    **dict.fromkeys(_MICROSECONDS, partial(_of_longs, storage=pa.int64())),
     **dict.fromkeys((Kind.STRING, Kind.BINARY), _of_bytes),
     Kind.DATE: partial(_of_ints, storage=pa.int32()),
     Kind.YEAR_MONTH_INTERVAL: _of_months,

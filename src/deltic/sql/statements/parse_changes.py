@@ -12,8 +12,6 @@ from deltic.sql.statements.reading import token_error, tree
 from deltic.sql.statements.statements import Assignment, Change, Delete, Insert, Kind, Merge, OnConflict, Update, When
 from deltic.sql.text import SourceText
 
-_KINDS = {"INSERT": exp.Insert, "DELETE": exp.Delete, "UPDATE": exp.Update, "MERGE": exp.Merge}
-
 
 def parse_change(cursor: Cursor) -> Change:
     """A statement that changes a table."""

@@ -12,7 +12,6 @@ from sqlglot import exp
 from deltic.circuit.expressions import type_of
 from deltic.circuit.expressions.checks import undefined
 from deltic.circuit.iterations import ITERATION_LIMIT
-from deltic.circuit.types import Type
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.operators import numbers, scalar
@@ -365,8 +364,3 @@ def value_of(literal: exp.Expression, interner: Interner) -> int:
     array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
     type_ = type_of(literal, {})
     return int(numbers.stored(array, type_, interner)[0])
-
-
-def literal_type(literal: exp.Expression) -> Type:
-    """The type of a literal."""
-    return type_of(literal, {})
