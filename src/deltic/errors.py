@@ -137,6 +137,11 @@ class IterationLimitError(UnsupportedError):
         return IterationLimitError(f"{' and '.join(others)}: {self}", self.relations) if others else self
 
 
+def count_of(number: int, noun: str) -> str:
+    """A number of things in words, as in "1 row", "2 rows", "no rows"."""
+    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most like `name`, "" when none is alike. The case of letters counts little."""
     candidates = list(known)

@@ -82,7 +82,7 @@ NUMBER = Schema.of(x=Type.INT64)
         (NUMBER, [(2**63,)], "table t, row 1, column x: 9223372036854775808 is out of range for a number"),
         (Schema.of(u=Type.UINT64), [(-1,)], "table t, row 1, column u: -1 is out of range for an unsigned number"),
         (Schema.of(f=Type.FLOAT64), [(True,)], "column f: expected a float, found True (bool)"),
-        (Schema.of(s=Type.STRING), [(b"a",)], "column s: expected a symbol, found b'a' (bytes)"),
+        (Schema.of(s=Type.STRING), [(b"a",)], "column s: expected a string, found b'a' (bytes)"),
         (Schema.of(s=Type.STRING), [("\ud800",)], "column s: '\\ud800' holds half of a surrogate pair"),
         (EVERYTHING, [(1, DAY, NOON, 1)], "column b: expected true or false, found 1 (int)"),
         (EVERYTHING, [(True, NOON, NOON, 1)], "column d: expected a date, found datetime.datetime"),

@@ -126,7 +126,7 @@ def test_without_a_key_nothing_tells_which_row_is_meant(op):
         with pytest.raises(DataError) as caught:
             changed(pipeline_of(key=()), rows)
         assert f"table t, row 1, column op: found {op!r}, and the table has no key" in str(caught.value)
-    with pytest.raises(DataError, match="column name: expected a symbol, found null"):
+    with pytest.raises(DataError, match="column name: expected a string, found null"):
         changed(pipeline_of(key=()), [line("d", 1)])
 
 

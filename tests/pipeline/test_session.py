@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -180,7 +181,14 @@ def test_forms_of_rows(pipeline):
         (lambda p: p["zzz"], "there is no view or table 'zzz'; what there is: follows, reaches"),
         (lambda p: p.explain("follows"), "follows is not a view: it is a table"),
         (lambda p: p["reaches"].lookup(z="a"), "there is no column of reaches 'z'; what there is: x, y"),
-        (lambda p: p["reaches"].lookup(x=1), "reaches, column x: expected a symbol, found 1 (int)"),
+        (lambda p: p["reaches"].lookup(x=1), "reaches, column x: expected a string, found 1 (int)"),
+        (
+            lambda p: p.datalog(Path("a.dl")),
+            "given as a text, and this is PosixPath; read it with read_text()",
+        ),
+        (lambda p: p.sql(None), "a program is given as a text, and this is NoneType"),
+        (lambda p: p.sql("SELECT CAST(1 AS FOO)"), "<sql>:1:18: there is no type FOO"),
+        (lambda p: p.function(len), "has no name for SQL and Datalog: write function(name, body, …)"),
         (lambda p: p.transaction("ignore"), "there is no policy for conflicts 'ignore'"),
         (lambda p: p.transaction().insert("follows", []), "the transaction has not begun: use it as `with"),
         (lambda p: insert(p).insert("follows", []), "the transaction has been committed: open another one"),
@@ -325,6 +333,6 @@ def test_arrow_batches_may_have_columns_in_any_order(pipeline):
 
 
 def test_a_row_that_does_not_fit_discards_the_transaction(pipeline):
-    with pytest.raises(DataError, match="table follows, row 2, column whom: expected a symbol, found 5"):
+    with pytest.raises(DataError, match="table follows, row 2, column whom: expected a string, found 5"):
         insert(pipeline, ("ada", "bob"), ("ada", 5))
     assert len(pipeline["follows"]) == 0

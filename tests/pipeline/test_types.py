@@ -104,7 +104,7 @@ REFUSED = [
     (PAIR, {"a": 1}, "expected the fields a, b, found a"),
     (PAIR, (None, "x"), "field a: expected a number, found null"),
     (Type.map(Type.STRING, Type.INT64), {"k": None}, "value of 'k': expected a number, found null"),
-    (Type.map(Type.STRING, Type.INT64), {None: 1}, "key: expected a symbol, found null"),
+    (Type.map(Type.STRING, Type.INT64), {None: 1}, "key: expected a string, found null"),
     (Type.map(Type.INT64, Type.INT64), [(1, 1), (1, 2)], "two values of one key"),
     (Type.map(Type.INT64, Type.INT64), [1], "expected pairs of a key and its value"),
 ]

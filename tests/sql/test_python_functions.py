@@ -153,7 +153,7 @@ def test_what_is_refused(case):
 
 def test_what_is_refused_in_a_call():
     pipeline = made()
-    with pytest.raises(ProgramError, match="length_of takes 1 arguments"):
+    with pytest.raises(ProgramError, match="length_of takes 1 argument"):
         pipeline.sql("CREATE VIEW v AS SELECT length_of(s, k) AS n FROM t")
     with pytest.raises(ProgramError, match="did you mean `length_of`"):
         pipeline.sql("CREATE VIEW v AS SELECT lenght_of(s) AS n FROM t")

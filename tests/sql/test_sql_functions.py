@@ -80,7 +80,7 @@ REFUSED = {
     "CREATE FUNCTION g(x INT DEFAULT z) RETURN x; SELECT g()": "a DEFAULT is a constant",
     "CREATE FUNCTION g() RETURNS INT RETURN (SELECT q FROM s)": "there is no column q",
     "CREATE FUNCTION g(x INT) RETURNS INT RETURN array(x)": "g returns INT, and its body is ARRAY<INT>",
-    "CREATE FUNCTION g() RETURNS TABLE (a INT) RETURN SELECT k, w FROM s": "g returns 1 columns, and its query has 2",
+    "CREATE FUNCTION g() RETURNS TABLE (a INT) RETURN SELECT k, w FROM s": "g returns 1 column, and its query has 2",
     "CREATE FUNCTION g() RETURNS TABLE (a INT) RETURN 1": "expected a query",
     "CREATE FUNCTION g() NOT DETERMINISTIC RETURN 1": "not deterministic",
     "SELECT twice(1, 2, 3)": "twice takes (x INT, y INT)",

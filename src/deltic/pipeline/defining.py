@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from deltic.catalog import External, Table, schema_of
 from deltic.catalog.lateness import Lateness
 from deltic.circuit.graph import Circuit
-from deltic.errors import ProgramWarning
+from deltic.errors import CatalogError, ProgramWarning
 from deltic.pipeline.definitions.altering import altering, how_of
 from deltic.pipeline.definitions.evolution import Evolution
 from deltic.pipeline.definitions.view import view_definition
-from deltic.pipeline.names import find
+from deltic.pipeline.names import find, require_text
 from deltic.pipeline.parts import Parts
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Defining(Parts):
         told by a ProgramWarning. Where tables hold rows already, what is new is
         computed from them, and nothing else is: the evolution that is returned says what that was.
         """
+        require_text(text)
         return self._warned(self._evolving.evolve(lambda now: now.adding(text, file, macros)))
 
     def replace(
@@ -50,6 +51,7 @@ class Defining(Parts):
 
         Their earlier facts and rules go; so do the declaration and the directives of those that it declares.
         """
+        require_text(text)
         return self._warned(self._evolving.evolve(lambda now: now.replacing(text, file, macros)))
 
     def _warned(self, evolution: Evolution) -> Evolution:
@@ -168,13 +170,16 @@ class Defining(Parts):
         closure, or a function of its module that it calls, is another. A state in a directory has no code of Python in
         it: the pipeline that opens it is given the functions by `functions`. Raises CatalogError.
         """
+        from deltic.circuit.custom import OfPython
         from deltic.pipeline.python.functions import function
 
         if isinstance(name, str):
             kept = {"arguments": arguments, "returns": returns, "vectorized": vectorized, "nulls": nulls}
             found = function(body, name=name, deterministic=deterministic, **kept)
-        else:
+        elif isinstance(name, OfPython):
             found = name
+        else:
+            raise CatalogError(f"{name!r} has no name for SQL and Datalog: write function(name, body, …)")
         return self._evolving.evolve(lambda now: now.with_function(found))
 
     def drop(self, *names: str) -> Evolution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from deltic.errors import DelticError, did_you_mean
@@ -19,6 +20,13 @@ def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | 
     if why and name in why:
         raise DelticError(f"{name} is not a {kind}: {why[name]}")
     raise DelticError(f"there is no {kind} {name!r}; {did_you_mean(name, known) or _all(known)}")
+
+
+def require_text(given: object) -> None:
+    """Raises DelticError for a program that is not given as a text."""
+    if not isinstance(given, str):
+        remedy = "; read it with read_text()" if isinstance(given, Path) else ""
+        raise DelticError(f"a program is given as a text, and this is {type(given).__name__}{remedy}")
 
 
 def check_choice(value: str, kind: str, choices: Sequence[str]) -> None:

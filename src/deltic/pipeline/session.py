@@ -31,7 +31,7 @@ from deltic.pipeline.epochs.clock import Clock, Time
 from deltic.pipeline.epochs.epochs import Epochs
 from deltic.pipeline.epochs.opened import Opened
 from deltic.pipeline.epochs.transaction import Transaction
-from deltic.pipeline.names import check_choice
+from deltic.pipeline.names import check_choice, require_text
 from deltic.pipeline.reading.rows import Rows
 from deltic.pipeline.shards import Shards, slots
 from deltic.pipeline.spark.spark import check_session
@@ -197,6 +197,7 @@ class Pipeline(Defining, Connecting, Changing, Watching):
         """
         from deltic.pipeline.ddlog.session import Session
 
+        require_text(text)
         places = [str(place) for place in directories]
         self._evolving.evolve(lambda now: now.with_ddlog(text, file, places))
         return Session(self, self._definitions.ddlog[-1])
@@ -221,6 +222,7 @@ class Pipeline(Defining, Connecting, Changing, Watching):
         from deltic.pipeline.sql.planning import planned
         from deltic.pipeline.sql.steps import Steps
 
+        require_text(text)
         definitions = self._definitions
         steps = list(planned(text, file, definitions))
         doors = self.transaction, self.snapshot, self.explain, self._engine_of

@@ -115,7 +115,7 @@ def test_rows_that_do_not_fit_are_named(spark, tmp_path):
     pipeline = Pipeline()
     pipeline.table("follows", {"who": "string", "whom": "string"})
     told = failure(folder, pipeline.stream(folder.frame(spark), into="follows"))
-    assert "table follows, row 1, column whom: expected a symbol, found null" in told
+    assert "table follows, row 1, column whom: expected a string, found null" in told
     assert not list(pipeline["follows"])
 
 

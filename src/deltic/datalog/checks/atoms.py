@@ -10,6 +10,7 @@ from deltic.datalog.checks.type_names import Findings
 from deltic.datalog.syntax.expressions import FUNCTOR, Expression, Wildcard, fields_of, is_structure, subexpressions
 from deltic.datalog.syntax.formulas import Atom, Comparison, Formula, Negation, expressions_of, with_inner
 from deltic.datalog.syntax.source import Span
+from deltic.errors import count_of
 
 
 def check_atoms(head: Atom, body: Sequence[Formula], signatures: Signatures, findings: Findings) -> None:
@@ -48,7 +49,7 @@ def _check_atom(atom: Atom, signatures: Signatures, findings: Findings) -> None:
     if not signature:
         findings.append(_name_span(atom).error(*unknown_relation(atom.relation, signatures)))
     elif len(atom.arguments) != len(signature.attributes):
-        message = f"`{atom.relation}` has {_count(len(signature.attributes), 'attribute')}, but here "
+        message = f"`{atom.relation}` has {count_of(len(signature.attributes), 'attribute')}, but here "
         message += f"{len(atom.arguments)} {'is' if len(atom.arguments) == 1 else 'are'} given"
         findings.append(atom.span.error(message, f"it is declared as {signature.shape}"))
 
@@ -61,7 +62,3 @@ def _refuse_wildcards(argument: Expression, remedy: str, findings: Findings) -> 
 
 def _name_span(atom: Atom) -> Span:
     return replace(atom.span, end_line=atom.span.line, end_column=atom.span.column + len(atom.relation))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -36,7 +36,7 @@ from deltic.datalog.syntax.expressions import (
 )
 from deltic.datalog.syntax.formulas import Aggregation, Atom, Comparison, Existential, Formula, Negation, Test
 from deltic.datalog.syntax.source import Span
-from deltic.errors import did_you_mean
+from deltic.errors import count_of, did_you_mean
 
 _LITERALS: dict[type[Expression], Types] = {
     NumberLiteral: NUMERIC,
@@ -319,11 +319,11 @@ def _no_structure(apply: Apply, named: Sequence[Structure], structures: Sequence
     """The message and the hint for a structure that no type has."""
     branch, count = _branch(apply), len(apply.arguments)
     if not branch:
-        kind = "record type" if apply.functor == NIL else f"record type of {count} field{'' if count == 1 else 's'}"
+        kind = "record type" if apply.functor == NIL else f"record type of {count_of(count, 'field')}"
         return f"there is no {kind}", "declare it: `.type pair = [first: number, second: number]`"
     if named:
         number = len(named[0].branches[branch])
-        message = f"`${branch}` of `{named[0]}` has {number} field{'' if number == 1 else 's'}, but here "
+        message = f"`${branch}` of `{named[0]}` has {count_of(number, 'field')}, but here "
         return message + f"{count} {'is' if count == 1 else 'are'} given", ""
     known = [name for structure in structures for name in structure.branches if name]
     hint = did_you_mean(branch, known) or f"declare it: `.type kind = {branch} {{}} | ...`"

@@ -9,7 +9,7 @@ from typing import get_args
 from deltic.catalog import Catalog
 from deltic.circuit.types import Schema
 from deltic.datalog import CheckedProgram, Directive, Relation
-from deltic.errors import Diagnostic, ProgramError
+from deltic.errors import Diagnostic, ProgramError, count_of
 from deltic.pipeline.io.layout import Records
 from deltic.pipeline.io.locate import Device, Input
 from deltic.sql.statements.program import FRONT as SQL
@@ -181,5 +181,5 @@ def _unfit_columns(directive: Directive, columns: str, schema: Schema) -> Iterat
         wanted = f"{len(schema)} different fields" if len(schema) != 1 else "one field"
         yield directive.span.error(
             f"columns={columns} does not say where the columns of `{directive.relation}` are",
-            f"it has {len(schema)} column{'s' if len(schema) != 1 else ''}: name {wanted}, counted from 0",
+            f"it has {count_of(len(schema), 'column')}: name {wanted}, counted from 0",
         )

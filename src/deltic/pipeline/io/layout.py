@@ -78,7 +78,7 @@ _PHRASES = {
     Type.INT64: "a number",
     Type.UINT64: "an unsigned number",
     Type.FLOAT64: "a float",
-    Type.STRING: "a symbol",
+    Type.STRING: "a string",
     Type.BOOLEAN: "true or false",
     Type.DATE: "a date",
     Type.BINARY: "bytes",

@@ -12,7 +12,7 @@ from typing import Any
 
 from deltic.circuit.types import Column, Kind, Type
 from deltic.circuit.values.numbers import round_float
-from deltic.errors import UnsupportedError
+from deltic.errors import UnsupportedError, count_of
 from deltic.pipeline.io.layout import Layout, phrase
 from deltic.pipeline.io.malformed import Malformed
 from deltic.pipeline.io.values import problem
@@ -153,7 +153,7 @@ def _chosen(line: str, fields: list[Field], layout: Layout) -> list[Field]:
 
 
 def _wrong_count(line: str, fields: list[Field], layout: Layout) -> Malformed:
-    expected = f"{layout.width} field{'s' if layout.width != 1 else ''}"
+    expected = count_of(layout.width, "field")
     reason = f"expected {expected}, found {len(fields)}"
     if len(fields) > layout.width:
         extra = fields[layout.width]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from deltic.engine.protocol import Conflicts
-from deltic.errors import ChangeError, DataError, DelticError
+from deltic.errors import ChangeError, DataError, DelticError, count_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.changes import Epoch, epochs
 from deltic.pipeline.io.directives import Interface, interface, sql_interface
@@ -192,7 +192,7 @@ class _Job:
         self.outcome.notes += self._publisher.notes
         self.outcome.printed = self._publisher.printed
         if self._rejects.count:
-            rows = f"{self._rejects.count:,} malformed row{'s' if self._rejects.count > 1 else ''}"
+            rows = f"{count_of(self._rejects.count, 'malformed row')}"
             self.outcome.notes.append(f"{rows} left out; they are listed in {self._rejects.folder}")
         if late := self._publisher.late:
             told = f"{late:,} rows came too late and were" if late > 1 else "1 row came too late and was"

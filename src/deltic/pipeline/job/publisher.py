@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from deltic.circuit.types import Schema
 from deltic.engine.lateness import LateRows
+from deltic.errors import count_of
 from deltic.pipeline.epochs.transaction import Transaction
 from deltic.pipeline.io.devices import on_stdout, to_device
 from deltic.pipeline.io.directives import Output
@@ -69,6 +70,6 @@ class Publisher:
             return
         found = count_unreadable(rows, target.output.delimiter, target.output.rfc4180)
         if found:
-            rows = f"{found:,} row{'s' if found > 1 else ''} with the delimiter or a line end in a symbol"
+            rows = f"{count_of(found, 'row')} with the delimiter or a line end in a symbol"
             remedy = "--format parquet keeps every row, rfc4180=true quotes"
             self.notes.append(f"{target.path} cannot be read back: {rows}; {remedy}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltic.circuit.types import Column, Schema
 from deltic.circuit.values import of_python, to_arrow
 from deltic.engine.conflicts import SHOWN
-from deltic.errors import DataError, Diagnostic, did_you_mean
+from deltic.errors import DataError, Diagnostic, count_of, did_you_mean
 from deltic.pipeline.io.columns import REFUSED, check_columns, conform, is_exact
 from deltic.pipeline.io.envelopes import PARTS as ENVELOPE
 from deltic.pipeline.io.envelopes import Signed, are_envelopes, is_envelope, opened
@@ -176,7 +176,7 @@ def _values(row: Any, schema: Schema) -> Sequence[Any]:
         hint = "a row of one value is written (value,)" if len(schema) == 1 else "a single row is given as [row]"
         raise Malformed(f"expected a tuple or a dict, found {shown(row)}", hint=hint)
     if len(row) != len(schema):
-        found = f"expected {_counted(len(schema))}, found {len(row)}: {shown(row)}"
+        found = f"expected {count_of(len(schema), 'value')}, found {len(row)}: {shown(row)}"
         raise Malformed(found, hint=f"the columns are {schema}")
     return row
 
@@ -200,10 +200,6 @@ def _column(name: str, column: Column, values: Sequence[Any], rows: Sequence[Seq
         numbers, reasons = list(wrong), [f"column {column.name}: {reason}" for reason in wrong.values()][:SHOWN]
         raise _misfits(name, numbers, reasons, [rows[number - 1] for number in numbers[:SHOWN]])
     return to_arrow([of_python(value, column.type) for value in values], column.type)
-
-
-def _counted(columns: int) -> str:
-    return f"{columns} value{'s' if columns != 1 else ''}"
 
 
 def _error(place: str, reason: str, hint: str = "") -> DataError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from deltic.circuit.types import Column, Kind
+from deltic.errors import count_of
 from deltic.sql.aggregates import is_aggregate
 from deltic.sql.queries.clock import Crossing, cross, reads_clock, with_clock, with_crossings, with_time
 from deltic.sql.queries.froms import lower_from
@@ -261,7 +262,8 @@ class _Block:
             if isinstance(key, exp.Literal) and key.is_int:
                 index = int(key.name)
                 if not 1 <= index <= len(nodes):
-                    raise self._scope.source.error(key, f"GROUP BY {index}: {len(nodes)} columns are selected")
+                    has = count_of(len(nodes), "column")
+                    raise self._scope.source.error(key, f"GROUP BY {index}: the query has {has}")
                 return nodes[index - 1].copy()
             return self._named(key, items)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from deltic.errors import ProgramError
+from deltic.errors import ProgramError, count_of
 from deltic.sql.names import NO_DATABASE
 from deltic.sql.queries.asof import Asof, NoAsof
 from deltic.sql.queries.clock import as_selects, reads_clock
@@ -65,7 +65,7 @@ def _item(node: exp.Expression, left: Rows, scope: Scope) -> Rows:
         rows = pivoted(rows, pivots, scope)
         alias = alias or pivots[-1].args.get("alias")
     if alias and names and len(names) != len(rows.visible):
-        message = f"{alias.name} names {len(names)} columns, and there are {len(rows.visible)}"
+        message = f"{alias.name} names {count_of(len(names), 'column')}, and there are {len(rows.visible)}"
         raise scope.source.error(alias, message)
     return rows.called(alias.name if alias and alias.name else _own_name(node), names)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from deltic.errors import count_of
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import bind, prepared
@@ -74,7 +75,7 @@ def _as_declared(function: SqlFunction, rows: Rows, scope: Scope) -> Rows:
     if not columns:
         return rows
     if len(columns) != len(rows.visible):
-        told = f"{function.name} returns {len(columns)} columns, and its query has {len(rows.visible)}"
+        told = f"{function.name} returns {count_of(len(columns), 'column')}, and its query has {len(rows.visible)}"
         raise function.source.error(function.body, told)
     values = Values(rows, scope)
     made = []

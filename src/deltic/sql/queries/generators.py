@@ -13,6 +13,8 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of
 from deltic.circuit.types import Column, Kind, Type
+from deltic.errors import count_of
+from deltic.sql import types
 from deltic.sql.queries.rows import Attribute, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
@@ -68,7 +70,8 @@ def exploded(
     makers = {"stack": _stacked, "json_tuple": _fields}
     shown = makers.get(generator.name, _exploded)(generator, values)
     if names and len(names) != len(shown):
-        raise scope.source.error(node, f"{scope.source.written(node)} makes {len(shown)} columns, not {len(names)}")
+        message = f"{scope.source.written(node)} makes {count_of(len(shown), 'column')}, not {len(names)}"
+        raise scope.source.error(node, message)
     called = names or [name for name, _ in shown]
     found = [values.computed(values.typed(value), name) for name, (_, value) in zip(called, shown, strict=True)]
     return [Attribute(name, c) for name, c in zip(called, found, strict=True)]
@@ -79,7 +82,7 @@ def _exploded(generator: _Generator, values: Values) -> list[_Shown]:
     node, source = generator.node, values.scope.source
     array = values.column(values.typed(prepared(generator.arguments[0], values)), "array")
     if array.type.kind not in (Kind.ARRAY, Kind.MAP):
-        message = f"{source.written(node)} takes an array or a map, and this is {array.type}"
+        message = f"{source.written(node)} takes an array or a map, and its argument is {types.written(array.type)}"
         raise source.error(node, message)
     given = values.place(node, Typed(column(array.name), array.value_type))
     place = _numbered(generator, values, _count(given, generator.is_outer))

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.types import Column
+from deltic.errors import count_of
 from deltic.sql.queries.rows import Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared
@@ -79,7 +80,8 @@ def _selected(key: exp.Expression, rows: Rows, scope: Scope) -> Column | None:
     if isinstance(key, exp.Literal) and key.is_int:
         index = int(key.name)
         if not 1 <= index <= len(rows.visible):
-            raise scope.source.error(key, f"ORDER BY {index}: there are {len(rows.visible)} columns")
+            has = count_of(len(rows.visible), "column")
+            raise scope.source.error(key, f"ORDER BY {index}: the query has {has}")
         return rows.visible[index - 1].column
     if isinstance(key, exp.Column) and not key.table:
         found = [a.column for a in rows.visible if a.name.lower() == key.name.lower()]

@@ -11,6 +11,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.operators.fixpoint import RefreshPolicy
 from deltic.circuit.types import Column, ZSetType
+from deltic.errors import count_of
 from deltic.sql.queries.blocks import lower_block
 from deltic.sql.queries.clock import as_selects, reads_clock
 from deltic.sql.queries.constants import values_rows
@@ -133,7 +134,7 @@ def _with(query: exp.Expression, scope: Scope) -> Scope:
         else:
             rows = inner.lower_alone(definition.this)
         if names and len(names) != len(rows.visible):
-            message = f"{alias.name} names {len(names)} columns, and its query has {len(rows.visible)}"
+            message = f"{alias.name} names {count_of(len(names), 'column')}, and its query has {len(rows.visible)}"
             raise scope.source.error(definition, message)
         scope = scope.naming(alias.name, rows.called("", names))
     return scope

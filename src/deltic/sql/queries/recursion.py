@@ -13,6 +13,7 @@ from deltic.circuit.expressions import column
 from deltic.circuit.graph import Circuit
 from deltic.circuit.polarity import grows_with
 from deltic.circuit.types import Column, Schema
+from deltic.errors import count_of
 from deltic.sql.queries.absence import check_absence
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Rows, settled
@@ -67,7 +68,7 @@ def _lowered(definition: exp.CTE, names: Sequence[str], scope: Scope, is_set: bo
     base = scope.lower(first, scope)
     shown = list(names) or [a.name for a in base.visible]
     if len(shown) != len(base.visible):
-        message = f"{name} names {len(shown)} columns, and its first query has {len(base.visible)}"
+        message = f"{name} names {count_of(len(shown), 'column')}, and its first query has {len(base.visible)}"
         raise scope.source.error(definition, message)
     base = base.called("", shown)
     for _ in range(_WIDENINGS):

@@ -110,6 +110,8 @@ def _near(reference: exp.Column, rows: Rows) -> str:
         near = did_you_mean(reference.table, relations)
         return near or (f"the relations here are {', '.join(relations)}" if relations else "there is no FROM")
     names = list(dict.fromkeys(a.name for a in rows.attributes))
+    if not names:
+        return "there is no FROM"
     return did_you_mean(reference.name, names) or f"the columns here are {', '.join(names)}"
 
 

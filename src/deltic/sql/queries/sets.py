@@ -10,6 +10,7 @@ from sqlglot import exp
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, literal
 from deltic.circuit.types import Column, Type
+from deltic.errors import count_of
 from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.rows import Attribute, Rows, settled
 from deltic.sql.queries.scope import Scope
@@ -41,7 +42,7 @@ def lower_operation(query: exp.SetOperation, scope: Scope) -> Rows:
 def aligned(left: Rows, right: Rows, query: exp.Expression, what: str, scope: Scope) -> tuple[Rows, Rows]:
     """Both sides with columns of the same names and types. Raises ProgramError where they have no common type."""
     if len(left.visible) != len(right.visible):
-        counts = f"{len(left.visible)} columns on one side and {len(right.visible)} on the other"
+        counts = f"{count_of(len(left.visible), 'column')} on one side and {len(right.visible)} on the other"
         raise scope.source.error(query, f"{what} has {counts}")
     pairs = []
     for a, b in zip(left.visible, right.visible, strict=True):

@@ -16,6 +16,7 @@ from deltic.circuit.accumulators import ACCUMULATORS
 from deltic.circuit.expressions import checked, column, is_not_null, is_null, literal, null
 from deltic.circuit.spark import call
 from deltic.circuit.types import Column, Type, ValueType
+from deltic.errors import count_of
 from deltic.sql.queries.matching import Matching
 from deltic.sql.queries.nodes import Nodes, conjunction, true
 from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantified
@@ -174,7 +175,7 @@ def _quantified(values: Values, node: exp.Expression) -> exp.Expression:
     left = values.place(node.this, values.typed(prepared(node.this, values)))
     rows = bind(values, _query(node.expression.this))
     if len(rows.visible) != 1:
-        message = f"one value is compared with a subquery of {len(rows.visible)} columns"
+        message = f"one value is compared with a subquery of {count_of(len(rows.visible), 'column')}"
         raise values.scope.source.error(node, message)
     found = rows.visible[0].column
     _check_extremes(values, node, found, "a comparison with a subquery")
@@ -289,7 +290,8 @@ def _membership(values: Values, node: exp.In) -> _Membership:
     given = [values.typed(prepared(part, values)) for part in wanted]
     rows = bind(values, _query(node.args["query"]))
     if len(rows.visible) != len(given):
-        message = f"{len(given)} values are sought in a subquery of {len(rows.visible)} columns"
+        has = count_of(len(rows.visible), "column")
+        message = f"{count_of(len(given), 'value')} cannot be sought in a subquery of {has}"
         raise scope.source.error(node, message)
     bound = _bound_names(values, rows)
     keys: list[Column] = []

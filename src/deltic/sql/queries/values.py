@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deltic.circuit.types import Column, Type
+from deltic.sql import types
 from deltic.sql.queries.rows import Rows, resolve, settled
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.trees import replaced
@@ -76,7 +77,9 @@ class Values:
         """A condition. Raises ProgramError for what is not Boolean."""
         found = self.typed(node)
         if found.type.type is not Type.BOOLEAN:
-            message = f"{what} takes a condition, and {self.scope.source.written(node)} is {found.type}"
+            message = (
+                f"{what} takes a condition, and {self.scope.source.written(node)} is {types.written(found.type.type)}"
+            )
             raise self.scope.source.error(node, message)
         return found.expression
 

@@ -108,6 +108,8 @@ class _Translation:
     def unsupported(self, node: exp.Expression) -> ProgramError:
         written = self.source.written(node)
         name = written.partition("(")[0].strip().lower()
+        if isinstance(node, exp.AggFunc):
+            return self.source.error(node, f"the aggregate {name} cannot stand here", "compute it in a subquery")
         is_named = isinstance(node, exp.Func) and name.isidentifier()
         return self.source.error(node, f"{f'the function {name}' if is_named else written} is not supported here")
 

@@ -169,6 +169,10 @@ class _Parser(DelticParser):
         self.raise_error("a statement of another dialect")
 
 
+# What sqlglot says where the type of a CAST is none.
+_NO_TYPE = "Expected TYPE after CAST"
+
+
 def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> ProgramError:
     """The error for a token that the grammar does not have there, or for a statement that ends too early."""
     found = error.token
@@ -177,6 +181,8 @@ def _misplaced(error: _Unexpected, tokens: Tokens, source: SourceText) -> Progra
     if found is None:
         last = tokens[-1]
         return token_error(source, last, f"the statement ends too early, after `{last.text}`{wanted}")
+    if error.message == _NO_TYPE:
+        return token_error(source, found, f"there is no type {_shown(found, source)}")
     return token_error(source, found, f"`{_shown(found, source)}` cannot stand here{wanted}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltic.circuit.spark import FUNCTIONS
-from deltic.errors import did_you_mean
+from deltic.errors import count_of, did_you_mean
 from deltic.sql.scalars.functions import python
 from deltic.sql.scalars.functions.refused import OF_THE_CLOCK, REFUSED
 from deltic.sql.scalars.functions.rules import RULES, plain
@@ -36,7 +36,7 @@ def called(name: str, arguments: Sequence[Any]) -> Typed:
         try:
             inspect.signature(rule).bind(*arguments)
         except TypeError:
-            raise Mismatch(f"{found} does not take {len(arguments)} arguments") from None
+            raise Mismatch(f"{found} does not take {count_of(len(arguments), 'argument')}") from None
         return rule(*arguments)
     if found in known():
         return plain(found, arguments)

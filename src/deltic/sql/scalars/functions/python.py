@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltic.circuit.types import ValueType
+from deltic.errors import count_of
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.functions.rules import to
 from deltic.sql.scalars.functions.written import KNOWN, Written
@@ -66,7 +67,7 @@ def knowing(functions: Mapping[str, OfPython], written: Written) -> Iterator[Non
 def applied(function: PythonFunction, arguments: Sequence[Typed]) -> Typed:
     """A call; Mismatch where the function does not take these arguments."""
     if len(arguments) != len(function.arguments):
-        raise Mismatch(f"{function.name} takes {len(function.arguments)} arguments")
+        raise Mismatch(f"{function.name} takes {count_of(len(function.arguments), 'argument')}")
     values = [to(argument, type_) for argument, type_ in zip(arguments, function.arguments, strict=True)]
     type_ = ValueType(function.returns.type, function.may_be_null([value.type.nullable for value in values]))
     return folded(Typed(function.applied([value.expression for value in values]), type_))

@@ -8,6 +8,7 @@ from deltic.circuit.expressions import is_literal
 from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.spark import FUNCTIONS, call
 from deltic.circuit.types import Type
+from deltic.errors import count_of
 from deltic.sql.scalars.coercion import can_coerce, coerced, type_in_common
 from deltic.sql.scalars.folding import folded
 from deltic.sql.scalars.operators import Mismatch
@@ -61,8 +62,8 @@ def brought(name: str, arguments: Sequence[Typed]) -> list[Typed]:
     takes, missing = function.takes, len(function.takes) - len(arguments)
     if not 0 <= missing <= len(function.defaults):
         least = len(takes) - len(function.defaults)
-        wanted = str(len(takes)) if least == len(takes) else f"{least} to {len(takes)}"
-        raise Mismatch(f"{name} takes {wanted} arguments")
+        most = count_of(len(takes), "argument")
+        raise Mismatch(f"{name} takes {most if least == len(takes) else f'{least} to {most}'}")
     defaults = function.defaults[len(function.defaults) - missing :]
     filled = [constant(value, type_) for value, type_ in zip(defaults, takes[len(arguments) :], strict=True)]
     return [to(argument, type_) for argument, type_ in zip([*arguments, *filled], takes, strict=True)]
