@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
+import pytest
+
+import deltic
 from deltic.datalog.ddlog.check import check
 from tests.datalog.ddlog.test_sessions import printed
 
@@ -31,6 +35,39 @@ output relation B(x: u8)
 for (a in A) var x = FlatMap(a.v) in if (x > 3) B(x)
 """
     assert printed(program, "start; insert A([1, 5, 7]); commit; dump B;") == ["B{.x = 5}", "B{.x = 7}"]
+
+
+@pytest.mark.parametrize(("node", "written"), [("u8", "{}"), ("istring", '"n{}"'), ("Vec<u8>", "[{}]")])
+def test_components_have_the_least_node_that_reaches_theirs(node: str, written: str) -> None:
+    """Also where edges between parts of a circle go, whose labels came from the node that is cut off."""
+    program = f"""
+import graph
+input relation E(x: {node}, y: {node})
+function from(e: E): {node} {{ e.x }}
+function to(e: E): {node} {{ e.y }}
+output relation Labels[({node}, {node})]
+apply graph::ConnectedComponents(E, from, to) -> (Labels)
+relation Reaches(x: {node}, y: {node})
+Reaches(x, x), Reaches(y, y), Reaches(x, y) :- E(x, y).
+Reaches(x, z) :- Reaches(x, y), E(y, z).
+output relation Expected[({node}, {node})]
+Expected[(y, least)] :- Reaches(x, y), var least = x.group_by(y).min().
+"""
+    session, lines = deltic.Pipeline().ddlog(program), list[str]()
+    session.write = lines.append
+    rng, edges = random.Random(node), set[tuple[int, int]]()
+    for _ in range(6):
+        flipped = {(rng.randrange(9), rng.randrange(9)) for _ in range(4)}
+        for x, y in sorted(flipped):
+            word = "delete" if (x, y) in edges else "insert"
+            lines.append(f"{word} E({written.format(x)}, {written.format(y)})")
+        edges ^= flipped
+        commands = f"start; {', '.join(lines)}; commit; dump Labels; echo; dump Expected;"
+        lines.clear()
+        session.run(commands)
+        middle = lines.index("")
+        assert lines[:middle] == lines[middle + 1 :] != []
+        lines.clear()
 
 
 def test_another_function_of_python_or_of_a_module_is_another_program(tmp_path: Path) -> None:

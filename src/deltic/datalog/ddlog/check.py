@@ -92,7 +92,10 @@ def _relation(declarations: Declarations, entry: RelationEntry, findings: list[D
             inference.findings += check_expression(declarations, key.expression, {name: False})
         findings += inference.findings
     told = [a.value.value for a in item.attributes if a.name == "original" and isinstance(a.value, s.StringLiteral)]
-    return c.Relation(entry.name, entry.record, item.role, item.semantics, key, item.span, told[0] if told else None)
+    original = told[0] if told else None
+    return c.Relation(
+        entry.name, entry.record, item.role, item.semantics, key, item.span, original, is_made=item.is_made
+    )
 
 
 def _streams(relations: Mapping[str, c.Relation], rule: c.Rule) -> Iterator[Diagnostic]:

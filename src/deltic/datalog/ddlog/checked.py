@@ -38,7 +38,10 @@ class PrimaryKey:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation. Its name is in full (`module::R`); records are of type `record`, which may be a reference."""
+    """A relation. Its name is in full (`module::R`); records are of type `record`, which may be a reference.
+
+    One that `is_made` stands for the inner work of a transformer, and may depend on itself through groups.
+    """
 
     name: str
     record: Type
@@ -47,6 +50,7 @@ class Relation:
     key: PrimaryKey | None
     span: Span
     original: str | None = None
+    is_made: bool = False
 
 
 @dataclass(frozen=True)

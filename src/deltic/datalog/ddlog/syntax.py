@@ -432,7 +432,10 @@ class KeyDeclaration(Node):
 
 @dataclass(frozen=True)
 class RelationDeclaration(Node):
-    """A relation: with `fields` a type of its name is declared with it, else records are of type `record`."""
+    """A relation: with `fields` a type of its name is declared with it, else records are of type `record`.
+
+    `is_made` tells one that stands for the inner work of a transformer.
+    """
 
     name: str
     role: Role
@@ -442,6 +445,7 @@ class RelationDeclaration(Node):
     record: TypeMention | None
     key: KeyDeclaration | None
     attributes: tuple[Attribute, ...] = ()
+    is_made: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`apply` of the transformers of `graph`: the relations and rules that mean the same.
 
-What reaches what is kept in pairs, so that SCC and ConnectedComponents cost what these pairs are.
+Connected components hand on the least label that has come to a node, by a recursion through the least of a group, which
+the engine keeps by iterations. SCC keeps in pairs what reaches what, and costs what these pairs are.
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ relation {name}Reaches(x: {node}, y: {node})
 """
 )
 _COMPONENTS = (
-    _REACHES
+    _EDGES
     + """
-relation {name}From(x: {node}, y: {node})
-{name}From(y, x) :- {name}Reaches(x, y).
-{name}From(x, x) :- {name}Edge(x, _).
-{name}From(y, y) :- {name}Edge(_, y).
-{labels}[(x, least)] :- {name}From(x, y), var least = y.group_by(x).min().
+relation {name}Come(x: {node}, label: {node})
+relation {name}Least(x: {node}, label: {node})
+{name}Come(x, x) :- {name}Edge(x, _).
+{name}Come(y, y) :- {name}Edge(_, y).
+{name}Come(y, label) :- {name}Least(x, label), {name}Edge(x, y).
+{name}Least(x, least) :- {name}Come(x, label), var least = label.group_by(x).min().
+{labels}[(x, label)] :- {name}Least(x, label).
 """
 )
 _RULES: Mapping[str, str] = {
@@ -76,7 +79,8 @@ def _expanded(module: s.Module, item: s.Item, prefixes: set[str]) -> Iterator[s.
     rules = _RULES[name].format(name=place, node=_node(module, item, named["labels"]), **named)
 
     def placed(node: Any) -> Any:
-        return replace(node, span=item.span)
+        node = replace(node, span=item.span)
+        return replace(node, is_made=True) if isinstance(node, s.RelationDeclaration) else node
 
     yield from (transform(made, placed) for made in parse(rules, f"<{item.transformer}>").items)
 

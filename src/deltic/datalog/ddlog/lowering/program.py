@@ -153,6 +153,8 @@ class Lowered:
         findings = []
         for name in names:
             relation = self.checked.relations[name]
+            if relation.is_made:
+                continue
             if relation.semantics != "relation":
                 findings.append(relation.span.error(f"the {relation.semantics} {name} depends on itself"))
             for rule, _ in self._rules.get(name, ()):
