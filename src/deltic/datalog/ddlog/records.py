@@ -72,6 +72,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+_END = ("", "", 0)
 _FLOATS = {"NaN": math.nan, "inf": math.inf}
 
 
@@ -80,28 +81,27 @@ class Reader:
 
     def __init__(self, text: str, folder: Path | None = None, offset: int = 0) -> None:
         self.text, self.folder, self.offset = text, folder, offset
-        self._next_token: tuple[int, re.Match[str] | None] = (-1, None)
+        self._next_token, self._next_from = _END, -1
 
     def peek(self) -> tuple[str, str]:
         """The kind and the text of the next token; two empty ones at the end."""
-        found = self._match()
-        return ("", "") if found is None else (str(found.lastgroup), found[str(found.lastgroup)])
+        return self._token()[:2]
 
     def take(self, *wanted: str) -> str:
         """The next token, which is one of these signs or words, or any if none are told. Raises RecordError."""
-        found = self._match()
-        text = "" if found is None else found[str(found.lastgroup)]
-        if found is None or (wanted and text not in wanted):
+        _, text, end = self._token()
+        if not text or (wanted and text not in wanted):
             expected = " or ".join(f"`{each}`" for each in wanted) or "a value"
             raise RecordError(f"{expected} is missing here", self._next())
-        self.offset = found.end()
+        self.offset = end
         return text
 
     def takes(self, sign: str) -> bool:
         """Whether the next token is this one, which is taken then."""
-        if self.peek()[1] != sign or self.peek()[0] == "string":
+        _, text, end = self._token()
+        if text != sign:
             return False
-        self.take()
+        self.offset = end
         return True
 
     def record(self) -> Record:
@@ -173,11 +173,13 @@ class Reader:
         except (OSError, UnicodeDecodeError) as error:
             raise RecordError(f"{name}: {getattr(error, 'strerror', None) or error}", self.offset) from error
 
-    def _match(self) -> re.Match[str] | None:
-        """The next token, which is looked at several times before it is taken."""
-        if self._next_token[0] != self.offset:
-            self._next_token = self.offset, _TOKEN.match(self.text, self.offset)
-        return self._next_token[1]
+    def _token(self) -> tuple[str, str, int]:
+        """The next token, which is looked at several times before it is taken: its kind, its text, where it ends."""
+        if self._next_from != self.offset:
+            found, self._next_from = _TOKEN.match(self.text, self.offset), self.offset
+            kind = str(found.lastgroup) if found else ""
+            self._next_token = (kind, found[kind], found.end()) if found else _END
+        return self._next_token
 
     def _next(self) -> int:
         """Where the next thing begins that is no blank."""
@@ -187,6 +189,8 @@ class Reader:
 
 def _number(text: str) -> int | float:
     """A number in Rust's writing, with a sign that may stand apart, and `_` between and behind its digits."""
+    if text.isdigit():
+        return int(text)
     text = re.sub(r"[\s_]", "", text)
     if re.fullmatch(r"[-+]?[0-9]+", text):
         return int(text)
