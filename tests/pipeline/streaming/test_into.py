@@ -16,6 +16,7 @@ from pyspark.errors import StreamingQueryException
 
 import deltic
 from deltic import DataError, DelticError, Pipeline, StreamError
+from deltic.pipeline.streaming.forms import Form
 from tests.pipeline.streaming.files import Folder
 
 FOLLOWS = "who string, whom string, op string"
@@ -36,8 +37,10 @@ def pipeline_in(state):
     return pipeline
 
 
-def test_a_batch_is_an_epoch_once(spark, tmp_path, caplog):
+def test_a_batch_is_an_epoch_once(spark, tmp_path, caplog, monkeypatch):
     caplog.set_level(logging.INFO, "deltic.stream")
+    found, form_of = [], Form.of
+    monkeypatch.setattr(Form, "of", lambda *given: found.append(1) or form_of(*given))
     folder = Folder(tmp_path, FOLLOWS)
     folder.put(*follows("+", ("ada", "bob"), ("bob", "cyd")))
     folder.put(*follows("-", ("ada", "bob")), *follows("+", ("dan", "cyd")))
@@ -45,6 +48,7 @@ def test_a_batch_is_an_epoch_once(spark, tmp_path, caplog):
         folder.drain(pipeline.stream(folder.frame(spark), into="follows"))
         assert pipeline.epoch == 2
         assert sorted(pipeline["fans"]) == [("cyd", 2)]
+        assert len(found) == 1, "Spark is asked for the columns of a stream once"
     folder.forget_commit(1)
     folder.put(*follows("+", ("eve", "bob")))
     with pipeline_in(tmp_path / "state") as pipeline:

@@ -39,12 +39,17 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Form:
-    """How the rows of one stream are read: the columns that are needed, and those that tell their order."""
+    """How the rows of one stream are read: the columns that are needed, and those that tell their order.
+
+    `digest` is the SQL of a hash of each row. What is read is said as SQL, in one call: Spark is asked by a message for
+    each part of a Column, and some dozens of them take longer than a small batch.
+    """
 
     table: Table
     kind: Kind
     columns: tuple[str, ...]
     order: tuple[str, ...]
+    digest: str
 
     @classmethod
     def of(cls, frame: DataFrame, table: Table, order: Sequence[str]) -> Form:
@@ -59,21 +64,26 @@ class Form:
         if "value" in names and set(names) <= set(_KAFKA) and "value" not in table.schema.names:
             _check_texts(frame, table)
             told = [name for name in _KAFKA_ORDER if name in names]
-            return cls(table, Kind.RECORDS, ("value",), tuple(order or told))
+            return cls._of(frame, table, Kind.RECORDS, ["value"], order or told)
         if are_envelopes(names, layout):
             _check_envelopes(frame, table)
-            return cls(table, Kind.CHANGES, tuple(part for part in PARTS if part in names), tuple(order))
+            return cls._of(frame, table, Kind.CHANGES, [part for part in PARTS if part in names], order)
         is_signed = any(name in names for name in weight_columns(layout))
         rest = frame.drop(*(name for name in order if name not in _named(layout)))
         needed = columns_needed(table.name, table.schema, arrow_schema_of(rest), is_signed, table.key)
-        return cls(table, Kind.CHANGES if is_signed else Kind.ROWS, tuple(needed), tuple(order))
+        return cls._of(frame, table, Kind.CHANGES if is_signed else Kind.ROWS, needed, order)
+
+    @classmethod
+    def _of(cls, frame: DataFrame, table: Table, kind: Kind, columns: Sequence[str], order: Sequence[str]) -> Form:
+        return cls(table, kind, tuple(columns), tuple(order), _digest(frame, columns))
 
     def read(self, frame: DataFrame, sites: Sites) -> tuple[Changed, int, int]:
         """A batch as changes of the table, how many rows it has, and their digest; raises DataError, UnorderedKeys.
 
         This is one job. Tasks may write the changes: where these may be about keys, and have an order, in that order.
         """
-        chosen = frame.select(*map(quoted, self.columns), *self._order(), self._digest(frame))
+        order = [f"{_path(name)} AS {_order_name(i)}" for i, name in enumerate(self.order)]
+        chosen = frame.selectExpr(*map(quoted, self.columns), *order, self.digest)
         is_by_key = bool(self.table.key) and self.kind is not Kind.ROWS
         has_order = is_by_key and bool(self.order)
         placed = chosen.sort(*map(_placed, range(len(self.order)))) if has_order else chosen
@@ -89,9 +99,9 @@ class Form:
             check_order(Keyed(self.table.name, self.table.key), changes)
         return changes, len(rows), digest
 
-    def digest(self, frame: DataFrame) -> tuple[int, int]:
+    def measured(self, frame: DataFrame) -> tuple[int, int]:
         """How many rows a batch has, and their digest."""
-        found = from_dataframe(frame.select(self._digest(frame)))
+        found = from_dataframe(frame.selectExpr(self.digest))
         return len(found), _sum(found)
 
     def changes(self, found: pa.Table, name: str, before: int = 0) -> pa.Table:
@@ -105,22 +115,6 @@ class Form:
             case Kind.RECORDS:
                 return to_table(name, schema, rows.column("value").to_pylist(), signed=True, key=key, before=before)
 
-    def _order(self) -> list[Column]:
-        """The columns that tell the order, under names of their own."""
-        from pyspark.sql.functions import col
-
-        return [col(name).alias(_order_name(i)) for i, name in enumerate(self.order)]
-
-    def _digest(self, frame: DataFrame) -> Column:
-        """A hash of each row; Spark has none of maps, whose texts it is instead."""
-        from pyspark.sql.functions import col, lit, xxhash64
-
-        parts = []
-        for name in self.columns:
-            has_maps = "map<" in frame.schema[name].dataType.simpleString()
-            parts.append(col(quoted(name)).cast("string") if has_maps else col(quoted(name)))
-        return (xxhash64(*parts) if parts else lit(0).cast("long")).alias(_DIGEST)
-
 
 class _Batch(Reader):
     """Rows of a stream, with how many they are and their digest."""
@@ -131,6 +125,18 @@ class _Batch(Reader):
 
     def read(self, rows: pa.Table, told: str, before: int) -> tuple[pa.Table, tuple[int, int]]:
         return self._form.changes(rows, f"{self._form.table.name}, {told}", before), (len(rows), _sum(rows))
+
+
+def _digest(frame: DataFrame, columns: Sequence[str]) -> str:
+    """A hash of some columns, as SQL; Spark has none of maps, whose texts it is instead."""
+    types = {field.name: field.dataType.simpleString() for field in frame.schema}
+    parts = [f"CAST({quoted(c)} AS STRING)" if "map<" in types[c] else quoted(c) for c in columns]
+    return f"xxhash64({', '.join(parts)}) AS {_DIGEST}" if parts else f"0L AS {_DIGEST}"
+
+
+def _path(name: str) -> str:
+    """A column, or a field of one, as SQL: by the names that points stand between, unless they are quoted already."""
+    return name if "`" in name else ".".join(map(quoted, name.split(".")))
 
 
 def _order_name(index: int) -> str:

@@ -49,7 +49,7 @@ def stream(
     return TableWriter(frame, into.form(frame).kind is not Kind.ROWS).foreachBatch(into.apply)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Into:
     """A stream into a table of a pipeline, by its name."""
 
@@ -61,6 +61,8 @@ class Into:
     place: str | None
     lock: Lock
     sites: Sites
+    known: Form | None = None
+    """The form of the stream, once it was found: its columns stay, and Spark takes its time to tell them."""
 
     def form(self, frame: DataFrame) -> Form:
         """How a DataFrame tells of changes of the table, as that is defined now."""
@@ -69,7 +71,9 @@ class Into:
         table = find(self.table, "table", catalog.shown_tables, derived)
         if (source := self.pipeline.sources.get(self.table)) is not None:
             raise StreamError(f"table {self.table} has the rows of {source}: let these change, and call `refresh`")
-        return Form.of(frame, table, self.order)
+        if self.known is None or self.known.table != table:
+            self.known = Form.of(frame, table, self.order)
+        return self.known
 
     def apply(self, frame: DataFrame, batch: int) -> None:
         """Apply a micro-batch as an epoch, or pass over one that was applied; raises StreamError."""
@@ -79,7 +83,7 @@ class Into:
         with described(frame.sparkSession, told), self._refusing(query, batch):
             form = self.form(frame)
             if is_known:
-                self._pass_over(Applied(query, batch, *form.digest(frame)))
+                self._pass_over(Applied(query, batch, *form.measured(frame)))
             else:
                 changes, rows, digest = form.read(frame, self.sites)
                 self._commit(Applied(query, batch, rows, digest), changes)
