@@ -24,6 +24,7 @@ from tests.differential.cases import Case
 from tests.differential.compare import MakeEngine, first_disagreement
 from tests.differential.test_circuits import SHAPE, random_case
 from tests.differential.test_rounds import random_run
+from tests.differential.test_windows import check_engine
 
 FACT = """
     .decl f(a: number, b: number, m: number) .input f
@@ -152,6 +153,17 @@ def test_many_random_circuits(batch, record_property):
     circuits(
         range(700 + 10 * batch, 710 + 10 * batch), partial(by_lot, seed=batch), bags=batch % 2 == 0, rich=batch > 1
     )
+
+
+def test_random_circuits_that_remember_epochs():
+    for seed in (2001, 2002):
+        check_engine(seed, partial(by_lot, seed=seed))
+
+
+@pytest.mark.slow
+def test_many_random_circuits_that_remember_epochs():
+    for seed in range(2100, 2120):
+        check_engine(seed, partial(by_lot, seed=seed))
 
 
 @pytest.mark.slow

@@ -116,13 +116,13 @@ def test_random_circuits_with_windows(batch):
 ENGINE = Shape(operators=6, fixpoints=1, bags=False, plain_bodies=True, aggregates=False)
 
 
-def check_engine(seed):
-    """The local engine's changes of the views are those of the query, in small steps and in a big one."""
+def check_engine(seed, make=LocalEngine):
+    """An engine's changes of the views are those of the query, in small steps and in a big one."""
     rng = random.Random(seed)
     circuit = with_windows(rng, random_circuit(rng, ENGINE), (window, window, flat_map, delay, difference))
     epochs = random_epochs(rng, circuit, 5)
     for stream in (epochs, in_one_step(epochs)):
-        driver = Driver(LocalEngine(circuit), circuit)
+        driver = Driver(make(circuit), circuit)
         for epoch, expected in zip(stream, differences(circuit, stream), strict=True):
             found = driver.changes({name: list(rows) for name, rows in epoch.items()})
             assert {n: ZSet(c) for n, c in found.items()} == nonzero(expected), f"seed {seed}\n{circuit}\n{stream}"

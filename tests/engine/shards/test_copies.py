@@ -36,6 +36,12 @@ DELAYED = """%0 = source f : set{a: int64, m: int64}
 %3 = sink wide (%2) : set{a: int64, m: int64, x: int64}
 %4 = delay (%0) : set{a: int64, m: int64}
 %5 = sink before (%4) : set{a: int64, m: int64}"""
+TWO_SIDED = """
+    .decl f(a: number, m: number) .input f
+    .decl a(a: number, x: number) .input a
+    .decl r(x: number, y: number) r(x, y) :- f(x, y). r(x, z) :- r(x, y), a(y, z). r(x, z) :- a(x, y), r(y, z).
+"""
+BEFORE = "%5 = delay (%0) : set{a: int64, m: int64}\n%6 = sink before (%5) : set{a: int64, m: int64}"
 FEW = Copies(least=100)
 FACTS = [(i % 20, i % 30, i % 7, i) for i in range(2000)]
 SMALL = {"a": [(i, i % 5) for i in range(20)], "b": [(i, i % 4) for i in range(30)], "c": [(i, i) for i in range(7)]}
@@ -158,11 +164,42 @@ def test_rows_that_are_split_by_shard_already_stay_so(program, first):
     assert (driver.engine.plan.placed["f"].key, set(driver.engine.copied)) == (key, {"a", "b", "c"})
 
 
-def test_a_program_that_remembers_epochs_has_no_copies():
+def test_a_program_that_remembers_epochs_has_copies_for_which_rows_are_sent_alone():
     circuit = parse_circuit(DELAYED)
-    driver = Driver(ShardedEngine(circuit, shards=2, copies=Copies(least=1)), circuit)
-    driver.insert(f=[(i % 3, i) for i in range(100)], a=[(i, i) for i in range(3)])
-    assert driver.engine.copied == {}
+    driver = Driver(ShardedEngine(circuit, shards=2, copies=Copies(least=100)), circuit)
+    other = Driver.of_program("local", circuit)
+    changes = [
+        {"f": [(i % 3, i) for i in range(20)], "a": [(i, i) for i in range(3)]},
+        {"f": [(i % 3, i) for i in range(20, 200)]},
+        {"f": [(i % 3, i) for i in range(200, 400)]},
+        {"a": [(3, 7)], "f": [(3, 1)]},
+    ]
+    copied = []
+    for rows in changes:
+        epoch = {table: [(row, 1) for row in of_table] for table, of_table in rows.items()}
+        assert driver.changes(epoch) == other.changes(epoch)
+        copied.append(set(driver.engine.copied))
+    assert (copied[0], copied[-1]) == (set(), {"a"})
+    assert driver.everything() == other.everything()
+
+
+@pytest.mark.parametrize("delay", ["", BEFORE], ids=["forgets", "remembers"])
+def test_a_program_that_remembers_epochs_keeps_a_copy_without_which_something_is_computed_anew(delay):
+    """Places of a recursion in rounds begin with the recursion."""
+    circuit = parse_circuit(f"{lower(check([parse(TWO_SIDED)]))}\n{delay}")
+    driver = Driver(ShardedEngine(circuit, shards=2, copies=Copies(least=50)), circuit)
+    other = Driver.of_program("local", circuit)
+    copied = []
+    for first, count in ((0, 20), (20, 20), (100, 20), (200, 6), (210, 6), (220, 6)):
+        epoch = {"f": [((i, i + 1), 1) for i in range(first, first + count)], "a": [((first + 2, 1 + first), 1)]}
+        assert driver.changes(epoch) == other.changes(epoch)
+        copied.append(set(driver.engine.copied))
+    for first in (1000, 2000):
+        epoch = {"a": [((i, i + 1), 1) for i in range(first, first + 99, 2)]}
+        assert driver.changes(epoch) == other.changes(epoch)
+    copied.append(set(driver.engine.copied))
+    assert copied[-2:] == [{"a"}, {"a"} if delay else set()]
+    assert driver.everything() == other.everything()
 
 
 @pytest.mark.parametrize("copies", [None, FEW], ids=["never", "auto"])

@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from deltic.program.definitions import Constant, Derived
-from deltic.program.memory import remembered
 from deltic.program.operators.aggregate import Grouped
 from deltic.program.operators.top import Ranked
 from deltic.program.program import Program, Relation
@@ -105,8 +104,6 @@ class Survey:
         So many rows are `there` of those that are `kept`.
         """
         self.since, self.many = 0, self.copies.least // SHARE
-        if remembered(program):
-            return copied
         tables = {name: there(name) + coming.get(name, 0) for name in program.tables.values()}
         total = sum(tables.values())
         rows = {name: there(name) for name in kept} if sum(coming.values()) <= total // SHARE else {}

@@ -200,7 +200,8 @@ class ShardedEngine(Engine):
         """Have other options, which lay the program out in another way: how many rows were visited for it.
 
         What they do not concern stays. Before anything is there, batches of `changes` that are elsewhere stay spread as
-        they are; for copies alone nothing is done where they could not, since their rows would pass this process.
+        they are; for copies alone nothing is done where they could not, since their rows would pass this process, nor
+        where a program that remembers epochs would have anything computed of the rows that there are now.
         """
         definition = self._definition.with_other(**options)
         if not self._has_begun:
@@ -211,8 +212,11 @@ class ShardedEngine(Engine):
                 self._shrunk = frozenset()
                 self._hold_nothing(laid)
             return 0
+        found = evolved(self._former(definition), self._definition, definition)
+        if options.keys() == {"copied"} and found.computes and remembered(self.program):
+            return 0
         try:
-            built = self._build(definition, evolved(self._former(definition), self._definition, definition), self.epoch)
+            built = self._build(definition, found, self.epoch)
         except Outgrown as more:
             outgrown = {*definition.setting.outgrown, *more.relations}
             return self._lay_out_again(**options | {"outgrown": outgrown})
@@ -311,7 +315,7 @@ class ShardedEngine(Engine):
             other._lay_out_again(rounds=setting.rounds, outgrown=())
         else:
             other = self._restored(saved, tables_alone, written)
-        if setting.copies is None and other.copied and not remembered(other.program):
+        if setting.copies is None and other.copied:
             other._lay_out_again(copied={})
         self._become(other)
 

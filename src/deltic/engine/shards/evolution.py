@@ -49,6 +49,11 @@ class Evolution:
     """The tables that begin in it with rows, and these."""
     extension: Extension
 
+    @property
+    def computes(self) -> bool:
+        """Whether the epoch computes anything of other rows: otherwise it sends to other places what there is."""
+        return any(not isinstance(step, Present | Send | Move | Take) for step in self.building.steps)
+
 
 @dataclass(frozen=True)
 class Former:
