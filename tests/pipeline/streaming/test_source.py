@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 
 import deltic
 from deltic import DelticError, Pipeline, StreamError
-from deltic.errors import StateError
+from deltic.errors import StateError, UnsupportedError
 from deltic.pipeline.durable.following import Followed, definitions_of
 from deltic.pipeline.durable.state import Checkpoints
 
@@ -249,3 +249,11 @@ def test_options_are_checked():
     ]:
         with pytest.raises(DelticError, match=told):
             Asked(options)
+
+
+def test_the_format_is_no_sink():
+    from deltic.pipeline.streaming.source import DelticSource
+
+    for write in (DelticSource({}).writer, DelticSource({}).streamWriter):
+        with pytest.raises(UnsupportedError, match=r"is read alone: rows come into a table by its pipeline"):
+            write(None, overwrite=False)

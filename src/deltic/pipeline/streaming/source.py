@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +55,15 @@ class DelticSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The changes."""
         return ChangeReader(self._asked, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """Raises UnsupportedError: who writes a table is its pipeline."""
+        raise UnsupportedError(
+            'format("deltic") is read alone: rows come into a table by its pipeline, `change.insert("TABLE", df)` in a '
+            'transaction, or pipeline.stream(df, into="TABLE")'
+        )
+
+    streamWriter = writer
 
     @property
     def _asked(self) -> Asked:
