@@ -86,9 +86,9 @@ def measure() -> tuple[Floors, list[list[object]]]:
     return floors, told
 
 
-def _of_large_changes(what: str = "cpu s") -> list[tuple[float, float]]:
-    """What changes took as one job, in benchmarks/results/spark.txt: rows and seconds, of a processor if not told."""
-    title, *lines = (RESULTS / "spark.txt").read_text().splitlines()
+def _of_large_changes(what: str = "cpu s", name: str = "spark") -> list[tuple[float, float]]:
+    """What changes took as one job, in a file of benchmarks/results: rows and seconds, of a processor if not told."""
+    title, *lines = (RESULTS / f"{name}.txt").read_text().splitlines()
     cells = [re.split(r" {2,}", line.strip()) for line in lines]
     header = next(one for one in cells if "executor" in one)
     rows = [dict(zip(header, one, strict=False)) for one in cells if any("one job" in cell for cell in one)]
@@ -155,12 +155,14 @@ def _stage(usual: np.ndarray, taken: np.ndarray, launch: float, cluster: Cluster
 
 
 def _checked(floors: Floors, rng: np.random.Generator) -> str:
-    """What the simulation says of one machine with two cores, of which benchmarks/results/spark.txt has the truth."""
-    machine = Cluster(1, 2, slow=0.0)
-    told = ", ".join(f"{simulate(floors, machine, SHARDS, 1e7 * part, rng):.1f} s" for part in PARTS)
-    *others, last = (f"{seconds:.1f} s" for _, seconds in _of_large_changes("wall s"))
-    what = f"the same simulation of local[2], spark.txt has {', '.join(others)} and {last}"
-    return f"{what:>78}  {told}"
+    """What the simulation says of one machine with two cores, of which files of benchmarks/results have the truth."""
+    machine, lines = Cluster(1, 2, slow=0.0), []
+    for name, shards, rows in (("spark", SHARDS, 1e7), ("spark-100000000", 16, 1e8)):
+        told = ", ".join(f"{simulate(floors, machine, shards, rows * part, rng):.1f} s" for part in PARTS)
+        *others, last = (f"{seconds:.1f} s" for _, seconds in _of_large_changes("wall s", name))
+        what = f"the same of local[2], {name}.txt has {', '.join(others)} and {last}"
+        lines.append(f"{what:>78}  {told}")
+    return "\n".join(lines)
 
 
 def main() -> None:
