@@ -150,7 +150,7 @@ class Body:
             self,
             atoms=in_atoms(self.atoms),
             absent=in_atoms(self.absent),
-            conditions=(*(as_expression(in_term(c)) for c in self.conditions), *ground),
+            conditions=tuple(dict.fromkeys((*(as_expression(in_term(c)) for c in self.conditions), *ground))),
             equations=tuple((v, e) for v, e in equations if isinstance(v, int)),
             out={name: in_term(t) for name, t in self.out.items()},
             types=types,

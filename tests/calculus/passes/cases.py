@@ -156,6 +156,55 @@ CASES = {
         %7 = filter [x <> 0] (%6) : zset{{x: int64, y: int64}}
         %8 = filter [y <> 2] (%7) : zset{{x: int64, y: int64}}
         %9 = sink v (%8) : zset{{x: int64, y: int64}}""",
+    "push_filters by parts": f"""
+        %0 = source s : set{AB}
+        %1 = source t : zset{BD}
+        %2 = join (%0, %1) : zset{ABD}
+        %3 = filter [a > 0 AND a <> d AND (b > 1 AND d < 3 AND CHECKED(a // 2) = 0)] (%2) : zset{ABD}
+        %4 = sink v (%3) : zset{ABD}""",
+    "push_filters of equal columns": """
+        %0 = source s : zset{a: int64, b: int64}
+        %1 = source t : zset{e: int64?, d: int64}
+        %2 = aggregate [e, sum(d) AS d] (%1) : set{e: int64?, d: int64}
+        %3 = join (%0, %2) : zset{a: int64, b: int64, e: int64?, d: int64}
+        %4 = filter [e = a AND a < 5 AND b < 2] (%3) : zset{a: int64, b: int64, e: int64?, d: int64}
+        %5 = sink v (%4) : zset{a: int64, b: int64, e: int64?, d: int64}""",
+    "push_filters before parts": f"""
+        %0 = source s : zset{AB}
+        %1 = top [PARTITION BY a ORDER BY b ASC NULLS FIRST LIMIT 2] (%0) : zset{AB}
+        %2 = over [PARTITION BY a ORDER BY b ASC NULLS FIRST: rank() AS d] (%1) : zset{{a: int64, b: int64, d: int32}}
+        %3 = filter [a > 0 AND b > 0 AND CHECKED(a // 2) = 1] (%2) : zset{{a: int64, b: int64, d: int32}}
+        %4 = sink v (%3) : zset{{a: int64, b: int64, d: int32}}""",
+    "push_filters through constants": f"""
+        %0 = source s : zset{AB}
+        %1 = map [a, b, 3 AS d] (%0) : zset{ABD}
+        %2 = filter [a < d] (%1) : zset{ABD}
+        %3 = sink v (%2) : zset{ABD}""",
+    "drop_empty": """
+        %0 = source s : zset{a: int64, b: int64}
+        %1 = filter [a > TRY_CAST(NULL AS BIGINT) OR 1 > 2] (%0) : zset{a: int64, b: int64}
+        %2 = map [b AS a, a AS b] (%1) : zset{a: int64, b: int64}
+        %3 = plus (%0, %2) : zset{a: int64, b: int64}
+        %4 = filter [a < b] (%0) : zset{a: int64, b: int64}
+        %5 = plus (%1, %4, %0) : zset{a: int64, b: int64}
+        %6 = sink one (%3) : zset{a: int64, b: int64}
+        %7 = sink two (%5) : zset{a: int64, b: int64}""",
+    "optimize an outer join that is an inner one": """
+        %0 = source s : zset{a: int64, b: int64}
+        %1 = source t : zset{e: int64, d: int64}
+        %2 = source u : zset{f: int64}
+        %3 = join (%0, %1) : zset{a: int64, b: int64, e: int64, d: int64}
+        %4 = filter [a = e] (%3) : zset{a: int64, b: int64, e: int64, d: int64}
+        %5 = map [a, b, e, d] (%4) : zset{a: int64, b: int64, e: int64?, d: int64?}
+        %6 = map [e AS a] (%1) : zset{a: int64}
+        %7 = distinct (%6) : set{a: int64}
+        %8 = antijoin (%0, %7) : zset{a: int64, b: int64}
+        %9 = map [a, b, TRY_CAST(NULL AS BIGINT) AS e, TRY_CAST(NULL AS BIGINT) AS d] (%8) : """
+    """zset{a: int64, b: int64, e: int64?, d: int64?}
+        %10 = plus (%5, %9) : zset{a: int64, b: int64, e: int64?, d: int64?}
+        %11 = join (%10, %2) : zset{a: int64, b: int64, e: int64?, d: int64?, f: int64}
+        %12 = filter [d = f] (%11) : zset{a: int64, b: int64, e: int64?, d: int64?, f: int64}
+        %13 = sink v (%12) : zset{a: int64, b: int64, e: int64?, d: int64?, f: int64}""",
     "fuse_filters": f"""
         %0 = source s : set{AB}
         %1 = filter [a < 3 OR b = 0] (%0) : set{AB}
@@ -243,6 +292,11 @@ STAY = {
         %1 = map [a // b AS a, b] partial (%0) : zset{AB}
         %2 = map [b] (%1) : zset{{b: int64}}
         %3 = sink v (%2) : zset{{b: int64}}""",
+    "push_filters of what is computed of a group": f"""
+        %0 = source s : zset{AB}
+        %1 = aggregate [a, max(b) AS b] (%0) : set{AB}
+        %2 = filter [b > a AND CHECKED(a // 2) = 1] (%1) : set{AB}
+        %3 = sink v (%2) : set{AB}""",
     "push_filters": f"""
         %0 = source s : set{AB}
         %1 = source t : set{BD}
@@ -261,6 +315,12 @@ STAY = {
         %1 = delay (%0) : set{AB}
         {TWO}
         %4 = sink v (%3) : set{AB}""",
+    "drop_empty where a condition may be true": f"""
+        %0 = source s : zset{AB}
+        %1 = filter [a > 1 OR TRY_CAST(NULL AS BIGINT) IS NULL] (%0) : zset{AB}
+        %2 = filter [CHECKED(1 // 0) = 1] (%0) : zset{AB}
+        %3 = plus (%1, %2) : zset{AB}
+        %4 = sink v (%3) : zset{AB}""",
     "drop_distinct": f"""
         %0 = source s : zset{AB}
         %1 = distinct (%0) : set{AB}

@@ -15,6 +15,7 @@ from itertools import cycle
 from deltic.calculus.passes.cancel_negations import cancel_negations
 from deltic.calculus.passes.delay_distinct import delay_distinct
 from deltic.calculus.passes.drop_distinct import drop_distinct
+from deltic.calculus.passes.drop_empty import drop_empty
 from deltic.calculus.passes.drop_unread import drop_unread
 from deltic.calculus.passes.flatten_fixpoints import flatten_fixpoints
 from deltic.calculus.passes.flatten_sums import flatten_sums
@@ -40,8 +41,9 @@ OPTIMIZATIONS: tuple[Pass, ...] = (
     share_sums,
     drop_distinct,
     delay_distinct,
-    push_filters,
     fuse_filters,
+    push_filters,
+    drop_empty,
     limit_ranks,
     project_early,
     fuse_maps,

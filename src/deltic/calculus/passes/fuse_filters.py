@@ -1,11 +1,10 @@
-"""σ_q(σ_p(a)) = σ_{p AND q}(a): a filter of a filter tests each row once."""
+"""σ_q(σ_p(a)) = σ_{p AND q}(a): a filter of a filter tests each row once, by each condition."""
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from deltic.calculus.passes.rewriting import Rewriting, rewrite
 from deltic.circuit import operators as ops
+from deltic.circuit.expressions import conjunction, conjuncts
 from deltic.circuit.graph import Circuit, Node
 
 
@@ -20,5 +19,6 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     inner = rewriting.node(node.inputs[0])
     if not isinstance(inner.operator, ops.Filter) or not rewriting.only_read_here(node.inputs[0]):
         return None
-    both = exp.And(this=inner.operator.predicate.copy(), expression=node.operator.predicate.copy())
+    parts = dict.fromkeys((*conjuncts(inner.operator.predicate), *conjuncts(node.operator.predicate)))
+    both = conjunction([part.copy() for part in parts])
     return rewriting.add(ops.Filter(both), *rewriting.new(*inner.inputs))

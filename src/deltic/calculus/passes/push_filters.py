@@ -1,18 +1,32 @@
-"""Filters before what makes more rows or keeps state.
+"""Filters before what makes more rows or keeps state, each part of a conjunction as far as it gets.
 
-A filter commutes with the linear operators, with distinct [DBSP Prop 6.10], with the left side of an antijoin, and
-with each side of a join that has all of its columns; with a map when it reads columns that the map takes over, with a
-flatmap when it does not read the new one. It stays behind a window, which has to be the same window whether others
-read it or not, and behind what excludes rows if it may be an error, which it is for no row that is excluded.
+σ_{p AND q} is σ_p after σ_q, and a filter commutes with the linear operators, with distinct [DBSP Prop 6.10], with the
+left side of an antijoin, and with each side of a join that has all of its columns; with a map when it reads columns
+that the map takes over or that are constants, with a flatmap when it does not read the new one, and with what computes
+groups, ranks or the first rows of parts when it reads their keys alone. It stays behind a window, which has to be the
+same window whether others read it or not, and behind what excludes rows if it may be an error, which it is for no row
+that is excluded.
+
+Before a join, what is said of one column holds for those that equal it, too. A column that a condition compares has a
+value: then an outer join below has no use for the rows without a match, in which it is NULL, see `drop_empty`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from deltic.calculus.passes.drop_empty import is_empty, is_never
 from deltic.calculus.passes.rewriting import Rewriting, rewrite
-from deltic.calculus.passes.substitution import copies, through
+from deltic.calculus.passes.substitution import known, substituted, through
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import columns_of, is_checked
+from deltic.circuit.expressions import column, columns_of, conjunction, conjuncts, infer, is_checked, is_not_null, null
+from deltic.circuit.expressions.casts import is_null_of_a_type
 from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.types import Schema
+
+_EXCLUDING = (ops.Join, ops.Antijoin, ops.FlatMap, ops.Aggregate, ops.Over, ops.Top)
 
 
 def push_filters(circuit: Circuit) -> Circuit:
@@ -24,28 +38,134 @@ def _rule(rewriting: Rewriting, node: Node) -> int | None:
     if not isinstance(node.operator, ops.Filter) or not rewriting.only_read_here(node.inputs[0]):
         return None
     inner = rewriting.node(node.inputs[0])
-    predicate, wanted = node.operator, set(columns_of(node.operator.predicate))
-    if is_checked(predicate.predicate) and isinstance(inner.operator, ops.Join | ops.Antijoin | ops.FlatMap):
-        return None
-    if isinstance(inner.operator, ops.Map):
-        if not wanted <= copies(inner.operator):
-            return None
-        predicate = ops.Filter(through(predicate.predicate, inner.operator))
-    filtered = _filtered_inputs(rewriting.circuit, inner, wanted)
-    if not filtered:
-        return None
-    inputs = [rewriting.add(predicate, n) if i in filtered else n for i, n in enumerate(rewriting.new(*inner.inputs))]
-    return rewriting.add(inner.operator, *inputs)
-
-
-def _filtered_inputs(circuit: Circuit, inner: Node, wanted: set[str]) -> set[int]:
-    """The positions of the inputs that are to be filtered; none when the filter does not commute."""
+    passed: list[list[exp.Expression]] = [[] for _ in inner.inputs]
+    stay = list[exp.Expression]()
+    for part in conjuncts(node.operator.predicate):
+        places = _places(rewriting.circuit, inner, part, may_fail=not stay)
+        for place in places:
+            passed[place].append(part)
+        if not places:
+            stay.append(part)
     if isinstance(inner.operator, ops.Join):
-        return {i for i, n in enumerate(inner.inputs) if wanted <= set(circuit.type_of(n).schema.names)}
-    if isinstance(inner.operator, ops.Antijoin):
-        return {0}
-    if isinstance(inner.operator, ops.FlatMap):
-        return set() if inner.operator.column in wanted else {0}
-    if isinstance(inner.operator, ops.Map | ops.Plus | ops.Negate | ops.Distinct):
-        return set(range(len(inner.inputs)))
-    return set()
+        _add_implied(rewriting.circuit, node.inputs[0], stay, passed)
+        _add_not_null(rewriting, node.inputs[0], stay, passed)
+    if not any(passed):
+        return None
+    inputs = [
+        _filtered(rewriting, number, [_below(part, inner.operator) for part in parts])
+        for number, parts in zip(rewriting.new(*inner.inputs), passed, strict=True)
+    ]
+    return _filtered(rewriting, rewriting.add(inner.operator, *inputs), stay)
+
+
+def _filtered(rewriting: Rewriting, number: int, parts: Sequence[exp.Expression]) -> int:
+    """The new node under these conditions."""
+    if not parts:
+        return number
+    return rewriting.add(ops.Filter(conjunction([part.copy() for part in parts])), number)
+
+
+def _below(part: exp.Expression, operator: ops.Operator) -> exp.Expression:
+    """The condition over the columns of the operator's inputs."""
+    return through(part, operator) if isinstance(operator, ops.Map) else part
+
+
+def _places(circuit: Circuit, inner: Node, part: exp.Expression, may_fail: bool) -> Collection[int]:
+    """The positions of the inputs that are to be filtered; none when the condition does not commute.
+
+    One that may be an error stays behind what excludes rows, and goes nowhere before the conditions that stay.
+    """
+    operator, wanted = inner.operator, set(columns_of(part))
+    if is_checked(part) and (isinstance(operator, _EXCLUDING) or not may_fail):
+        return ()
+    match operator:
+        case ops.Join():
+            return [i for i, n in enumerate(inner.inputs) if wanted <= set(circuit.type_of(n).schema.names)]
+        case ops.Antijoin():
+            return (0,)
+        case ops.FlatMap():
+            return () if operator.column in wanted else (0,)
+        case ops.Aggregate() | ops.Over() | ops.Top():
+            return (0,) if wanted <= set(operator.keys) else ()
+        case ops.Map():
+            return (0,) if wanted <= known(operator) else ()
+        case ops.Plus() | ops.Negate() | ops.Distinct():
+            return range(len(inner.inputs))
+    return ()
+
+
+def _add_implied(
+    circuit: Circuit, join: int, stay: Sequence[exp.Expression], passed: Sequence[list[exp.Expression]]
+) -> None:
+    """Let each input have what the conditions on the others say of columns that equal some of its own."""
+    schema = circuit.type_of(join).schema
+    equal = [pair for part in stay for pair in _equal(part, schema)]
+    said = [(part, wanted[0]) for parts in passed for part in parts if len(wanted := columns_of(part)) == 1]
+    for place, number in enumerate(circuit.nodes[join].inputs):
+        names = set(circuit.type_of(number).schema.names)
+        for part, name in said:
+            for one, other in equal:
+                if one == name and other in names and name not in names:
+                    implied = substituted(part, {name: column(other)})
+                    passed[place].extend([implied] if implied not in passed[place] else [])
+
+
+def _add_not_null(
+    rewriting: Rewriting, join: int, stay: Sequence[exp.Expression], passed: Sequence[list[exp.Expression]]
+) -> None:
+    """Let inputs that an outer join has filled with NULL have no rows for which a condition is never true by that."""
+    types = rewriting.circuit.type_of(join).schema.value_types
+    for place, number in enumerate(rewriting.node(join).inputs):
+        for name in (n for n in rewriting.circuit.type_of(number).schema.names if _is_filled(rewriting, number, n)):
+            nothing = {name: null(types[name].type)}
+            if any(name in columns_of(part) and is_never(_given(part, nothing)) for part in stay):
+                passed[place].append(is_not_null(column(name)))
+
+
+def _given(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
+    """The condition with values for some of its columns."""
+    return substituted(part, {name: column(name) for name in columns_of(part)} | dict(values))
+
+
+def _is_filled(rewriting: Rewriting, number: int, name: str) -> bool:
+    """Whether a sum below the node, which a condition gets to, has a term in which the column is NULL."""
+    node = rewriting.node(number)
+    if not rewriting.only_read_here(number):
+        return False
+    match node.operator:
+        case ops.Map():
+            value = _value(node.operator, name)
+            return isinstance(value, exp.Column) and _is_filled(rewriting, node.inputs[0], value.name)
+        case ops.Filter() | ops.Antijoin():
+            return _is_filled(rewriting, node.inputs[0], name)
+        case ops.Join():
+            of = [n for n in node.inputs if name in rewriting.circuit.type_of(n).schema.names]
+            return any(_is_filled(rewriting, n, name) for n in of)
+        case ops.Plus():
+            return any(_is_null(rewriting.circuit, n, name) for n in node.inputs)
+    return False
+
+
+def _value(operator: ops.Map, name: str) -> exp.Expression:
+    """What a map computes for a column."""
+    return next(e for c, e in zip(operator.columns, operator.expressions, strict=True) if c.name == name)
+
+
+def _is_null(circuit: Circuit, number: int, name: str) -> bool:
+    """Whether a term of a sum, which has rows, has nothing but NULL in a column."""
+    node = circuit.nodes[number]
+    if not isinstance(node.operator, ops.Map):
+        return False
+    value = _value(node.operator, name)
+    if isinstance(value, exp.Column):
+        return _is_null(circuit, node.inputs[0], value.name)
+    return is_null_of_a_type(value) and not is_empty(circuit, number)
+
+
+def _equal(part: exp.Expression, schema: Schema) -> Iterator[tuple[str, str]]:
+    """The columns that have one value where the condition is true, both ways; no floats, of which equal ones differ."""
+    if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
+        one, other = (infer(side, schema.value_types).type for side in (part.this, part.expression))
+        if one is other and not one.is_float:
+            yield part.this.name, part.expression.name
+            yield part.expression.name, part.this.name

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.expressions import is_literal
+from deltic.circuit.expressions.casts import is_null_of_a_type
 
 
 def through(expression: exp.Expression, inner: ops.Map) -> exp.Expression:
     """The expression with each column replaced by what the map computes for it."""
-    computed = {c.name: e for c, e in zip(inner.columns, inner.expressions, strict=True)}
+    return substituted(expression, {c.name: e for c, e in zip(inner.columns, inner.expressions, strict=True)})
+
+
+def substituted(expression: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
+    """The expression with each column replaced by its value."""
     holder = exp.Paren(this=expression.copy())
     for column in list(holder.find_all(exp.Column)):
-        column.replace(computed[column.name].copy())
+        column.replace(values[column.name].copy())
     result: exp.Expression = holder.this
     return result.pop()
 
@@ -22,6 +29,12 @@ def through(expression: exp.Expression, inner: ops.Map) -> exp.Expression:
 def copies(op: ops.Map) -> set[str]:
     """The columns that the map takes over from its input, under any name."""
     return {c.name for c, e in zip(op.columns, op.expressions, strict=True) if isinstance(e, exp.Column)}
+
+
+def known(op: ops.Map) -> set[str]:
+    """The columns that the map takes over, and those that are constants."""
+    pairs = zip(op.columns, op.expressions, strict=True)
+    return copies(op) | {c.name for c, e in pairs if is_literal(e) or is_null_of_a_type(e)}
 
 
 def uses(expressions: tuple[exp.Expression, ...]) -> Counter[str]:

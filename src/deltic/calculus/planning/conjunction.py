@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from deltic.calculus.passes.substitution import substituted
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import column, columns_of, show
 from deltic.circuit.graph import Circuit, CircuitBuilder
@@ -138,11 +139,7 @@ def renames(operator: ops.Map) -> bool:
 
 def renamed(expression: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
     """The expression with other names for its columns."""
-    holder = exp.Paren(this=expression.copy())
-    for node in list(holder.find_all(exp.Column)):
-        node.replace(column(names[node.name]))
-    result: exp.Expression = holder.this
-    return result.pop()
+    return substituted(expression, {name: column(new) for name, new in names.items()})
 
 
 def build(builder: CircuitBuilder, conjunction: Conjunction, kept: Sequence[str]) -> int:

@@ -8,13 +8,13 @@ columns of this one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, columns_of, infer
+from deltic.circuit.expressions import column, columns_of, conjuncts, infer
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column, Schema
 
@@ -80,7 +80,7 @@ class Context:
         `unit` is a node with one row of no columns.
         """
         factors = self.factors
-        for equation in _conjuncts(predicate):
+        for equation in conjuncts(predicate):
             bound = {name for factor in factors for name in factor.names}
             if (found := _constant(equation, schema)) and found[0].name not in bound:
                 node = builder.add(ops.Map((found[0],), (found[1],)), unit)
@@ -174,14 +174,6 @@ def _told(factors: Sequence[Factor], atoms: Sequence[Atom], wanted: frozenset[st
 
 def _names(factors: Sequence[Factor], atoms: Sequence[Atom]) -> frozenset[str]:
     return frozenset().union(*(factor.names for factor in factors), *(atom.names for atom in atoms))
-
-
-def _conjuncts(predicate: exp.Expr) -> Iterator[exp.Expression]:
-    if isinstance(predicate, exp.And):
-        yield from _conjuncts(predicate.left)
-        yield from _conjuncts(predicate.right)
-    elif isinstance(bare := predicate.unnest(), exp.Expression):
-        yield bare
 
 
 def _constant(equation: exp.Expression, schema: Schema) -> tuple[Column, exp.Expression] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import ClassVar
 
 from sqlglot import exp
@@ -67,6 +69,30 @@ def is_null(expression: exp.Expression) -> exp.Expression:
 def is_not_null(expression: exp.Expression) -> exp.Expression:
     """Whether the expression is not NULL."""
     return exp.Not(this=is_null(expression))
+
+
+def conjunction(predicates: Sequence[exp.Expression]) -> exp.Expression:
+    """All of the predicates, one or more."""
+    return balanced(exp.And, predicates)
+
+
+_FEW = 8
+"""How many operands stand one below the other; more are as few levels deep as they can be."""
+
+
+def balanced(operator: type[exp.Expression], operands: Sequence[exp.Expression]) -> exp.Expression:
+    """One or more operands of an operator that may be regrouped."""
+    if len(operands) <= _FEW:
+        return reduce(lambda left, right: operator(this=left, expression=right), operands)
+    half = len(operands) // 2
+    return operator(this=balanced(operator, operands[:half]), expression=balanced(operator, operands[half:]))
+
+
+def conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
+    """The predicates, in their order, whose conjunction is this one, without parentheses around them."""
+    if isinstance(predicate, exp.And | exp.Paren):
+        return [part for side in operands_of(predicate) for part in conjuncts(side)]
+    return [predicate]
 
 
 def columns_of(expression: exp.Expression) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column
+from deltic.circuit.expressions import column, conjunction
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column
 from deltic.datalog.checks.checked import Rule
-from deltic.datalog.lowering.scalars import conjunction, scalar
+from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.syntax.expressions import Expression, Unnamed, Variable, Wildcard
 from deltic.datalog.syntax.formulas import Atom

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column
+from deltic.circuit.expressions import column, conjunction
 from deltic.circuit.isolating import solve
 from deltic.circuit.operators.keep import Keep
 from deltic.circuit.types import Column, Schema
@@ -19,7 +19,7 @@ from deltic.datalog.lowering.aggregates import lower_aggregation
 from deltic.datalog.lowering.atoms import lower_absent_atom, lower_atom, make_set, project
 from deltic.datalog.lowering.inner import lower_existential
 from deltic.datalog.lowering.ranges import is_range, lower_range
-from deltic.datalog.lowering.scalars import conjunction, converted, predicate, scalar
+from deltic.datalog.lowering.scalars import converted, predicate, scalar
 from deltic.datalog.lowering.scopes import Scope
 from deltic.datalog.lowering.wide import in_groups
 from deltic.datalog.syntax.expressions import Apply, Expression, Variable, variables

@@ -11,7 +11,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import cast, column, literal
+from deltic.circuit.expressions import balanced, cast, column, literal
 from deltic.circuit.spark import call
 from deltic.circuit.types import Type
 from deltic.datalog.checks.checked import Rule
@@ -110,23 +110,6 @@ def predicate(condition: Formula, rule: Rule) -> Tree:
     return call("match", first, second)
 
 
-def conjunction(predicates: Sequence[Tree]) -> Tree:
-    """All of one or more predicates."""
-    return _balanced(exp.And, predicates)
-
-
-_FEW = 8
-"""How many operands stand one below the other; more are as few levels deep as they can be."""
-
-
-def _balanced(operator: type[Tree], operands: Sequence[Tree]) -> Tree:
-    """One or more operands of an operator that may be regrouped."""
-    if len(operands) <= _FEW:
-        return reduce(lambda left, right: operator(this=left, expression=right), operands)
-    half = len(operands) // 2
-    return operator(this=_balanced(operator, operands[:half]), expression=_balanced(operator, operands[half:]))
-
-
 def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type) -> Tree:
     """A functor applied to arguments, the first of which has the type `operand`."""
     if functor == "to_string" and operand.is_float:
@@ -145,7 +128,7 @@ def _apply(functor: str, arguments: Sequence[Tree], operand: Type, result: Type)
         return reduce(lambda left, right: _BINARY[functor](this=left, expression=right), arguments)
     if functor in _SPECIAL:
         return _SPECIAL[functor](arguments, result)
-    return _balanced(_BINARY[functor], arguments)
+    return balanced(_BINARY[functor], arguments)
 
 
 def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
@@ -159,7 +142,7 @@ def _ordinal(value: Tree, type_: Type, result: Type) -> Tree:
 
 
 def _plus(arguments: Sequence[Tree], result: Type) -> Tree:
-    return _balanced(exp.DPipe if result is Type.STRING else exp.Add, arguments)
+    return balanced(exp.DPipe if result is Type.STRING else exp.Add, arguments)
 
 
 def _minus(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -174,7 +157,7 @@ def _divide(arguments: Sequence[Tree], result: Type) -> Tree:
 
 
 def _cat(arguments: Sequence[Tree], result: Type) -> Tree:
-    return _balanced(exp.DPipe, arguments)
+    return balanced(exp.DPipe, arguments)
 
 
 def _least(arguments: Sequence[Tree], result: Type) -> Tree:
@@ -206,7 +189,7 @@ def _logic(combine: type[Tree]) -> Callable[[Sequence[Tree], Type], Tree]:
     """
 
     def apply(arguments: Sequence[Tree], result: Type) -> Tree:
-        return _balanced(combine, [cast(_is_true(argument, result), result) for argument in arguments])
+        return balanced(combine, [cast(_is_true(argument, result), result) for argument in arguments])
 
     return apply
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import operands_of
+from deltic.circuit.expressions import conjuncts
 from deltic.circuit.graph import Node
 from deltic.program.conjunctions import restrict
 from deltic.program.queries import Body, replace_columns
@@ -16,13 +14,6 @@ from deltic.program.scope import Scope, bodies_of
 def filter_(scope: Scope, op: ops.Filter, node: Node) -> list[Body]:
     """The conjunctions of the input, under each part of the predicate."""
     bodies = scope.bodies(*node.inputs)
-    for part in _conjuncts(op.predicate):
+    for part in conjuncts(op.predicate):
         bodies = [restricted for body in bodies for restricted in restrict(body, replace_columns(part, body.out))]
     return bodies
-
-
-def _conjuncts(predicate: exp.Expression) -> list[exp.Expression]:
-    """The predicates whose conjunction is this one."""
-    if isinstance(predicate, exp.And):
-        return [part for side in operands_of(predicate) for part in _conjuncts(side)]
-    return [predicate]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
+from deltic.circuit.expressions import conjunction
 from deltic.circuit.types import Column, Kind, Type
-from deltic.sql.queries.nodes import conjunction
 from deltic.sql.queries.rows import Attribute, Bindings, Rows
 from deltic.sql.queries.scope import Scope
 from deltic.sql.queries.subqueries import prepared

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import conjunction
 from deltic.errors import ProgramError, count_of
 from deltic.sql.names import NO_DATABASE
 from deltic.sql.queries.asof import Asof, NoAsof
@@ -18,7 +19,6 @@ from deltic.sql.queries.constants import values_rows
 from deltic.sql.queries.functions import rows_called
 from deltic.sql.queries.generators import generated, lateral_view
 from deltic.sql.queries.matching import Matching
-from deltic.sql.queries.nodes import conjunction
 from deltic.sql.queries.own import applied_rows, own_operator
 from deltic.sql.queries.pivots import pivoted
 from deltic.sql.queries.rows import Attribute, Rows

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from deltic.circuit.expressions import column, columns_of, infer
+from deltic.circuit.expressions import column, columns_of, conjunction, infer
 from deltic.circuit.types import Column
-from deltic.sql.queries.nodes import Nodes, conjunction
+from deltic.sql.queries.nodes import Nodes
 from deltic.sql.queries.trees import conjuncts
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
-from deltic.circuit.expressions import column, is_not_null, literal, null
+from deltic.circuit.expressions import column, conjunction, is_not_null, literal, null
 from deltic.circuit.graph import CircuitBuilder
 from deltic.circuit.types import Column, Schema, Type
 
@@ -138,14 +138,6 @@ class Nodes:
     def negate(self, node: int) -> int:
         """The rows with opposite weights."""
         return self.builder.add(ops.Negate(), node)
-
-
-def conjunction(predicates: Sequence[exp.Expression]) -> exp.Expression:
-    """All of the predicates, one or more."""
-    first, *others = predicates
-    for predicate in others:
-        first = exp.And(this=first, expression=predicate)
-    return first
 
 
 def true() -> exp.Expression:

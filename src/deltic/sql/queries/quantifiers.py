@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from deltic.sql.queries.nodes import conjunction
+from deltic.circuit.expressions import conjunction
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _UPWARD = (exp.LT, exp.LTE)

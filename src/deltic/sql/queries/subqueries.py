@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.accumulators import ACCUMULATORS
-from deltic.circuit.expressions import checked, column, is_not_null, is_null, literal, null
+from deltic.circuit.expressions import checked, column, conjunction, is_not_null, is_null, literal, null
 from deltic.circuit.spark import call
 from deltic.circuit.types import Column, Type, ValueType
 from deltic.errors import count_of
 from deltic.sql.queries.matching import Matching
-from deltic.sql.queries.nodes import Nodes, conjunction, true
+from deltic.sql.queries.nodes import Nodes, true
 from deltic.sql.queries.quantifiers import Quantified, as_membership, is_quantified
 from deltic.sql.queries.rows import Bindings, Rows
 from deltic.sql.queries.trees import aggregates_of, replaced

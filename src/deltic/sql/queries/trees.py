@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from deltic.circuit.expressions import conjunction
 from deltic.sql.aggregates import is_aggregate
-from deltic.sql.queries.nodes import conjunction
 
 GROUPING = (exp.Grouping, exp.GroupingId)
 """What tells of a group which of its keys it is made by."""

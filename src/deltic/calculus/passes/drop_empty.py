@@ -1,0 +1,72 @@
+"""a + 0 = a: a sum has no terms that a condition leaves no rows of.
+
+So an outer join is an inner one where a condition is never true of the rows that have no match, σ_{d > 3}(NULL AS d).
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from deltic.calculus.passes.rewriting import Rewriting, rewrite
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISONS,
+    FUNCTIONS,
+    SAFE,
+    Checked,
+    columns_of,
+    conjuncts,
+    is_checked,
+    operands_of,
+)
+from deltic.circuit.expressions.casts import is_null_of_a_type
+from deltic.circuit.graph import Circuit, Node
+from deltic.circuit.oracle.evaluate import evaluate
+
+_STRICT = (*COMPARISONS, *ARITHMETIC, *BITWISE, *SAFE, *FUNCTIONS, exp.Not, exp.Neg, exp.Paren, exp.Cast, Checked)
+_OF_FIRST = (ops.Map, ops.Filter, ops.Distinct, ops.Negate, ops.Antijoin, ops.FlatMap)
+
+
+def drop_empty(circuit: Circuit) -> Circuit:
+    """The circuit with sums of what may have rows."""
+    return rewrite(circuit, _rule, ops.Filter)
+
+
+def _rule(rewriting: Rewriting, node: Node) -> int | None:
+    if not isinstance(node.operator, ops.Plus):
+        return None
+    kept = [number for number in node.inputs if not is_empty(rewriting.circuit, number)]
+    if not kept or len(kept) == len(node.inputs):
+        return None
+    found = rewriting.new(*kept)
+    return found[0] if len(found) == 1 else rewriting.add(node.operator, *found)
+
+
+def is_empty(circuit: Circuit, number: int) -> bool:
+    """Whether a condition below the node is never true, so that it has no rows."""
+    node = circuit.nodes[number]
+    if isinstance(node.operator, ops.Filter) and any(map(is_never, conjuncts(node.operator.predicate))):
+        return True
+    if isinstance(node.operator, _OF_FIRST):
+        return is_empty(circuit, node.inputs[0])
+    return isinstance(node.operator, ops.Join) and any(is_empty(circuit, number) for number in node.inputs)
+
+
+def is_never(predicate: exp.Expression) -> bool:
+    """Whether a condition is true of no row, as what compares with NULL is."""
+    if isinstance(predicate, exp.Or):
+        return all(map(is_never, operands_of(predicate)))
+    if isinstance(predicate, exp.And | exp.Paren):
+        return any(map(is_never, operands_of(predicate)))
+    if _is_null(predicate):
+        return True
+    return not columns_of(predicate) and not is_checked(predicate) and evaluate(predicate, {}, {}) is not True
+
+
+def _is_null(expression: exp.Expression) -> bool:
+    """Whether the value is surely NULL, as that of an operation is of which an operand is."""
+    if is_null_of_a_type(expression):
+        return True
+    return isinstance(expression, _STRICT) and any(map(_is_null, operands_of(expression)))
