@@ -20,6 +20,8 @@ from pathlib import Path
 
 from harness import report
 
+from deltic.cli.main import app
+
 LIMIT = 60.0
 """Seconds after which a program has not finished."""
 
@@ -50,7 +52,7 @@ def main() -> None:
 
 
 def _run(folder: Path) -> Verdict:
-    """A program's verdict, from a process of its own."""
+    """A program's verdict, from a process of its own, which has the modules of Deltic from this one."""
     out = Path(tempfile.mkdtemp(prefix="souffle-"))
     started = time.perf_counter()
     process = multiprocessing.get_context("fork").Process(target=_deltic, args=(folder, out))
@@ -76,8 +78,6 @@ def _run(folder: Path) -> Verdict:
 
 
 def _deltic(folder: Path, out: Path) -> None:
-    from deltic.cli.main import app
-
     facts = folder / "facts" if (folder / "facts").exists() else folder
     command = ["run", str(folder / f"{folder.name}.dl"), "--facts", str(facts), "--out", str(out)]
     with (
