@@ -15,6 +15,7 @@ import pytest
 
 import deltic
 from deltic import DataError, DelticError, External
+from deltic.pipeline.outside.connections import Database
 
 COLUMNS = {"id": "int64", "name": "string?", "price": "decimal(10,2)?", "day": "date?", "version": "int64?"}
 
@@ -112,6 +113,13 @@ def test_databases_that_are_not_there(url, message):
     with pytest.raises(DelticError) as raised:
         pipeline.refresh()
     assert message in str(raised.value)
+
+
+def test_marks_of_postgresql_are_not_those_in_names():
+    statement = 'INSERT INTO "a?" ("share %", "b""?") VALUES (?, ?)'
+    marked = Database("postgresql", None)._marked(statement)
+    assert marked == 'INSERT INTO "a?" ("share %%", "b""?") VALUES (%s, %s)'
+    assert Database("sqlite", None)._marked(statement) == statement
 
 
 def test_values_that_do_not_fit(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from deltic.errors import CatalogError, DelticError, did_you_mean
 from deltic.pipeline.outside.source import filled
 
 _SCHEMES = ("sqlite", "duckdb", "postgresql")
+_NAME_OR_MARK = re.compile(r'"(?:[^"]|"")*"|[?%]')
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,10 @@ class Database:
             self.connection.cursor().executemany(self._marked(statement), rows)
 
     def _marked(self, statement: str) -> str:
-        return statement.replace("?", "%s") if self.scheme == "postgresql" else statement
+        """The statement with the marks that the database has for values; what is quoted stays as it is."""
+        if self.scheme != "postgresql":
+            return statement
+        return _NAME_OR_MARK.sub(lambda found: "%s" if found[0] == "?" else found[0].replace("%", "%%"), statement)
 
 
 @contextmanager
