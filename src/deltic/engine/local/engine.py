@@ -31,7 +31,8 @@ from deltic.engine.local.frequencies import Values
 from deltic.engine.local.growth import Growth
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
 from deltic.engine.local.measured import plain_values
-from deltic.engine.local.operators.query import Alarm, Environment, Evaluation, value_of
+from deltic.engine.local.operators.binding import value_of
+from deltic.engine.local.operators.query import Alarm, Environment, Evaluation
 from deltic.engine.local.plan.planner import plans_of
 from deltic.engine.local.plans import PLAN, Plans
 from deltic.engine.local.recursion.refresh import AUTO, Refresh
@@ -118,7 +119,7 @@ class LocalEngine(Engine):
         self._plans = replace(plans or Plans(), circuit=circuit)
         self._compiler = compiler or Compiler()
         self._set_up(circuit, self._program_of(circuit), Store(Space(used.spill, used.memory)))
-        self.version = self._version_of(0)
+        self.version = LocalVersion.of(0, self.program, self.store)
 
     def _set_up(self, circuit: Circuit, program: Program, store: Store) -> None:
         """Be ready to run a program over the relations of a store, and those that are new."""
@@ -141,11 +142,9 @@ class LocalEngine(Engine):
         self._strata = Strata(
             program, self.states, self.evaluations, self._strategies, self._refresh, self._environment
         )
-        self._bound = [*self.evaluations, *self._strata.evaluations]
         self._forgetting = Forgetting(program, self.states, self.store.interner)
         self._fewer: list[State] = []
         self._constants = [s for s in self.states.values() if is_constant(s)]
-        self._is_repacked = True
 
     def _program_of(self, circuit: Circuit) -> Program:
         return self._compiler.program(circuit, strict=self._refresh.strict)
@@ -193,7 +192,7 @@ class LocalEngine(Engine):
 
         def commit() -> None:
             self.epoch, self.token, self._prepared = version.epoch, token, None
-            self.version, self._is_repacked = version, False
+            self._publish(version)
             self._forgetting.commit()
             self.store.space.settle()
 
@@ -206,10 +205,10 @@ class LocalEngine(Engine):
         prepared.append(self._prepared)
 
     def _version_of(self, epoch: int) -> LocalVersion:
-        """The version of an epoch, at the cost of the relations that it changes, unless they were packed anew."""
-        if self._is_repacked:
-            return LocalVersion.of(epoch, self.program, self.store)
-        return self.version.following(epoch, (*self.store.changed(), *self._fewer))
+        return self.version.following(epoch, self.program, self.store, self._fewer)
+
+    def _publish(self, version: LocalVersion) -> None:
+        self.version, self.store.repacked = version, {}
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -223,7 +222,7 @@ class LocalEngine(Engine):
         refuse_second(self._prepared)
         held = {table: self._held(table) for table in self.program.tables if table not in rows}
         known = {**held, **self._plans.of_recursions(self._recursive())}
-        self._fit()
+        self.store.fit()
         other = copy(self)
         plans = self._plans.settled if self._forgetting.has_forgotten else self._plans
         other._plans = replace(plans.extended(circuit, known, partial(self._values, {})), costs=self._plans.costs)
@@ -234,10 +233,10 @@ class LocalEngine(Engine):
             other._make_room(batches)
         new = tuple(name for name in program.relations if name not in kept)
         with self._working():
-            found = other._settled(partial(other._begin, self, new, kept, batches), self._fit)
+            found = other._settled(partial(other._begin, self, new, kept, batches), self.store.fit)
         other.store.end_epoch()
         other.epoch += 1
-        other.version, other._is_repacked = other._version_of(other.epoch), False
+        other._publish(other._version_of(other.epoch))
         gone = self.program.relations.keys() - kept.values() - program.relations.keys()
         dropped = tuple(name for name in self.program.relations if name in gone)
         other.extension = Extension(new, tuple(kept), dropped, partial=self._forgetting.partial(program, kept))
@@ -351,7 +350,7 @@ class LocalEngine(Engine):
     def _replanned(self, rows: Mapping[str, int], batches: Mapping[str, Encoded]) -> LocalEngine:
         """What is to run the epoch in which tables get so many rows: another engine where a new plan pays."""
         held = {table: self._held(table) for table in self.program.tables}
-        self._fit()
+        self.store.fit()
         known = {**held, **rows, **self._plans.of_recursions(self._recursive())}
         plans = self._plans.anew(self.circuit, known, partial(self._values, batches))
         added, there = sum(rows[table] - held[table] for table in rows), sum(held.values())
@@ -370,7 +369,9 @@ class LocalEngine(Engine):
         program = self._program_of(plans.circuit)
         kept = other._evolve(self, self.circuit, program)
         if any(len(state.contents) for state in self.states.values()):
-            other._settled(partial(other._build, [name for name in program.relations if name not in kept]), self._fit)
+            other._settled(
+                partial(other._build, [name for name in program.relations if name not in kept]), self.store.fit
+            )
             other.store.end_epoch()
         return other
 
@@ -434,7 +435,7 @@ class LocalEngine(Engine):
         That is where a domain had to grow before the first stratum, or where texts have other labels since: what is
         packed with the old ones could not follow. After any exception the state is as before the epoch.
         """
-        self._fit()
+        self.store.fit()
         snapshot = self.store.snapshot(relations)
         self._environment.faults.clear()
         try:
@@ -457,14 +458,7 @@ class LocalEngine(Engine):
         growth.make_room(overflow)
         if self.store.is_renumbered():
             raise _Renumbered
-        self._fit()
-
-    def _fit(self) -> None:
-        """Let all values have their places, and bind the plans to the layouts."""
-        if self.store.fit():
-            self._is_repacked = True
-            for evaluation in self._bound:
-                evaluation.prepare(self._value_of)
+        self.store.fit()
 
     def _epoch(self, batches: Mapping[str, Encoded], conflicts: Conflicts, grow: _Grow) -> Changes:
         self._fewer = self._forgetting.run()
@@ -498,7 +492,7 @@ class LocalEngine(Engine):
     @exclusive
     def capture(self) -> Image:
         refuse_second(self._prepared)
-        self._fit()
+        self.store.fit()
         image = image_of(self.store)
         return replace(image, about={**self._about(), "store": image.about})
 
@@ -526,7 +520,7 @@ class LocalEngine(Engine):
             store.end_evolution()
             other._strata.learn(about["learned"])
             if new:
-                other._settled(partial(other._build, new), other._fit)
+                other._settled(partial(other._build, new), other.store.fit)
                 store.end_epoch()
         there = {name: name for name in program.relations if name not in new}
         if not tables_alone and (views := other._forgetting.partial(program, there)):
@@ -536,7 +530,7 @@ class LocalEngine(Engine):
                 "have been forgotten: open the state with what wrote it"
             )
         other.epoch, other.token = about["epoch"], about["token"]
-        other.version, other._is_repacked = other._version_of(other.epoch), False
+        other._publish(other._version_of(other.epoch))
         vars(self).update(vars(other))
 
     # Reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -82,13 +82,6 @@ class Strata:
                     relations.update(step.relations)
             self._courses[changed] = _Course(tuple(steps), frozenset(relations))
         return self._courses[changed]
-
-    @property
-    def evaluations(self) -> Iterator[Evaluation]:
-        """The queries that the strata need beside the delta queries."""
-        for step in self._steps:
-            if isinstance(step, Recursive):
-                yield from step.component.beside
 
     def adopt(self, other: Strata, kept: Mapping[str, str]) -> None:
         """Let recursions that are kept, each relation with its name in the other strata, go by what they learned."""

@@ -33,10 +33,16 @@ class LocalVersion(Version):
         names = {*program.sinks.values(), *program.tables.values()}
         return cls(epoch, program, {name: store.states[name].frozen() for name in names}, store.interner)
 
-    def following(self, epoch: int, changed: Iterable[State]) -> LocalVersion:
-        """The version of a later epoch, in which these relations are others."""
-        frozen = {s.relation.name: s.frozen() for s in changed if s.relation.name in self.relations}
-        return LocalVersion(epoch, self._program, {**self.relations, **frozen}, self._interner)
+    def following(self, epoch: int, program: Program, store: Store, fewer: Iterable[State] = ()) -> LocalVersion:
+        """The version of a later epoch of the store, at the cost of what is changed, packed anew or has `fewer` rows.
+
+        Where the store was told another program since, all is taken anew.
+        """
+        if store.repacked is None:
+            return LocalVersion.of(epoch, program, store)
+        others = (*store.repacked.values(), *store.changed(), *fewer)
+        frozen = {s.relation.name: s.frozen() for s in others if s.relation.name in self.relations}
+        return LocalVersion(epoch, program, {**self.relations, **frozen}, store.interner)
 
     def read(
         self, name: str, *, table: bool = False, counted: bool = False, columns: Sequence[str] | None = None

@@ -70,10 +70,7 @@ class ShardGroup:
 
     def _versions(self, epoch: int, before: ShardsVersion) -> Iterator[LocalVersion]:
         for shard, version in zip(self.shards, before.shards, strict=True):
-            if shard.is_repacked:
-                yield LocalVersion.of(epoch, self.laid.program, shard.store)
-            else:
-                yield version.following(epoch, shard.store.changed())
+            yield version.following(epoch, self.laid.program, shard.store)
 
     def forget_changes(self) -> None:
         """Forget what the epoch has changed, which is part of the rows."""
@@ -83,7 +80,7 @@ class ShardGroup:
     def keep(self) -> None:
         """What the epoch made is final."""
         for shard in self.shards:
-            shard.is_repacked = False
+            shard.store.repacked = {}
 
     def roll_back(self) -> None:
         """Have the rows of before the epoch."""

@@ -11,8 +11,9 @@ from sqlglot import exp
 
 from deltic.engine.image import Json
 from deltic.engine.keyed import ORDER, Keyed, are_by_key, in_order, shared_keys, weighted
+from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.operators.kernel import KERNELS, Kernel
-from deltic.engine.local.operators.query import Environment, Evaluation, value_of
+from deltic.engine.local.operators.query import Environment, Evaluation
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.component import component_of
 from deltic.engine.local.recursion.refresh import Recursive
@@ -53,12 +54,10 @@ class Steps:
         self.environment = Environment(
             self.states, store.interner, iteration_limit=options.iteration_limit, thresholds=options.thresholds
         )
-        self.is_repacked = True
         self.reports: list[ComponentReport] = []
         self._conflicts: Conflicts = "error"
         self._sent: list[dict[str, list[Received]]] = []
         self._staying: dict[str, tuple[Staying, ...]] = {}
-        self._bound: list[Evaluation] = []
         self._empty: Collection[str] = ()
         self._learned: dict[tuple[str, ...], Json] = {}
         of_rounds = [each for s in steps if isinstance(s, Iterate) for each in s.steps]
@@ -70,16 +69,13 @@ class Steps:
 
     def _evaluation(self, query: Query) -> Evaluation:
         make = TimedPiece if query.head in self.plan.timed else Evaluation
-        made = make(plan(query), self.store.domains.variables[query.rule], self.environment)
-        self._bound.append(made)
-        return made
+        return make(plan(query), self.store.domains.variables[query.rule], self.environment)
 
     def _recursive(self, step: Recur) -> Recursive:
         relations = step.stratum.relations
         queries = [q for name in relations for rule in self.plan.program.rules_of(name) for q in rule.queries()]
         strategy = self.options.strategies.of(relations)
         component = component_of(step.stratum, self.states, [self._evaluation(q) for q in queries], strategy)
-        self._bound += component.beside
         return Recursive(component, self.states, self.options.refresh.of(step.stratum))
 
     def _kernel(self, step: Define) -> Kernel:
@@ -112,11 +108,8 @@ class Steps:
                 recursive.learn(self._learned[step.stratum.relations])
 
     def fit(self) -> None:
-        """Let all values have their places, and bind the queries to the layouts; not during an epoch."""
-        if self.store.fit():
-            self.is_repacked = True
-            for evaluation in self._bound:
-                evaluation.prepare(self._value_of)
+        """Let all values have their places."""
+        self.store.fit()
 
     def _make_room(self, all_sent: Iterable[Mapping[str, list[Received]]]) -> None:
         """Let domains have the values of what was sent."""

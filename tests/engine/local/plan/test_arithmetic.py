@@ -14,7 +14,7 @@ from deltic.circuit.expressions import cast, column, columns_of, literal, show, 
 from deltic.circuit.types import Type
 from deltic.engine.local.kernels import arithmetic as kernel
 from deltic.engine.local.operators import numbers, scalar
-from deltic.engine.local.operators.query import value_of
+from deltic.engine.local.operators.binding import value_of
 from deltic.engine.local.plan.arithmetic import Assembler, is_arithmetic
 from deltic.engine.local.storage.codec import encode
 from deltic.engine.local.storage.interner import Interner

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from sqlglot import parse_one
@@ -16,7 +17,8 @@ from deltic.circuit.types import Type, ValueType
 from deltic.datalog import check, lower, parse
 from deltic.engine.local.engine import LocalEngine
 from deltic.engine.local.kernels.thresholds import Thresholds
-from deltic.engine.local.plan.plan import Let
+from deltic.engine.local.operators.query import Evaluation
+from deltic.engine.local.plan.plan import Let, Plan
 from deltic.engine.local.plan.planner import plan
 from deltic.engine.local.recursion.refresh import Policy, Refresh
 from deltic.engine.local.recursion.strategy import Strategy
@@ -220,14 +222,20 @@ def test_a_large_change_is_sought_by_what_its_groups_determine(monkeypatch: pyte
 
 @pytest.mark.parametrize("by_groups", [False, True])
 @pytest.mark.parametrize("strategy", Strategy)
-def test_against_the_reference(strategy: Strategy, by_groups: bool) -> None:
+def test_against_the_reference(strategy: Strategy, by_groups: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Values in every place where an expression stands, with insertions and deletions."""
     thresholds = Thresholds(grouped=0) if by_groups else Thresholds()
     circuit = lower(check([parse(PROGRAM)]))
     make = partial(LocalEngine, strategy=strategy, refresh=Refresh(Policy.INCREMENTAL), thresholds=thresholds)
     found = first_disagreement(circuit, RUNS, make)
     assert found is None, str(found)
-    engine = LocalEngine(circuit, strategy)
-    evaluations = [*engine.evaluations, *engine._strata.evaluations]
-    assert all(e.plan.segments[0].compute is None for e in evaluations)
-    assert any(isinstance(step, Let) for e in evaluations for step in e.plan.segments[0].steps)
+    plans, original = list[Plan](), Evaluation.__init__
+
+    def noted(evaluation: Evaluation, plan: Plan, *others: Any) -> None:
+        plans.append(plan)
+        original(evaluation, plan, *others)
+
+    monkeypatch.setattr(Evaluation, "__init__", noted)
+    LocalEngine(circuit, strategy)
+    assert all(plan.segments[0].compute is None for plan in plans)
+    assert any(isinstance(step, Let) for plan in plans for step in plan.segments[0].steps)

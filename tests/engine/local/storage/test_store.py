@@ -133,12 +133,13 @@ def test_columns_are_given_one_domain() -> None:
     store.arrange("s", (1, 0))
     r, s = store.states["r"], store.states["s"]
     store.unify(r.domains[0], s.domains[0])
-    assert store.fit()
+    assert not store.is_fitted()
+    store.fit()
     assert r.domains[0] is s.domains[0]
     assert r.domains[0].fits(-(10**6), 10**12 + 9)
     assert contents(r, (0, 1)) == {(-(10**6), 1): 1, (5, 2): 2}
     assert contents(s, (0, 1)) == contents(s, (1, 0)) == {(10**12, 3): 1, (10**12 + 9, 4): 3}
-    assert not store.fit()
+    assert store.is_fitted()
 
 
 def test_a_program_that_compares_columns_unifies_their_domains() -> None:

@@ -7,25 +7,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from sqlglot import exp
 
-from deltic.circuit.expressions import type_of
 from deltic.circuit.expressions.checks import undefined
 from deltic.circuit.iterations import ITERATION_LIMIT
 from deltic.engine.interrupts import postponed
 from deltic.engine.local.kernels.thresholds import DEFAULTS, Thresholds
-from deltic.engine.local.operators import numbers, scalar
-from deltic.engine.local.operators.answers import Answerer
+from deltic.engine.local.operators import scalar
+from deltic.engine.local.operators.binding import Binder, Binding, wide
 from deltic.engine.local.operators.faults import Faults
 from deltic.engine.local.operators.search import Derived, Past, Visits, search
-from deltic.engine.local.plan.bind import Encoding, Tables, bind
 from deltic.engine.local.plan.estimate import Estimate, estimate
 from deltic.engine.local.plan.grouping import plan_groups
-from deltic.engine.local.plan.plan import Access, Compute, Plan, Segment
+from deltic.engine.local.plan.plan import Access, Compute, Plan
 from deltic.engine.local.storage.arrangement import Arrangement
 from deltic.engine.local.storage.interner import Interner
 from deltic.engine.local.storage.kinds import Kind
-from deltic.engine.local.storage.layout import Column, Domain, Layout, Place, placed
+from deltic.engine.local.storage.layout import Column, Domain, placed
 from deltic.engine.local.storage.run import NO_TIMES, NO_WEIGHTS, Run, near
 from deltic.engine.local.storage.state import State
 from deltic.program.queries import Query, Term, When, as_expression, variable_name, with_names
@@ -85,9 +82,7 @@ class Evaluation:
         self.types = {name: t.type for name, t in self.value_types.items()}
         self.actual = Actual()
         self._nodes: dict[int, scalar.Node] = {}
-        self._bound: list[_Bound] = []
-        self._answerers: list[Answerer] = []
-        self._value_of: Callable[[exp.Expression], int] | None = None
+        self._binding: Binding | None = None
         self._grouped: dict[object, Evaluation | None] = {}
         self._accesses = [access for segment in plan.segments for access in segment.accesses[1:]]
         self._probed = [self.arrangement(access) for access in self._accesses]
@@ -110,53 +105,19 @@ class Evaluation:
         found.actual = self.actual
         return found
 
-    def answer(self) -> bool:
-        """Answer what the search asks for; whether the answers were too many to be kept."""
-        for answerer in self._answerers:
-            answerer.answer()
-        return any(answerer.question.memo.forgets for answerer in self._answerers)
-
     @property
-    def tables(self) -> Tables:
-        """The tables of the first segment, for the present layouts."""
-        return self._bound[0].tables
+    def binding(self) -> Binding:
+        """The plan bound to the present layouts; not to be kept without asking whether its basis holds."""
+        if self._binding is None or not self._binding.basis.holds:
+            interner = self.environment.interner
+            self._binding = Binder(self.plan, self.head, self.domains, self.types, self._packed_as, interner).bind()
+        return self._binding
 
-    def prepare(self, value_of: Callable[[exp.Expression], int]) -> None:
-        """Bind to the present layouts; to be called again when one of them changed."""
-        self._value_of = value_of
-        self._grouped.clear()
-        made = {t: d for t, d in zip(self.plan.head, self.head.domains, strict=True) if isinstance(t, int)}
-        encoding = Encoding({**made, **self.domains}, self.types, value_of)
-        self._bound = []
-        layout: Layout | None = None
-        for segment in self.plan.segments:
-            layouts = [self._layout(a, layout) for a in segment.accesses]
-            layout, terms = self._output(segment)
-            tables = bind(segment, layouts, layout, terms, encoding)
-            self._bound.append(_Bound(segment, tables, layout.words))
-            if segment.compute is not None:
-                layout = self._wide([*segment.output, *(v for v, _ in segment.compute.values)])
-        interner = self.environment.interner
-        self._answerers = [Answerer(question, interner) for question in self.tables.questions]
-
-    def _layout(self, access: Access, input_layout: Layout | None) -> Layout:
-        if not access.relation:
-            assert input_layout is not None
-            return input_layout
+    def _packed_as(self, access: Access) -> Arrangement:
+        """The arrangement whose layout is that of what an access reads."""
         if access.when is When.DELTA and access.order == self._delta_state.canonical:
-            return self._delta_state.layout
-        return self.arrangement(access).layout
-
-    def _output(self, segment: Segment) -> tuple[Layout, list[tuple[Term, Domain]]]:
-        if segment.compute is None:
-            return self.head.layout, list(zip(self.plan.head, self.head.domains, strict=True))
-        return self._wide(segment.output), [(v, self.domains[v]) for v in segment.output]
-
-    def _wide(self, variables: Sequence[int]) -> Layout:
-        """One word for each variable."""
-        domains = [self.domains[v] for v in variables]
-        places = tuple(Place(i, 0, 64, d.base, d.numbering, d.nullable) for i, d in enumerate(domains))
-        return Layout(places, max(1, len(places)))
+            return self._delta_state.contents
+        return self.arrangement(access)
 
     def run(
         self,
@@ -220,8 +181,6 @@ class Evaluation:
             orders = {state.relation.name: orders for state, orders in zip(states, readable, strict=True)}
             plan = plan_groups(self.query, sizes, orders, tuple(self._delta_state.by_order))
             self._grouped[present] = None if plan is None else Evaluation(plan, self.domains, self.environment)
-            if (grouped := self._grouped[present]) is not None and self._value_of is not None:
-                grouped.prepare(self._value_of)
         return self._grouped[present]
 
     def _readable(self, state: State) -> tuple[tuple[int, ...], ...]:
@@ -241,7 +200,7 @@ class Evaluation:
         version: Version | None,
         past: Past | None = None,
     ) -> Iterator[Derived]:
-        bound = self._bound[index]
+        bound = self.binding.segments[index]
         accesses = bound.segment.accesses
         if version is None:
             runs = [(source,), *(self._runs(a, recursive) for a in accesses[1:])]
@@ -276,7 +235,7 @@ class Evaluation:
         if not any(run.is_far for atom in runs[1:] for run in atom):
             return
         (source,), accesses = runs[0], self.plan.segments[0].accesses
-        layout = self._layout(accesses[0], None)
+        layout = self._packed_as(accesses[0]).layout
         for atom, columns in self.plan.segments[0].found_by_input().items():
             values = [layout.value(source.words, column) for column in columns]
             theirs = self.arrangement(accesses[atom]).layout
@@ -298,7 +257,7 @@ class Evaluation:
         self, index: int, derived: Derived, recursive: frozenset[str], now: int, version: Version | None
     ) -> Iterator[Derived]:
         """Compute and filter the results of a segment; then the next one, or the head."""
-        segment = self._bound[index].segment
+        segment = self.plan.segments[index]
         assert segment.compute is not None
         domains = [self.domains[v] for v in segment.output]
         raw = [(d, derived.words[i]) for i, d in enumerate(domains)]
@@ -308,11 +267,11 @@ class Evaluation:
             columns = columns.where(scalar.keep(segment.compute.conditions, columns))
         for variable, expression in segment.compute.values:
             columns = columns.with_column(variable_name(variable), scalar.held(expression, columns))
-        last = index + 1 == len(self._bound)
+        last = index + 1 == len(self.plan.segments)
         terms: Sequence[Term] = self.plan.head if last else [*segment.output, *(v for v, _ in segment.compute.values)]
         found = [scalar.held(as_expression(term), columns) for term in terms]
         defined = self._defined(columns, segment.compute)
-        layout = self.head.layout if last else self._wide(terms)  # type: ignore[arg-type]
+        layout = self.head.layout if last else wide(self.domains, terms)  # type: ignore[arg-type]
         places = self.head.domains if last else [self.domains[v] for v in terms if isinstance(v, int)]
         raws = placed(places, ((array[defined], None if nulls is None else nulls[defined]) for array, nulls in found))
         kept, count = columns.positions[defined], int(defined.sum())
@@ -348,19 +307,3 @@ class Evaluation:
             weight = int(derived.weights[fault.position]) if derived.weights.size else 1
             message = with_names(str(undefined(fault.expression, fault.row)), self.query.body.names)
             self.environment.faults.add(self.query.head, message, weight)
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """A segment with its tables and the width of its output."""
-
-    segment: Segment
-    tables: Tables
-    words: int
-
-
-def value_of(literal: exp.Expression, interner: Interner) -> int:
-    """A literal as an int64 value."""
-    array, _ = scalar.evaluate(literal, scalar.Columns({}, {}, 1, interner))
-    type_ = type_of(literal, {})
-    return int(numbers.stored(array, type_, interner)[0])

@@ -65,12 +65,13 @@ from deltic.engine.local.kernels.heap import Heap
 from deltic.engine.local.kernels.loading import compile_all
 from deltic.engine.local.kernels.thresholds import Thresholds
 from deltic.engine.local.kernels.types import Ints, Table
+from deltic.engine.local.operators.binding import Binding
 from deltic.engine.local.operators.query import Environment, Evaluation, Version
-from deltic.engine.local.plan.bind import Tables
 from deltic.engine.local.recursion.levels import LevelBuffers
 from deltic.engine.local.recursion.pending import Agenda
 from deltic.engine.local.recursion.work_list import WorkList
 from deltic.engine.local.storage.arrangement import Arrangement, descriptors
+from deltic.engine.local.storage.basis import Basis
 from deltic.engine.local.storage.batch import Batch
 from deltic.engine.local.storage.layout import DomainOverflow, Layout
 from deltic.engine.local.storage.run import Run, add_runs
@@ -104,11 +105,16 @@ class CompiledLoop:
         self.environment: Environment = self.evaluations[0].environment
         self.thresholds: Thresholds = self.environment.thresholds
         self.own: list[Arrangement] = []
-        self._bound_for: Tables | None = None
+        self._bindings: list[Binding] = []
+        self._basis: Basis | None = None
         compile_all(self.kernels)
 
     def _build(self) -> None:
-        """Everything that depends on layouts."""
+        """Everything that depends on layouts: those of the component's relations, and of what its queries read."""
+        self._basis = Basis()
+        for state in self.states.values():
+            self._basis.relation(state)
+        self._bindings = [evaluation.binding for evaluation in self.evaluations]
         own = [list(self._own(state)) for state in self.states.values()]
         self.own = [a for arrangements in own for a in arrangements]
         accesses = ((e, access) for e in self.evaluations for access in e.plan.segments[0].accesses[1:])
@@ -145,7 +151,7 @@ class CompiledLoop:
         logged = self.thresholds.logged
         self._log = Log(np.empty(logged, np.int64), np.empty((logged, width), np.uint64), np.empty(logged, np.int64))
         self._scratch = self._make_scratch(0)
-        self._asking = [evaluation for evaluation in self.evaluations if evaluation.tables.questions]
+        self._asking = [binding for binding in self._bindings if binding.tables.questions]
 
     def _changing(self) -> dict[int, int]:
         """The arrangements that change, the component's own and what is found of lost rows, and how much of each."""
@@ -186,8 +192,9 @@ class CompiledLoop:
         following = sum(map(len, self._following))
         self.queries = np.zeros((len(self.evaluations), Q_COLUMNS), np.int64)
         self._atoms_of: list[list[int]] = []
-        for number, (row, evaluation) in enumerate(zip(self.queries, self.evaluations, strict=True)):
-            accesses, packed = evaluation.plan.segments[0].accesses[1:], evaluation.tables.query
+        bound = zip(self.queries, self.evaluations, self._bindings, strict=True)
+        for number, (row, evaluation, binding) in enumerate(bound):
+            accesses, packed = evaluation.plan.segments[0].accesses[1:], binding.tables.query
             head = self.names.index(evaluation.query.head)
             sign = evaluation.query.body.sign
             row[:Q_FINGERS] = (head, sign, len(atoms), len(accesses), packed.ctypes.data, packed.size)
@@ -276,9 +283,8 @@ class CompiledLoop:
 
     def _enter(self, waiting: Sequence[Agenda]) -> None:
         """See that the tables are those of the present layouts, and take over what waits for each relation."""
-        if self._bound_for is not self.evaluations[0].tables or not self._has_all():
+        if not self._is_built():
             self._build()
-            self._bound_for = self.evaluations[0].tables
         self._find_labels()
         self.levels.clear()
         self.waiting.fill(waiting)
@@ -291,7 +297,7 @@ class CompiledLoop:
 
     def _overflow(self) -> DomainOverflow:
         """What is to be raised for a value without a place."""
-        return next(overflow for e in self.evaluations for overflow in e.tables.overflows())
+        return next(overflow for binding in self._bindings for overflow in binding.tables.overflows())
 
     def _count(self, progress: Ints) -> None:
         """Enter what was visited."""
@@ -304,6 +310,11 @@ class CompiledLoop:
         yield state.contents
         yield from (a for a in state.built.values() if a is not state.contents)
         yield state.counts
+
+    def _is_built(self) -> bool:
+        """Whether the tables are those of the present layouts, and of all arrangements."""
+        bases = (self._basis, *(binding.basis for binding in self._bindings))
+        return all(basis is not None and basis.holds for basis in bases) and self._has_all()
 
     def _has_all(self) -> bool:
         """Whether the tables are of the component's arrangements that are built now."""
@@ -318,12 +329,12 @@ class CompiledLoop:
 
     def _find_labels(self) -> None:
         """Let searches know the order of the texts that there are."""
-        for evaluation in self.evaluations:
-            evaluation.tables.find_labels(self.environment.interner)
+        for binding in self._bindings:
+            binding.tables.find_labels(self.environment.interner)
 
     def _answer(self, progress: Ints) -> int:
         """Answer what searches ask for: ASKS, or LOST if deciding about rows asks for more than memos keep."""
-        forgot = [evaluation.answer() for evaluation in self._asking]
+        forgot = [binding.answer() for binding in self._asking]
         self._find_labels()
         return kernel.LOST if any(forgot) and progress[kernel.P_QUERY] == kernel.NONE else kernel.ASKS
 

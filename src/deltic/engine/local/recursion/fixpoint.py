@@ -18,7 +18,7 @@ all iterations are the relation itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -81,14 +81,6 @@ class Component:
     def environment(self) -> Environment:
         """What all of its queries share."""
         return self.outer[0].environment
-
-    @property
-    def beside(self) -> Iterator[Evaluation]:
-        """The queries that it has beside the delta queries."""
-        yield from self.bases
-        yield from (e for found in self.searches.values() for e in found)
-        known = {id(e) for found in (*self.inner.values(), *self.searches.values()) for e in found}
-        yield from (e for e in self.compiled.evaluations if id(e) not in known) if self.compiled else ()
 
     @cached_property
     def following(self) -> list[Evaluation]:

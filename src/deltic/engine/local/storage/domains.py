@@ -33,10 +33,6 @@ class Domains:
             if len(interner[type_]):
                 domain.include(0, len(interner[type_]) - 1)
 
-    def growth(self) -> int:
-        """How often any domain has grown so far."""
-        return sum(domain.growth for domain in self.all)
-
 
 def assign_domains(
     program: Program,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -250,11 +250,17 @@ class State:
         for arrangement in (*self.arrangements(), *self._spare.values()):
             arrangement.domains = replaced(arrangement.domains)
 
-    def relayout(self) -> None:
-        """Pack anew what has outgrown its layout, the present change too.
+    def has_any(self, domains: Container[Domain]) -> bool:
+        """Whether any of its arrangements has a column of one of these domains."""
+        columns = (self.domains, *(arrangement.domains for arrangement in self.auxiliary.values()))
+        return any(domain in domains for column in columns for domain in column)
+
+    def relayout(self) -> bool:
+        """Pack anew what has outgrown its layout, the present change too; whether anything has.
 
         Rows alone have a version before it.
         """
+        stale = [arrangement for arrangement in self.arrangements() if arrangement.is_stale()]
         contents = self.contents
         for arrangement in (*self.auxiliary.values(), *([] if self.counts is None else [self.counts])):
             arrangement.before = arrangement.runs
@@ -265,6 +271,7 @@ class State:
         for arrangement in self.arrangements():
             if arrangement.is_stale():
                 arrangement.relayout()
+        return bool(stale)
 
     def append(self, run: Run) -> None:
         """Add a change of the contents to every store; `compact` ends it."""

@@ -46,8 +46,11 @@ class Store:
         self.interner = Interner()
         self.domains = Domains()
         self.states: dict[str, State] = {}
+        self.repacked: dict[str, State] | None = None
+        """The relations packed anew since this was last emptied, by whoever publishes them; None: any may be."""
         self._changed = True
-        self._fitted = 0
+        self._fitted: dict[Domain, int] = {}
+        self._numbered = 0
 
     # Definitions
 
@@ -66,7 +69,7 @@ class Store:
             if name not in self.states:
                 is_set = name not in held and relation.definition.is_set
                 self.states[name] = State(relation, kind_of(program, name), self.domains.columns[name], is_set)
-        self._changed = True
+        self._changed, self.repacked = True, None
 
     def evolved(self, kept: Iterable[tuple[Relation, str]]) -> Store:
         """Another store, apart from this one but for the runs, texts and domains that they share.
@@ -109,36 +112,50 @@ class Store:
 
     # Layouts
 
-    def fit(self) -> bool:
-        """Pack anew what has outgrown its layout; whether layouts may have changed since the last call."""
+    def fit(self) -> None:
+        """Pack anew what has outgrown its layout."""
         if self.is_fitted():
-            return False
-        growth = self._growth()
+            return
+        growths, numberings = self._growths(), self._numberings()
         try:
-            for state in self.states.values():
-                state.relayout()
+            for state in self._outgrown(growths):
+                if state.relayout() and self.repacked is not None:
+                    self.repacked[state.relation.name] = state
         except DomainOverflow as overflow:
             overflow.domain.extend(overflow.low, overflow.high)
-            return self.fit()
-        self._changed, self._fitted = False, growth
-        return True
+            self.fit()
+        else:
+            self._changed, self._fitted, self._numbered = False, growths, numberings
+
+    def _outgrown(self, growths: Mapping[Domain, int]) -> list[State]:
+        """The relations that something may have outgrown since the last `fit`."""
+        if self._changed:
+            return list(self.states.values())
+        grown = {domain for domain, growth in growths.items() if self._fitted.get(domain) != growth}
+        return [state for state in self.states.values() if state.has_any(grown)]
 
     def is_fitted(self) -> bool:
         """Whether every layout has a place for every value of its domains, all that is interned included."""
         self.domains.include_ids(self.interner)
-        return not self._changed and self._growth() == self._fitted
+        return not self._changed and self._growths() == self._fitted
 
     def is_renumbered(self) -> bool:
         """Whether values were given anew since the last `fit`, so that what is packed with the old ones has to be."""
-        return not self.is_fitted() and any(
+        may_be = self._changed or self._numberings() != self._numbered
+        return may_be and any(
             place.numbering != arrangement.domains[column].numbering
             for arrangement in self._all()
             for place, column in zip(arrangement.layout.places, arrangement.order, strict=True)
         )
 
-    def _growth(self) -> int:
-        """How often any domain has grown so far."""
-        return self.domains.growth() + sum(d.order.domain.growth for d in self.interner.values())
+    def _growths(self) -> dict[Domain, int]:
+        """How often each domain has grown so far."""
+        labels = (d for values in self.interner.values() for d in (values.order.domain, values.order.reversed))
+        return {domain: domain.growth for domain in (*self.domains.all, *labels)}
+
+    def _numberings(self) -> int:
+        """How often values of any type were given labels anew."""
+        return sum(values.order.domain.numbering for values in self.interner.values())
 
     def merging(self) -> Iterator[Arrangement]:
         """The arrangements whose runs may be merged whenever: rows, and derivations of sets, without iterations."""
@@ -184,7 +201,7 @@ class Store:
         """Be as at the moment of the snapshot, with no change under way."""
         is_packed_anew = snapshot.restore()
         self.end_epoch()
-        self._changed = self._changed or is_packed_anew or any(a.is_stale() for a in self._all())
+        self._changed = self._changed or is_packed_anew
 
     def end_epoch(self) -> None:
         """Forget the changes of the epoch; their runs are in the arrangements."""

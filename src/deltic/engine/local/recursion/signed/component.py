@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -50,13 +50,6 @@ class Signed:
     def maintained(self) -> str:
         """How it is kept, for reports."""
         return "signed"
-
-    @property
-    def beside(self) -> Iterator[Evaluation]:
-        """The queries that it has beside the delta queries."""
-        yield from self.bases
-        known = {id(e) for found in self.inner.values() for e in found}
-        yield from (e for e in self.compiled.evaluations if id(e) not in known) if self.compiled else ()
 
     @cached_property
     def delays(self) -> Mapping[str, int]:
