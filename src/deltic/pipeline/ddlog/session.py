@@ -324,8 +324,8 @@ def _apply(change: Transaction, table: str, weights: Counter[Row]) -> None:
 
 
 def _weights(change: Transaction, name: str) -> Counter[Row]:
-    """How a table or view has changed."""
-    return _counted(change.of(name))
+    """How a table or view has changed; nothing is made of one that has not."""
+    return _counted(change.of(name) if name in change.report.changed else ())
 
 
 def _counted(weights: Iterable[tuple[Row, int]]) -> Counter[Row]:
