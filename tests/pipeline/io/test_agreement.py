@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltic.circuit.types import Schema, Type
@@ -159,6 +159,7 @@ JSON_LINES = OBJECTS.map(json.dumps) | st.sampled_from(
 )
 
 
+@example(['{"x": 0, "y": "", "z": 0.0, "u": 0, "op": "+", "__weight__": 0}'], True)
 @given(st.lists(JSON_LINES, max_size=6), st.booleans())
 def test_many_lines_of_json_agree_with_one(lines, signed):
     layout = Layout(SCHEMA, Kind.JSON, signed)

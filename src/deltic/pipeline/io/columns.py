@@ -108,13 +108,13 @@ _WEIGHTS = Column(WEIGHT, Type.INT32)
 
 
 def _weights(table: pa.Table, layout: Layout) -> Any:
-    """The weight of each row, null where there is none."""
-    found = [
-        _weight_column(decoded(table[name]), name, layout)
-        for name in weight_columns(layout)
-        if name in table.column_names
-    ]
-    return pc.coalesce(*found)
+    """The weight of each row, null where there is none: the first column counts that has a value, be it a wrong one."""
+    weights = pa.nulls(len(table), pa.int64())
+    for name in reversed(weight_columns(layout)):
+        if name in table.column_names:
+            values = decoded(table[name])
+            weights = pc.if_else(values.is_valid(), _weight_column(values, name, layout), weights)
+    return weights
 
 
 def _by_key(weights: Any, left: list[Any], layout: Layout) -> Any:
