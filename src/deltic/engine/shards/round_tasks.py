@@ -78,7 +78,7 @@ class Round(Task):
         return [self._step, *(step for steps in self._step.stages[: stage + 1] for step in steps)]
 
     def _opened(self, number: int, files: Files) -> Shard:
-        return opened(number, self.plan, self.options, files, self.states[number], [self._step])
+        return opened(number, self.plan, self.options, files, self.states[number], [self._step], self.taken)
 
     def _taken(self, shard: Shard, inboxes: Sequence[Inbox]) -> list[Parcel]:
         return shard.round_alone(self._step, self.now, inboxes)

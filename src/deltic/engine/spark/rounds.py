@@ -70,13 +70,17 @@ class RoundJobs:
         for last in sorted({step.stage for step in self.plan.iterated}):
             begun = self._begin(reached, last)
             waking = wake(self.options.shards)
-            reached.states, reached.letters, reached.taken = begun.states, [*waking, *begun.following], None
-            reached.since = last + 1
+            reached.states, reached.letters = begun.states, [*waking, *begun.following]
+            reached.since, reached.taken = last + 1, self._as_written(reached)
             reached.done.append(begun)
             for number, step in enumerate(self.plan.iterated):
                 if step.stage == last:
                     self._iterate(reached, number, begun.amid[number])
         return reached
+
+    def _as_written(self, reached: Reached) -> Mapping[str, str] | None:
+        """Amid the epoch relations have their own names, and are kept as they were taken over, if any were."""
+        return None if reached.taken is None else {name: name for name in self.plan.program.relations}
 
     def _begin(self, reached: Reached, last: int) -> Outcome:
         """Take the stages up to that in which rounds begin."""
@@ -95,10 +99,10 @@ class RoundJobs:
         outcome = Outcome(states=dict(reached.states), amid={number: amid})
         while (now := outcome.amid[number].first) is not None:
             if outcome.amid[number].waiting <= self.few:
-                outcome = self._iterate_here(number, taken, outcome)
+                outcome = self._iterate_here(number, taken, outcome, reached.taken)
                 continue
             check_end(step, now, self.options.iteration_limit)
-            given = (self.conflicts, self.direct, None, 0, number, now)
+            given = (self.conflicts, self.direct, reached.taken, 0, number, now)
             tasks = [
                 Round(self.plan, self.options, place, outcome.states, stage, *given)
                 for stage in range(len(step.stages))
@@ -110,10 +114,13 @@ class RoundJobs:
         reached.states = outcome.states
         reached.rounds.append(taken)
 
-    def _iterate_here(self, number: int, taken: RoundsTaken, begun: Outcome) -> Outcome:
+    def _iterate_here(
+        self, number: int, taken: RoundsTaken, begun: Outcome, names: Mapping[str, str] | None
+    ) -> Outcome:
         """Take rounds in this process, as long as few rows wait."""
         step, outcome = taken.step, Outcome()
-        shards = [opened(of, self.plan, self.options, self.files, state, [step]) for of, state in begun.states.items()]
+        given = self.plan, self.options, self.files
+        shards = [opened(of, *given, state, [step], names) for of, state in begun.states.items()]
         mailbox = Mailbox(self.files)
         derived = mail_of(Parcel(letter.target, letter.shard, mailbox.rows(letter)) for letter in begun.following)
         while not self._iterated_here(shards, taken, derived):
