@@ -13,7 +13,7 @@ value: then an outer join below has no use for the rows without a match, in whic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -116,10 +116,15 @@ def _add_not_null(
     """Let inputs that an outer join has filled with NULL have no rows for which a condition is never true by that."""
     types = rewriting.circuit.type_of(join).schema.value_types
     for place, number in enumerate(rewriting.node(join).inputs):
-        for name in (n for n in rewriting.circuit.type_of(number).schema.names if _is_filled(rewriting, number, n)):
-            nothing = {name: null(types[name].type)}
-            if any(name in columns_of(part) and is_never(_given(part, nothing)) for part in stay):
+        for name in rewriting.circuit.type_of(number).schema.names:
+            nothing = null(types[name].type)
+            if _excludes(stay, name, nothing) and _is_filled(rewriting, number, name, nothing):
                 passed[place].append(is_not_null(column(name)))
+
+
+def _excludes(parts: Iterable[exp.Expression], name: str, nothing: exp.Expression) -> bool:
+    """Whether one of the conditions is never true where a column is NULL, which is given with the column's type."""
+    return any(name in columns_of(part) and is_never(_given(part, {name: nothing})) for part in parts)
 
 
 def _given(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
@@ -127,20 +132,26 @@ def _given(part: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Ex
     return substituted(part, {name: column(name) for name in columns_of(part)} | dict(values))
 
 
-def _is_filled(rewriting: Rewriting, number: int, name: str) -> bool:
-    """Whether a sum below the node, which a condition gets to, has a term in which the column is NULL."""
+def _is_filled(rewriting: Rewriting, number: int, name: str, nothing: exp.Expression) -> bool:
+    """Whether a sum below the node, which a condition gets to, has a term in which the column is NULL.
+
+    Such rows come no further than a condition that excludes them.
+    """
     node = rewriting.node(number)
     if not rewriting.only_read_here(number):
         return False
     match node.operator:
         case ops.Map():
             value = _value(node.operator, name)
-            return isinstance(value, exp.Column) and _is_filled(rewriting, node.inputs[0], value.name)
-        case ops.Filter() | ops.Antijoin():
-            return _is_filled(rewriting, node.inputs[0], name)
+            return isinstance(value, exp.Column) and _is_filled(rewriting, node.inputs[0], value.name, nothing)
+        case ops.Filter():
+            is_excluded = _excludes(conjuncts(node.operator.predicate), name, nothing)
+            return not is_excluded and _is_filled(rewriting, node.inputs[0], name, nothing)
+        case ops.Antijoin():
+            return _is_filled(rewriting, node.inputs[0], name, nothing)
         case ops.Join():
             of = [n for n in node.inputs if name in rewriting.circuit.type_of(n).schema.names]
-            return any(_is_filled(rewriting, n, name) for n in of)
+            return any(_is_filled(rewriting, n, name, nothing) for n in of)
         case ops.Plus():
             return any(_is_null(rewriting.circuit, n, name) for n in node.inputs)
     return False
