@@ -1,5 +1,6 @@
-"""Choice domains, subsumption and ranges against Python, over epochs. Catches: rows that stay where better ones came,
-or do not come back when those go, and choices that depend on the order of changes.
+"""Choice domains, subsumption, ranges and limits of sizes against Python, over epochs. Catches: rows that stay where
+better ones came, or do not come back when those go, choices that depend on the order of changes, and recursions that
+a limit stops too early or too late.
 """
 
 import random
@@ -88,6 +89,20 @@ far(y, d + w) :- near(x, d), e(x, y, w).
 near(x, d) <= near(x, c) :- c <= d.
 far(x, d) <= far(x, c) :- c <= d, !e(_, x, 3).
 far(x, d) <= far(y, c) :- c < d, d > 8.
+.decl numbers(n: number)
+.decl left, right(x: number, y: number)
+.decl some(x: number, y: number) choice-domain y
+.limitsize numbers(n=7)
+.limitsize left(n=9)
+.limitsize right(n=3)
+.limitsize some(n=3)
+numbers(w) :- e(0, _, w).
+numbers(n + w) :- numbers(n), e(_, _, w).
+left(x, y) :- e(x, y, 1).
+right(x, z) :- left(x, y), e(y, z, _).
+left(x, z) :- right(x, y), e(y, z, _) ; right(y, x), e(x, z, _).
+some(0, 0).
+some(x, y) :- some(_, x), e(x, y, _).
 """
 
 
@@ -96,6 +111,17 @@ def fixpoint(step, *names):
     while (following := step(**found)) != found:
         found = following
     return found
+
+
+def limited(step, limits, *names):
+    """The fixpoint of iterations that stop at one after which some relation has as many rows as it may."""
+
+    def unless_full(**found):
+        if any(len(found[name]) >= limit for name, limit in limits.items()):
+            return found
+        return {name: found[name] | rows for name, rows in step(**found).items()}
+
+    return fixpoint(unless_full, *names)
 
 
 def chosen(before, derived, *keys):
@@ -113,6 +139,10 @@ def undominated(rows, dominates):
 
 def along(e, rows):
     return {(x, y) for _, x in rows for a, y, _ in e if a == x}
+
+
+def joined(e, rows):
+    return {(x, z) for x, y in rows for a, z, _ in e if a == y}
 
 
 def further(e, rows):
@@ -157,6 +187,23 @@ def wanted_of_recursions(e):
             "nearest",
         ),
         **fixpoint(steps, "far", "near"),
+        **limited(
+            lambda numbers: {
+                "numbers": {(w,) for x, _, w in e if x == 0} | {(n + w,) for (n,) in numbers for _, _, w in e}
+            },
+            {"numbers": 7},
+            "numbers",
+        ),
+        **limited(
+            lambda left, right: {
+                "left": {(x, y) for x, y, w in e if w == 1} | joined(e, right) | along(e, right),
+                "right": joined(e, left),
+            },
+            {"left": 9, "right": 3},
+            "left",
+            "right",
+        ),
+        **limited(lambda some: {"some": chosen(some, zero | along(e, some), [1])}, {"some": 3}, "some"),
     }
 
 

@@ -42,6 +42,11 @@ t("\\a\\b\\f\\v"). t(cat("a")). t(cat("b", "c", "d")).
 .input s
 .pragma "libraries" "functors"
 .pragma "provenance" "explain"
+.type A = number.comp C{.decl r(x: A)}.init c = C.decl input(x: A) brie
+input(1). input(2).
+.decl output(x: A)
+output(x) :- input(x), !c.r(x).
+c.r(1).
 """
 
 
@@ -49,6 +54,7 @@ def test_rare_forms_are_read():
     pipeline = deltic.Pipeline()
     pipeline.datalog(RARE)
     assert sorted(pipeline["t"]) == [("\a\b\f\v",), ("a",), ("bcd",)]
+    assert list(pipeline["output"]) == [(2,)]
 
 
 def test_old_forms_mean_what_new_ones_do():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Directive, Relation
 from deltic.datalog.checks.declarations import Signatures, check_declarations, signature_of
-from deltic.datalog.checks.directives import check_directives
+from deltic.datalog.checks.directives import check_directives, limits_of
 from deltic.datalog.checks.equivalences import equivalence_rules
 from deltic.datalog.checks.hints import Hints, hints_of
 from deltic.datalog.checks.inlining import inline_relations
@@ -80,9 +80,11 @@ def check(
     there = {name: signature for name, signature in signatures.items() if name not in hints.inlined}
     applied = check_applications(taken, there, others, settings.word_size, findings)
     strata = check_stratification(rules, taken.uses, computed, hints.hidden.keys(), subsumed.helpers, findings)
-    whole = subsumed.helpers.keys() | {d.name for d in declarations if d.choices}
+    limits = limits_of(directives)
+    limited = {name for stratum in strata.names if limits.keys() & {*stratum} for name in stratum}
+    whole = subsumed.helpers.keys() | {d.name for d in declarations if d.choices} | limited
     heads, size = {rule.head.relation for rule in rules}, settings.word_size
-    relations = _relations(declarations, computed, directives, heads, hints, whole, size)
+    relations = _relations(declarations, computed, directives, heads, hints, whole, limits, size)
     check_roles(relations, directives, findings)
     if findings:
         raise ProgramError(in_order(findings))
@@ -135,6 +137,7 @@ def _relations(
     heads: set[str],
     hints: Hints,
     whole: Collection[str],
+    limits: Mapping[str, int],
     word_size: int,
 ) -> dict[str, Relation]:
     """The relations that are computed, each with what it is; those with an unknown type are left out.
@@ -155,6 +158,7 @@ def _relations(
             structures=signature.structures(),
             records=signature.records(),
             choices=first[name].choices,
+            limit=limits.get(name),
         )
         for name, signature in signatures.items()
         if None not in signature.types

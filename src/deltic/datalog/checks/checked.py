@@ -38,13 +38,15 @@ class Relation:
     """The names of the fields of the record types among these, and of those that they are made of."""
     choices: tuple[tuple[str, ...], ...] = ()
     """Attributes of whose values the relation has one row, the least of those that are derived; one after the other."""
+    limit: int | None = None
+    """The number of rows from which on a recursion that derives the relation goes no further."""
 
 
 @dataclass(frozen=True)
 class Directive:
-    """`.input`, `.output` or `.printsize` (`kind` without the dot) of a relation, with its options as written.
+    """`.input`, `.output`, `.printsize` or `.limitsize` of a relation, with its options as written.
 
-    The pragma "hidden" is the kind "hidden".
+    `kind` is the word without the dot. The pragma "hidden" is the kind "hidden".
     """
 
     kind: str

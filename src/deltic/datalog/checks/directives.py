@@ -1,9 +1,9 @@
-"""Directives: known relations, known options, values that can be meant."""
+"""Directives: known relations, known options, values that can be meant; the limits of relations' sizes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from deltic.datalog.checks.checked import Directive
 from deltic.datalog.checks.declarations import Signatures, unknown_relation
@@ -37,14 +37,14 @@ OPTIONS = {
     "operation": _ANYTHING,
     "format": _FORM,
 }
+LIMITSIZE = {"n": (r"[1-9]\d*", "a number above 0")}
 
 
 def check_directives(items: Sequence[DirectiveItem], signatures: Signatures, findings: Findings) -> list[Directive]:
     """The directives of known relations, in their order."""
     directives = []
     for item in items:
-        for option in item.options:
-            _check_option(option, findings)
+        _check_options(item, findings)
         if item.relation in signatures or (item.relation == EVERY and item.kind in RELATION_PRAGMAS[1:]):
             options = {option.key: option.value for option in item.options}
             directives.append(Directive(item.kind, item.relation, options, item.span))
@@ -53,11 +53,32 @@ def check_directives(items: Sequence[DirectiveItem], signatures: Signatures, fin
     return directives
 
 
-def _check_option(option: Option, findings: Findings) -> None:
-    if option.key not in OPTIONS:
-        hint = did_you_mean(option.key, OPTIONS) or "the options are " + ", ".join(OPTIONS)
+def limits_of(directives: Sequence[Directive]) -> dict[str, int]:
+    """The sizes of relations from which on a recursion that derives them goes no further."""
+    limits: dict[str, int] = {}
+    for directive in directives:
+        if directive.kind == "limitsize" and "n" in directive.options:
+            limit = int(directive.options["n"])
+            limits[directive.relation] = min(limit, limits.get(directive.relation, limit))
+    return limits
+
+
+def _check_options(item: DirectiveItem, findings: Findings) -> None:
+    is_limit = item.kind == "limitsize"
+    for option in item.options:
+        _check_option(option, LIMITSIZE if is_limit else OPTIONS, findings)
+    if is_limit and not item.options:
+        findings.append(item.span.error("this limit has no size", f"write `.limitsize {item.relation}(n=100)`"))
+
+
+def _check_option(option: Option, options: Mapping[str, tuple[str, str]], findings: Findings) -> None:
+    if option.key not in options:
+        known = (
+            "the options are " + ", ".join(options) if len(options) > 1 else f"the option is `{next(iter(options))}`"
+        )
+        hint = did_you_mean(option.key, options) or known
         findings.append(option.span.error(f"there is no option `{option.key}`", hint))
         return
-    pattern, wanted = OPTIONS[option.key]
+    pattern, wanted = options[option.key]
     if not re.fullmatch(pattern, option.value):
         findings.append(option.span.error(f"`{option.key}` cannot be `{option.value}`", f"it is {wanted}"))

@@ -14,6 +14,7 @@ from deltic.circuit.oracle.evaluate import evaluate
 from deltic.circuit.types import ZSetType
 from deltic.datalog.checks.checked import CheckedProgram, Relation, Rule
 from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.limits import limited, lower_limit
 from deltic.datalog.lowering.rules import lower_rule
 from deltic.datalog.lowering.scalars import scalar
 from deltic.datalog.lowering.scopes import Inside, Outside, Scope
@@ -129,8 +130,10 @@ class _Lowering:
         inside = Inside(scope, {name: self._checked.relations[name].schema for name in growing})
         for helper in helpers:
             inside.relations[helper] = self._node(helper, inside)
+        relations = [self._checked.relations[name] for name in stratum if name in self._checked.relations]
+        limits = [lower_limit(r.name, r.limit, inside) for r in relations if r.limit is not None]
         for name in growing:
-            inside.builder.add(ops.Sink(name), self._node(name, inside))
+            inside.builder.add(ops.Sink(name), limited(name, self._node(name, inside), limits, inside))
         fixpoint = scope.builder.add(ops.Fixpoint(inside.builder.build()), *inside.inputs)
         for name in growing:
             scope.relations[name] = scope.builder.add(ops.Component(name), fixpoint)

@@ -131,9 +131,6 @@ def _checked_type(context: Context, name: Token) -> str:
 
 def _directive(context: Context, parsed: Parsed) -> Iterator[Item]:
     kind = tokens(parsed)[0].removeprefix(".")
-    if kind in UNSUPPORTED:
-        context.reject(parsed, kind)
-        return
     options = tuple(_option(context, child) for child in trees(parsed, "option"))
     for name in trees(parsed, "qualified"):
         yield DirectiveItem(kind, context.qualified(tokens(name)[0]), options, span=context.span(name))

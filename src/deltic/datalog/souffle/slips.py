@@ -23,6 +23,7 @@ _SLIPS = tuple(
         (r"\\\+|~|¬|not\s+\S", "", "an exclamation mark stands for `not`: `!a(x)`"),
         (r"<-|←|⇐|:=", "", "a rule is written `head :- body.`"),
         (r"->|→", "", "an implication stands in parentheses: `(a(x) -> b(x))`; a rule is written `head :- body.`"),
+        (r"[0-9]+[eE][+-]?[0-9]+", "this float has no point", "it has digits on both sides of one: `1.0e-7`"),
         (r"[0-9]+[A-Za-z_?][A-Za-z0-9_?]*", "this is neither a number nor a name", "a name cannot begin with a digit"),
         (r"\*\*", "", "the power of a number is written `x ^ y`"),
         (r"[^\x00-\x7f]", "", "names have letters from A to Z, digits, `_` and `?`"),

@@ -19,7 +19,6 @@ UNSUPPORTED = {
         "recursive_iteration_cnt() is not supported",
         "its value would depend on the order of evaluation; count in an attribute: `n + 1`",
     ),
-    "limitsize": (".limitsize is not supported", "its result would depend on the order of evaluation"),
     "user_aggregate": (
         "aggregates by a functor and an initial value (@@f x : start, ...) are not supported",
         "their values would depend on the order of rows; make one by deltic.aggregate in Python: `@@f x : ...`",

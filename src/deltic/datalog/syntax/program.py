@@ -95,7 +95,7 @@ class Option(Node):
 
 @dataclass(frozen=True)
 class DirectiveItem(Item):
-    """`.input`, `.output` or `.printsize` of one relation; `hidden` for the pragma of that name."""
+    """`.input`, `.output`, `.printsize` or `.limitsize` of one relation; `hidden` for the pragma of that name."""
 
     kind: str
     relation: str

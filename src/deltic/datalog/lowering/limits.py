@@ -1,0 +1,36 @@
+"""`.limitsize r(n=100)`: a recursion goes no further once r has that many rows at the end of an iteration.
+
+All relations of the recursion then stay as they are, so that Rᵢ₊₁ = Rᵢ ∪ T(Rᵢ, E) while r has fewer rows in Rᵢ, and
+else Rᵢ. Which rows are there depends on the iterations alone, neither on an order of evaluation nor on one of changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from deltic.circuit import operators as ops
+from deltic.circuit.expressions import column, literal
+from deltic.circuit.types import Type
+from deltic.datalog.lowering.atoms import make_set, project
+from deltic.datalog.lowering.scopes import Scope
+
+_SIZE = "size"
+
+
+def lower_limit(name: str, limit: int, scope: Scope) -> int:
+    """A proposition that holds once a relation of the recursion has at least `limit` rows."""
+    builder = scope.builder
+    count = ops.Aggregate((), (ops.AggregateCall("count", "", _SIZE),))
+    enough = exp.GTE(this=column(_SIZE), expression=literal(limit, Type.INT64))
+    found = builder.add(ops.Filter(enough), builder.add(count, scope.relation(name)))
+    return make_set(builder, project(builder, found, (), ()))
+
+
+def limited(name: str, node: int, limits: Sequence[int], scope: Scope) -> int:
+    """The rows that a relation had, and those of the node where none of the limits is reached."""
+    builder = scope.builder
+    for limit in limits:
+        node = builder.add(ops.Antijoin(), node, limit)
+    return make_set(builder, builder.add(ops.Plus(), scope.relation(name), node)) if limits else node
