@@ -315,6 +315,7 @@ def test_a_strategy_of_no_recursive_view(workshop):
         ["run", "reach.dl", "--conf", "spark.executor.memory=1g"],
         ["run", "reach.dl", "--master", "local[2]", "--conf", "spark.executor.memory"],
         ["run", "reach.dl", "--strategy", "lazy"],
+        ["run", "reach.dl", "--define", "1st=2"],
         ["run", "reach.dl", "--strategy", "reaches=lazy"],
         ["run", "reach.dl", "--strategy", "elastic", "--strategy", "full"],
         ["run", "reach.dl", "--strategy", "reaches=elastic", "--strategy", "reaches=full"],

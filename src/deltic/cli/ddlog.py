@@ -6,23 +6,24 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from deltic.cli.options import DdlogOptions
 from deltic.cli.report import print_error
 from deltic.errors import DataError, DelticError, Diagnostic
 from deltic.pipeline.ddlog.session import Session
 from deltic.pipeline.session import Pipeline
 
 
-def run_ddlog(program: Path, options: DdlogOptions, make: Callable[[], Pipeline]) -> int:
+def run_ddlog(
+    program: Path, commands: Path, libraries: Sequence[Path], initial: bool, make: Callable[[], Pipeline]
+) -> int:
     """Print what the commands print; the exit status, 1 after the first error."""
     try:
         with make() as pipeline:
-            session = session_of(program, pipeline, options.libraries)
-            session.begin(is_silent=not options.initial)
-            if str(options.commands) == "-":
+            session = session_of(program, pipeline, libraries)
+            session.begin(is_silent=not initial)
+            if str(commands) == "-":
                 session.run(sys.stdin.read(), "<stdin>", Path())
             else:
-                session.run(_text(options.commands), str(options.commands), Path())
+                session.run(_text(commands), str(commands), Path())
     except DelticError as error:
         sys.stdout.flush()
         print_error(error)

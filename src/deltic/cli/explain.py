@@ -13,7 +13,8 @@ from deltic.calculus.recursion import chain
 from deltic.circuit import operators as ops
 from deltic.circuit.drawing import to_dot, to_mermaid, to_svg
 from deltic.circuit.graph import Circuit
-from deltic.cli.options import ExplainFormat, macros_of, pragmas_of
+from deltic.cli.choices import ExplainFormat
+from deltic.cli.options import ProgramOptions
 from deltic.cli.report import print_error
 from deltic.errors import DelticError
 from deltic.pipeline.job.job import load_facts, load_program
@@ -28,10 +29,7 @@ def explain_command(
     form: ExplainFormat,
     full: bool,
     facts: Path | None,
-    functions: Path | None = None,
-    macros: Sequence[str] = (),
-    pragmas: Sequence[str] = (),
-    directories: Sequence[Path] = (),
+    text: ProgramOptions,
     ddlog: Sequence[Path] | None = None,
 ) -> int:
     """Print how one view, or each of them, is kept fresh, in short or in `full`; the exit status.
@@ -41,16 +39,16 @@ def explain_command(
     A drawing shows the circuit and its incremental form, of all views together when none is named; for a view that is
     recursive, naive and semi-naive evaluation between them.
     """
-    if ddlog is not None and (facts or macros):
+    if ddlog is not None and (facts or text.define):
         raise typer.BadParameter("a program of DDlog has its rows from commands, and no macros: without --facts, -M")
     try:
-        pipeline = Pipeline(functions=functions or (), pragmas=pragmas_of(pragmas, directories))
+        pipeline = Pipeline(functions=text.functions or (), pragmas=text.pragmas)
         if ddlog is not None:
             from deltic.cli.ddlog import session_of
 
             session_of(program, pipeline, ddlog)
         else:
-            load_program(program, pipeline, macros_of(macros))
+            load_program(program, pipeline, text.macros)
         if facts is not None:
             from deltic.pipeline.io.arrow_reader import ArrowReader
 

@@ -1,206 +1,410 @@
-"""The options of `deltic run`, and the values that they take."""
+"""The options of `deltic run` in groups, each with its name, type, default and help; other commands share some."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, ClassVar
 
-from typer import BadParameter
+from typer import Argument, BadParameter, Option
+
+from deltic.cli.choices import (
+    ConflictPolicy,
+    CopiesOption,
+    EngineChoice,
+    ExecutorOption,
+    LateChoice,
+    LogFormat,
+    MissingFacts,
+    OnError,
+    OutputFormat,
+    RefreshChoice,
+    RewriteChoice,
+    RoundsOption,
+)
+
+ON_STDOUT = Path("-")
+"""The folder of outputs that stands for standard output."""
+
+Program = Annotated[
+    Path, Argument(exists=True, dir_okay=False, readable=True, help="A program: SQL (.sql) or Datalog (.dl).")
+]
+State = Annotated[
+    str | None,
+    Option(
+        metavar="DIR",
+        help="Keep tables, views and definitions in this directory, or at an address of fsspec.",
+        show_default="they go with the process",
+    ),
+]
+Functions = Annotated[
+    Path | None,
+    Option(
+        "--functions",
+        "--functors",
+        help="A module of Python with what deltic.function, aggregate and operator made, for SQL and Datalog.",
+        show_default="none",
+    ),
+]
+Json = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
+Libraries = Annotated[
+    list[Path] | None,
+    Option(
+        "--ddlog-library",
+        "-L",
+        exists=True,
+        file_okay=False,
+        metavar="DIR",
+        help="Where modules of a DDlog program are sought, too. May be repeated.",
+        show_default="beside the program",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Where rows are read and views are written."""
+
+    panel: ClassVar = "Files"
+
+    facts: Annotated[
+        Path, Option("--facts", "-F", exists=True, file_okay=False, help="Where the initial rows are.")
+    ] = Path()
+    changes: Annotated[
+        Path | None, Option(exists=True, file_okay=False, help="Changes: each file or sub-folder is one epoch.")
+    ] = None
+    out: Annotated[
+        Path,
+        Option(
+            "--out",
+            "-D",
+            file_okay=False,
+            help="Where views, their changes and rejects go; -: views to standard output.",
+        ),
+    ] = Path("out")
+    output_format: Annotated[
+        OutputFormat | None, Option("--format", help="What to write.", show_default="csv, as .output says")
+    ] = None
+    on_error: Annotated[OnError, Option(help="Malformed rows: stop, or skip and list them.")] = OnError.stop
+    missing: Annotated[
+        MissingFacts, Option("--missing-facts", help="A file of .input that is not there: an error, or no rows.")
+    ] = MissingFacts.error
+
+    def check(self) -> None:
+        """Raises BadParameter for options that do not go together."""
+        if self.out == ON_STDOUT and (self.changes or self.output_format):
+            raise BadParameter("--out - prints views as they are at the end: without --changes and --format")
+        if self.changes and (self.out / "changes").resolve() == self.changes.resolve():
+            raise BadParameter("the changes of views go to OUT/changes, which is --changes here; choose another --out")
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """What a program means beside its text."""
+
+    panel: ClassVar = "The program"
+
+    functions: Functions = None
+    define: Annotated[
+        list[str] | None,
+        Option(
+            "--define",
+            "-M",
+            metavar="NAME[=TEXT]",
+            help="As if a Datalog program began with #define NAME TEXT. Several are words, or the option is repeated.",
+            show_default="none",
+        ),
+    ] = None
+    pragma: Annotated[
+        list[str] | None,
+        Option(
+            "--pragma",
+            "-P",
+            metavar="NAME[=VALUE]",
+            help='As if a Datalog program had .pragma "NAME" "VALUE": word-size=32, legacy. May be repeated.',
+            show_default="none",
+        ),
+    ] = None
+    include_dir: Annotated[
+        list[Path] | None,
+        Option(
+            "--include-dir",
+            "-I",
+            exists=True,
+            file_okay=False,
+            metavar="DIR",
+            help="Where files that a Datalog program includes are sought, too. May be repeated.",
+            show_default="beside the file that includes them",
+        ),
+    ] = None
+
+    @property
+    def macros(self) -> dict[str, str]:
+        """The macros that `--define` tells; as in C, 1 where nothing is said.
+
+        One option may define several, as Soufflé's does: they are words. Raises BadParameter for what is no name.
+        """
+        split = [word.partition("=") for text in self.define or () for word in _WORD.findall(text)]
+        for name, sign, text in split:
+            if not _MACRO.fullmatch(name):
+                raise BadParameter(f"--define is NAME or NAME=TEXT, as in LIMIT=10; found {f'{name}{sign}{text}'!r}")
+        return {name: text if sign else "1" for name, sign, text in split}
+
+    @property
+    def pragmas(self) -> dict[str, str]:
+        """The pragmas that `--pragma` says, with = or as Soufflé with a colon, and where included files are sought."""
+        texts = (re.sub("[=:]", "=", text, count=1) for text in self.pragma or ())
+        said = {name: value for name, _, value in (text.partition("=") for text in texts)}
+        return said | ({"include-dir": os.pathsep.join(map(str, self.include_dir))} if self.include_dir else {})
+
 
 _WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|\S)+')
 """A word, in which blanks stand in quotes."""
 
-
-def macros_of(given: Sequence[str]) -> dict[str, str]:
-    """The macros that options `--define NAME` and `--define NAME=TEXT` define; as in C, 1 where nothing is said.
-
-    One option may define several, as Soufflé's does: they are words.
-    """
-    split = (word.partition("=") for text in given for word in _WORD.findall(text))
-    return {name: text if sign else "1" for name, sign, text in split}
+_MACRO = re.compile(r"[A-Za-z_]\w*")
 
 
-def pragmas_of(given: Sequence[str], directories: Sequence[Path] = ()) -> dict[str, str]:
-    """The pragmas that options `--pragma NAME` and `--pragma NAME=VALUE` say, or with Soufflé NAME:VALUE.
+@dataclass(frozen=True)
+class ViewOptions:
+    """How tables take changes, and what keeps the views."""
 
-    That of `directories` says where included files are sought.
-    """
-    said = {name: value for name, _, value in (re.sub("[=:]", "=", text, count=1).partition("=") for text in given)}
-    return said | {"include-dir": os.pathsep.join(map(str, directories))} if directories else said
+    panel: ClassVar = "Changes and views"
 
-
-def settings_of(given: Sequence[str]) -> dict[str, str]:
-    """The settings of Spark that options `--conf NAME=VALUE` say; raises typer.BadParameter for one without a value."""
-    split = {name: (sign, value) for name, sign, value in (text.partition("=") for text in given)}
-    for name, (sign, _) in split.items():
-        if not (name and sign):
-            raise BadParameter(f"--conf is a setting of Spark, as in spark.executor.memory=4g; found {name!r}")
-    return {name: value for name, (_, value) in split.items()}
-
-
-class EngineChoice(StrEnum):
-    """What reads and writes, and what evaluates."""
-
-    auto = "auto"
-    local = "local"
-    spark = "spark"
-    reference = "reference"
-
-
-class DemoEngine(StrEnum):
-    """What keeps the views of the demonstration."""
-
-    auto = "auto"
-    local = "local"
-    spark = "spark"
-
-
-class RoundsOption(StrEnum):
-    """When recursions that preserve no key take rounds on shards."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
-
-
-class ExecutorOption(StrEnum):
-    """What computes a transaction on shards."""
-
-    auto = "auto"
-    process = "process"
-    job = "job"
-
-
-class CopiesOption(StrEnum):
-    """Whether every shard has a copy of what is small beside what it is joined with."""
-
-    auto = "auto"
-    never = "never"
+    conflicts: Annotated[ConflictPolicy, Option(help="Insertion of a present row, deletion of an absent one.")] = (
+        ConflictPolicy.error
+    )
+    late: Annotated[
+        LateChoice, Option(help="Rows later than a table's LATENESS: leave out and list them, or stop.")
+    ] = LateChoice.drop
+    engine: Annotated[
+        EngineChoice,
+        Option(help="What keeps the views; spark: on shards; reference: the slow definition, for comparing."),
+    ] = EngineChoice.auto
+    strategy: Annotated[
+        list[str] | None,
+        Option(
+            metavar="[VIEW=]nested|elastic|full",
+            help="Counts kept of recursive views, or of one: at all iterations, the first, or none. May be repeated.",
+            show_default="nested",
+        ),
+    ] = None
+    refresh: Annotated[RefreshChoice, Option(help="When recursive views are computed anew instead of updated.")] = (
+        RefreshChoice.auto
+    )
+    switch: Annotated[
+        float, Option(min=0, help="With --refresh auto: the part of a bootstrap that an update may always cost.")
+    ] = 0.2
+    iteration_limit: Annotated[
+        int, Option(min=1, help="Iterations that a recursion which computes values may take.")
+    ] = 100_000
+    now: Annotated[
+        str | None,
+        Option(
+            metavar="TIME",
+            help="What current_timestamp is, as in 2026-03-01T12:30:00Z.",
+            show_default="the machine's time",
+        ),
+    ] = None
+    without: Annotated[
+        list[RewriteChoice] | None,
+        Option(
+            metavar="eliminate|share|demand",
+            help="Plan without hidden relations of this kind. May be repeated.",
+            show_default="with all",
+        ),
+    ] = None
 
 
-class RefreshChoice(StrEnum):
-    """When recursive views are computed anew."""
+@dataclass(frozen=True)
+class StateOptions:
+    """Where state is, and what it may use of the machine."""
 
-    auto = "auto"
-    incremental = "incremental"
-    strict = "incremental strict"
-    full = "full"
+    panel: ClassVar = "State and resources"
 
-
-class OutputFormat(StrEnum):
-    """The form of the views that are written."""
-
-    csv = "csv"
-    parquet = "parquet"
-    json = "json"
-    arrow = "arrow"
-
-
-class ExplainFormat(StrEnum):
-    """How `deltic explain` shows circuits."""
-
-    text = "text"
-    dot = "dot"
-    mermaid = "mermaid"
-    svg = "svg"
-
-
-class LogFormat(StrEnum):
-    """The form of the records of epochs on standard error."""
-
-    text = "text"
-    json = "json"
+    state: State = None
+    threads: Annotated[
+        int | None,
+        Option(min=1, help="Threads that compute large changes.", show_default="one for each processor"),
+    ] = None
+    spill: Annotated[
+        Path | None,
+        Option(
+            metavar="DIR",
+            help="A directory for state that does not fit into memory.",
+            show_default="all of it is in memory",
+        ),
+    ] = None
+    memory: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            help="With --spill or --state: the memory of large arrays, as in 2GiB; further ones are files.",
+            show_default="half of what there is",
+        ),
+    ] = None
 
 
-class OnError(StrEnum):
-    """What a malformed row does to its epoch."""
+@dataclass(frozen=True)
+class ShardOptions:
+    """How rows are spread over shards; see `deltic.Shards`."""
 
-    stop = "stop"
-    skip = "skip"
+    panel: ClassVar = "Shards: with --engine spark or --master"
+
+    shards: Annotated[
+        int | None,
+        Option(min=1, help="Into how many shards rows are split.", show_default="8"),
+    ] = None
+    directory: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            help="Where their files are; a directory that all executors see, or an address of fsspec.",
+            show_default="a temporary one, where Spark is on this machine alone",
+        ),
+    ] = None
+    executor: Annotated[
+        ExecutorOption | None,
+        Option(
+            help="What computes a transaction, this process or a job of Spark; auto: what is quicker.",
+            show_default="auto",
+        ),
+    ] = None
+    rounds: Annotated[
+        RoundsOption | None,
+        Option(
+            help="When a recursion without a preserved key takes rounds; auto: where no task has room.",
+            show_default="auto",
+        ),
+    ] = None
+    task_memory: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            help="What one task is to hold of a recursion, as in 4GiB.",
+            show_default="half of what it has",
+        ),
+    ] = None
+    copies: Annotated[
+        CopiesOption | None,
+        Option(help="Whether each has a copy of what is small beside what it is joined with.", show_default="auto"),
+    ] = None
 
 
-class MissingFacts(StrEnum):
-    """What to do where a table with `.input` has no file."""
+@dataclass(frozen=True)
+class SparkOptions:
+    """The session of Spark that reads and writes files."""
 
-    error = "error"
-    empty = "empty"
+    panel: ClassVar = "Spark"
+
+    master: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            help="Read and write files by Spark, with this master, as in local[*].",
+            show_default="this process reads them, without Spark",
+        ),
+    ] = None
+    driver_memory: Annotated[
+        str | None, Option(metavar="SIZE", help="With --master: memory of its session, as in 2g.")
+    ] = None
+    conf: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=VALUE",
+            help="With --master: a setting of Spark, as in spark.executor.memory=4g. May be repeated.",
+            show_default="none",
+        ),
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings of Spark that `--conf` says."""
+        return {name: value for name, _, value in (text.partition("=") for text in self.conf or ())}
+
+    def check(self, engine: EngineChoice) -> None:
+        """Raises BadParameter for options that do not go together, or with the engine."""
+        for name, given in {
+            "--master": self.master,
+            "--driver-memory": self.driver_memory,
+            "--conf": self.conf,
+        }.items():
+            if given and engine not in (EngineChoice.auto, EngineChoice.spark):
+                raise BadParameter(f"{name} is for Spark, and --engine {engine.value} has none")
+            if given and self.master is None:
+                raise BadParameter(f"{name} is for Spark, which --master asks for, as in --master 'local[*]'")
+        for text in self.conf or ():
+            if not re.match("[^=]+=", text):
+                raise BadParameter(f"--conf is a setting of Spark, as in spark.executor.memory=4g; found {text!r}")
+        if self.driver_memory and not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", self.driver_memory):
+            raise BadParameter(f"--driver-memory is a number and a unit, as in 2g; found {self.driver_memory!r}")
 
 
-class ConflictPolicy(StrEnum):
-    """What to do with changes that do not fit their table."""
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a run tells, to whom."""
 
-    error = "error"
-    normalize = "normalize"
-    trust = "trust"
+    panel: ClassVar = "Reports"
 
-
-class LateChoice(StrEnum):
-    """What to do with rows that come too late."""
-
-    drop = "drop"
-    error = "error"
-
-
-class RewriteChoice(StrEnum):
-    """Rewrites that a plan may use; see `deltic.calculus.planning`."""
-
-    eliminate = "eliminate"
-    share = "share"
-    demand = "demand"
+    as_json: Json = False
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Errors, notes and what the program prints alone.")] = False
+    metrics: Annotated[
+        int | None,
+        Option(
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Serve numbers for Prometheus on this machine while the run lasts.",
+            show_default="none",
+        ),
+    ] = None
+    log: Annotated[
+        LogFormat | None,
+        Option(help="A record of each epoch on standard error, as text or JSON.", show_default="none"),
+    ] = None
 
 
 @dataclass(frozen=True)
 class DdlogOptions:
     """How a DDlog program is run: by which commands, with modules from where, and what is printed at first."""
 
-    commands: Path
-    libraries: tuple[Path, ...]
-    initial: bool
+    panel: ClassVar = "DDlog"
+
+    commands: Annotated[
+        Path | None,
+        Option(
+            "--ddlog-commands",
+            exists=True,
+            dir_okay=False,
+            allow_dash=True,
+            help="The program is DDlog: run the commands of this file, or of standard input (-), as its CLI does.",
+            show_default="none",
+        ),
+    ] = None
+    libraries: Libraries = None
+    initial: Annotated[bool, Option(help="With --ddlog-commands: print at first what follows from facts alone.")] = True
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """The command line of `deltic run`, with the types of its values checked."""
 
-    program: Path
-    facts: Path
-    changes: Path | None
-    out: Path
-    engine: EngineChoice
-    master: str | None
-    driver_memory: str | None
-    conf: tuple[str, ...]
-    format: OutputFormat | None
-    on_error: OnError
-    missing: MissingFacts
-    conflicts: ConflictPolicy
-    late: LateChoice
-    strategy: tuple[str, ...]
-    refresh: RefreshChoice
-    switch: float
-    iteration_limit: int
-    now: str | None
-    functions: Path | None
-    macros: tuple[str, ...]
-    pragmas: tuple[str, ...]
-    directories: tuple[Path, ...]
-    threads: int | None
-    spill: Path | None
-    memory: str | None
-    without: tuple[RewriteChoice, ...]
-    state: str | None
-    as_json: bool
-    quiet: bool
-    metrics: int | None
-    log: LogFormat | None
-    shards: int | None
-    directory: str | None
-    executor: ExecutorOption | None
-    rounds: RoundsOption | None
-    task_memory: str | None
-    copies: CopiesOption | None
-    ddlog: DdlogOptions | None = None
+    program: Program
+    files: FileOptions
+    text: ProgramOptions
+    views: ViewOptions
+    kept: StateOptions
+    shards: ShardOptions
+    spark: SparkOptions
+    reports: ReportOptions
+    ddlog: DdlogOptions
+
+    def check(self) -> None:
+        """Raises BadParameter for options that do not go together."""
+        self.spark.check(self.views.engine)
+        self.files.check()
+        if self.ddlog.commands is not None and (self.files.changes or self.kept.state or self.spark.master):
+            raise BadParameter(
+                "--ddlog-commands takes rows from commands, into memory: without --changes, --state, --master"
+            )

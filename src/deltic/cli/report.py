@@ -60,7 +60,7 @@ def print_json(options: RunOptions, outcome: Outcome | None, error: DelticError 
     document = {
         "ok": error is None,
         "program": str(options.program),
-        "engine": options.engine.value,
+        "engine": options.views.engine.value,
         "epochs": [_epoch(epoch) for epoch in done.epochs],
         "views": {w.name: {"rows": w.rows, "path": str(w.path)} for w in done.written},
         "printed": done.printed,
