@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("quick")  # what is chosen is listed once
+
 ROOT = Path(__file__).parents[1]
 ASPECTS = {
     "parsing": "tests/datalog/test_round_trip.py",
