@@ -73,7 +73,14 @@ class DataError(DiagnosticError):
 
 
 class CatalogError(DelticError):
-    """Definitions of tables and views do not go together; nothing was changed."""
+    """Definitions of tables and views do not go together; nothing was changed.
+
+    `column` is the one concerned, "" where that is not one.
+    """
+
+    def __init__(self, message: str, column: str = "") -> None:
+        self.column = column
+        super().__init__(message)
 
 
 class CircuitError(DelticError):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from deltic import Pipeline
-from deltic.errors import DelticError
+from deltic.errors import DelticError, ProgramError
 
 ENGINES: dict[str, dict[str, Any]] = {"local": {}, "shards": {"engine": "spark", "shards": 3}}
 VIEWS = (
@@ -189,6 +189,27 @@ def test_what_is_refused_changes_nothing(text: str) -> None:
         pipeline.sql(text)
     assert REFUSED[text] in str(error.value)
     assert ((str(pipeline.catalog), shown(pipeline)), pipeline.epoch) == (before, epoch)
+
+
+@pytest.mark.parametrize(
+    ("what", "shown"),
+    [
+        ("DROP COLUMN A", "A"),
+        ("DROP COLUMNS (c, d)", "d"),
+        ("RENAME COLUMN c TO B", "B"),
+        ("ADD COLUMN d INT AFTER e", "e"),
+        ("ALTER COLUMN c TYPE SMALLINT", "c"),
+        ("DROP PRIMARY KEY", "t"),
+    ],
+)
+def test_what_is_refused_is_shown_in_its_place(what: str, shown: str) -> None:
+    """The column that stands against it; the table where none does."""
+    pipeline = Pipeline()
+    pipeline.sql(START)
+    with pytest.raises(ProgramError) as error:
+        pipeline.sql(f"ALTER TABLE t {what}")
+    (found,) = error.value.diagnostics
+    assert found.source[found.column - 1 :][: found.length] == shown
 
 
 def test_the_forms_of_sql() -> None:

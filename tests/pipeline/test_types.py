@@ -79,7 +79,7 @@ REFUSED = [
     (Type.decimal(3, 1), Decimal("1.25"), "1.25 has more digits than a value of type decimal(3, 1)"),
     (Type.decimal(3, 1), 100, "100 has more digits than"),
     (Type.decimal(3, 1), Decimal("NaN"), "NaN has more digits than"),
-    (Type.decimal(3, 1), 1.5, "expected a value of type decimal(3, 1), found 1.5 (float)"),
+    (Type.decimal(3, 1), 1.5, "expected a value of type decimal(3, 1), found 1.5 (float); give a decimal.Decimal"),
     (Type.TIMESTAMP, NOON, "expected a timestamp with a time zone, found datetime.datetime"),
     (Type.TIMESTAMP_NTZ, NOON.replace(tzinfo=UTC), "expected a timestamp without a time zone, found datetime.datetime"),
     (

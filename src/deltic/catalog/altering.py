@@ -48,7 +48,7 @@ class AddColumn(Alteration):
         if name.lower() in {other.lower() for other in table.schema.names}:
             if self.unless_there:
                 return table
-            raise CatalogError(f"table {table.name} has a column {name} already; choose another name")
+            raise CatalogError(f"table {table.name} has a column {name} already; choose another name", name)
         place = _place(table, self.after)
         columns = (*table.schema.columns[:place], self.column, *table.schema.columns[place:])
         sources: list[str | Fixed] = list(table.schema.names)
@@ -72,10 +72,10 @@ class DropColumn(Alteration):
             return table
         name = _find(table, self.name)
         if name in table.key:
-            raise CatalogError(f"{table.name}.{name} is of the primary key; drop that first: DROP PRIMARY KEY")
+            raise CatalogError(f"{table.name}.{name} is of the primary key; drop that first: DROP PRIMARY KEY", name)
         columns = tuple(column for column in table.schema if column.name != name)
         if not columns:
-            raise CatalogError(f"{table.name}.{name} is the only column of the table; a table has at least one")
+            raise CatalogError(f"{table.name}.{name} is the only column of the table; a table has at least one", name)
         storing = tuple(one for one in table.storing if one.column != name)
         return _with(table, columns, [column.name for column in columns], storing=storing)
 
@@ -94,7 +94,7 @@ class RenameColumn(Alteration):
     def applied(self, table: Table) -> Table:
         name = _find(table, self.name)
         if self.to.lower() in {other.lower() for other in table.schema.names if other != name}:
-            raise CatalogError(f"table {table.name} has a column {self.to} already; choose another name")
+            raise CatalogError(f"table {table.name} has a column {self.to} already; choose another name", self.to)
         columns = _changed(table.schema, name, name=self.to)
         storing = tuple(replace(one, column=self.to) if one.column == name else one for one in table.storing)
         key = tuple(self.to if part == name else part for part in table.key)
@@ -111,7 +111,7 @@ class MoveColumn(Alteration):
     def applied(self, table: Table) -> Table:
         name = _find(table, self.name)
         if self.after and _find(table, self.after) == name:
-            raise CatalogError(f"{table.name}.{name} cannot stand behind itself")
+            raise CatalogError(f"{table.name}.{name} cannot stand behind itself", name)
         moved = next(column for column in table.schema if column.name == name)
         rest = [column for column in table.schema if column.name != name]
         place = [column.name for column in rest].index(_find(table, self.after)) + 1 if self.after else 0
@@ -133,7 +133,8 @@ class ChangeType(Alteration):
         if not widens(now, self.type) or _narrows(bound, self.storing):
             raise CatalogError(
                 f"{table.name}.{name} is {_told(now, bound)}, of which not every value stays itself as "
-                f"{_told(self.type, self.storing)}; add a column of that type, and UPDATE it"
+                f"{_told(self.type, self.storing)}; add a column of that type, and UPDATE it",
+                name,
             )
         storing = replace(bound, limit=self.storing.limit, fixed=self.storing.fixed)
         columns = _changed(table.schema, name, type=self.type)
@@ -150,7 +151,7 @@ class SetNullable(Alteration):
     def applied(self, table: Table) -> Table:
         name = _find(table, self.name)
         if self.nullable and name in table.key:
-            raise CatalogError(f"{table.name}.{name} is of the primary key, which is never NULL")
+            raise CatalogError(f"{table.name}.{name} is of the primary key, which is never NULL", name)
         columns = _changed(table.schema, name, nullable=self.nullable)
         return _with(table, columns, table.schema.names)
 
@@ -265,7 +266,7 @@ def _find(table: Table, name: str) -> str:
     found = _spelt(table, name)
     if len(found) != 1:
         hint = did_you_mean(name, table.schema.names) or f"the columns are {', '.join(table.schema.names)}"
-        raise CatalogError(f"table {table.name} has no column {name}; {hint}")
+        raise CatalogError(f"table {table.name} has no column {name}; {hint}", name)
     return found[0]
 
 

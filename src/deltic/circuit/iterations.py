@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
 from deltic.circuit import operators as ops
 from deltic.circuit.expressions import is_literal, show
+from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.graph import Circuit
 from deltic.errors import IterationLimitError
 
@@ -16,10 +18,20 @@ ITERATION_LIMIT = 100_000
 otherwise. One that does not has an end: there are no more rows than values to make them of."""
 
 
+_HIDDEN = re.compile(r"(?<!\w)%[\w.]+")
+"""The name of a relation that a plan has for itself."""
+
+
+def _named(relations: Sequence[str]) -> str:
+    """The relations that a user knows by their names; where there is none, all."""
+    return ", ".join([name for name in relations if not _HIDDEN.match(name)] or relations)
+
+
 def limit_error(relations: Sequence[str], rules: Sequence[str], limit: int) -> IterationLimitError:
     """The error of a recursion through these relations; `rules` are those that compute values, as text."""
-    shown = [*rules[:3], *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
-    message = f"the recursion through {', '.join(relations)} has no end after {limit:,} iterations; nothing was changed"
+    told = [_HIDDEN.sub("…", rule) for rule in rules[:3]]
+    shown = [*told, *([f"and {len(rules) - 3} more"] if len(rules) > 3 else [])]
+    message = f"the recursion through {_named(relations)} has no end after {limit:,} iterations; nothing was changed"
     if shown:
         message += ". What computes new values in it: " + "; ".join(shown)
         message += ". Bound these values in the rules, or allow more iterations with iteration_limit"
@@ -38,7 +50,7 @@ def oscillation_error(
 
     `rows` are some that come and go in between.
     """
-    message = f"the recursion through {', '.join(relations)} has no end: in iteration {iterations:,} it is as it was "
+    message = f"the recursion through {_named(relations)} has no end: in iteration {iterations:,} it is as it was "
     message += f"{period:,} before, and not at rest; nothing was changed. "
     if rows:
         message += f"In between come and go {' and '.join(filter(None, [', '.join(rows[:-1]), rows[-1]]))}. "
@@ -49,7 +61,7 @@ def oscillation_error(
 
 def circle_error(relations: Sequence[str]) -> IterationLimitError:
     """The error of a recursion of bags in which rows derive themselves, so that there are ever more of them."""
-    message = f"the recursion through {', '.join(relations)} has no end; nothing was changed. With UNION ALL a row "
+    message = f"the recursion through {_named(relations)} has no end; nothing was changed. With UNION ALL a row "
     message += "counts once for each way to it, and there are rows that lead back to themselves: write UNION, which "
     message += "takes each row once, or keep the circles out of the data"
     return IterationLimitError(message, tuple(relations))
@@ -82,7 +94,7 @@ def _rule(body: Circuit, name: str, number: int) -> str:
     if not recursive or not computed:
         return ""
     head = body.nodes[number].operator
-    values = list(map(show, head.expressions)) if isinstance(head, ops.Map) else body.type_of(number).schema.names
+    values = list(map(spoken, head.expressions)) if isinstance(head, ops.Map) else body.type_of(number).schema.names
     parts = [*recursive, *(f"{column} = {text}" for op, (column, text) in computed if op is not head)]
     return f"{name}({', '.join(values)}) :- {', '.join(parts)}"
 
@@ -95,4 +107,4 @@ def _computed(op: ops.Operator) -> Iterator[tuple[str, str]]:
         return
     for column, expression in zip(op.columns, op.expressions, strict=True):
         if not isinstance(expression, exp.Column) and not is_literal(expression):
-            yield column.name, show(expression)
+            yield column.name, spoken(expression)

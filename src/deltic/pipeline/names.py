@@ -13,13 +13,14 @@ T = TypeVar("T")
 _NAMED = 20
 
 
-def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | None = None) -> T:
-    """What is known under a name; raises DelticError with the nearest name, or with what `why` says of it."""
+def find(name: str, kind: str, known: Mapping[str, T], why: Mapping[str, str] | None = None, within: str = "") -> T:
+    """What is known under a name, `within` something; raises DelticError with the nearest name, or what `why` says."""
     if name in known:
         return known[name]
     if why and name in why:
         raise DelticError(f"{name} is not a {kind}: {why[name]}")
-    raise DelticError(f"there is no {kind} {name!r}; {did_you_mean(name, known) or _all(known)}")
+    there = f" in {within}" if within else ""
+    raise DelticError(f"there is no {kind} {name!r}{there}; {did_you_mean(name, known) or _all(known)}")
 
 
 def require_text(given: object) -> None:

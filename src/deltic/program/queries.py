@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from deltic.circuit.expressions import column, columns_of, infer, is_literal, show
+from deltic.circuit.expressions.checks import spoken
 from deltic.circuit.types import ValueType
 
 
@@ -176,12 +177,12 @@ class Conjunctive:
         new = [t for t in self.terms if not isinstance(t, int) and not is_literal(t)]
         return bool(new or self.body.equations)
 
-    def _text(self, arrow: str) -> str:
+    def _text(self, arrow: str, show: Callable[[exp.Expression], str] = show) -> str:
         """The text, its variables by number."""
         parts = [str(a) for a in self.body.atoms] + [f"!{a}" for a in self.body.absent]
         parts += [f"{show_term(v)} = {show(e)}" for v, e in self.body.equations]
         parts += [show(c) for c in self.body.conditions]
-        return f"{self.head}({', '.join(map(show_term, self.terms))}) {arrow} {', '.join(parts)}"
+        return f"{self.head}({', '.join(show(as_expression(t)) for t in self.terms)}) {arrow} {', '.join(parts)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +218,10 @@ class Rule(Conjunctive):
 
         body = replace(self.body, atoms=in_atoms(self.body.atoms), absent=in_atoms(self.body.absent))
         return Rule(names[self.head], self.terms, body)
+
+    def spoken(self) -> str:
+        """Its text as it may have been written: without checks and coercions."""
+        return with_names(self._text(":-", spoken), self.body.names)
 
     def normalized(self) -> str:
         """Its text with the variables numbered as they appear, so that equal rules have equal texts."""

@@ -46,6 +46,8 @@ def spoken(expression: exp.Expression) -> str:
             node.replace(column(node.name))
         elif isinstance(node, HigherOrder):
             node.replace(_spoken_lambda(node))
+        elif isinstance(node, exp.Cast) and _is_decimal(node):
+            node.replace(exp.Literal.number(node.name))
         elif isinstance(node, Checked | exp.TryCast) and not isinstance(node.this, exp.Null):
             node.replace(node.this)
         elif type(node) in _PLAIN:
@@ -53,6 +55,11 @@ def spoken(expression: exp.Expression) -> str:
         elif isinstance(node, exp.Anonymous):
             node.set("this", node.name.removeprefix("SPARK_").lower().partition("__")[0])
     return show(around.this)
+
+
+def _is_decimal(node: exp.Cast) -> bool:
+    """Whether it is a number with a point as expressions have it: its digits, cast."""
+    return isinstance(node.this, exp.Literal) and node.this.is_string and node.to.is_type("decimal")
 
 
 def _spoken_lambda(node: HigherOrder) -> exp.Expression:

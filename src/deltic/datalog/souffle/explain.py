@@ -83,6 +83,18 @@ def _failure(source: Source, error: UnexpectedInput) -> _Failure:
     return _Failure(source, offset, found, accepts, stack)
 
 
+def _sql(failure: _Failure) -> SyntaxFinding | None:
+    """A statement of SQL."""
+    word = failure.previous_word
+    if word is None or word.upper() not in _SQL or "LPAR" not in failure.accepts:
+        return None
+    return failure.before(f"no statement begins with `{word}`", _SQL_HINT)
+
+
+_SQL = ("SELECT", "WITH", "CREATE", "DROP", "ALTER", "INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE")
+_SQL_HINT = "this looks like SQL, which pipeline.sql and files *.sql take"
+
+
 def _directive(failure: _Failure) -> SyntaxFinding | None:
     found = unknown_directive(failure.source.text, failure.position) if "DIRECTIVE" in failure.accepts else None
     return failure.finding(failure.position, *found) if found else None
@@ -141,4 +153,4 @@ def _bare_name(failure: _Failure) -> SyntaxFinding | None:
     return failure.before(f"`{word}` is not a condition", hint)
 
 
-_EXPLANATIONS = (_directive, _slip, _keyword, _one_argument, _qualifier, _unfinished, _bare_name)
+_EXPLANATIONS = (_sql, _directive, _slip, _keyword, _one_argument, _qualifier, _unfinished, _bare_name)

@@ -280,7 +280,7 @@ class _LayOut:
             self._chain(query, pieces, self.rounds.course)
         stage = max((self.epoch.known.get(name, 0) for name in (*stratum.relations, *below)), default=0)
         steps, timed = tuple(self.rounds.course.steps), self.rounds.timed
-        computing = tuple(dict.fromkeys(str(query.rule) for query, _ in inner if query.computes))
+        computing = tuple(dict.fromkeys(query.rule.spoken() for query, _ in inner if query.computes))
         way = self.ways[stratum]
         self.epoch.add(Iterate(stratum, stage, steps, frozenset(timed), computing, way.why, way.is_chosen))
         self.epoch.known |= dict.fromkeys(timed, stage + 1)

@@ -50,7 +50,8 @@ def altered_by(now: Definitions, statement: Altering) -> Definitions:
             return with_altered(now, name, statement.alterations)
         return now if statement.to is None else _with_renamed_view(now, name, statement.to.name)
     except CatalogError as error:
-        raise statement.source.error(statement.name, str(error)) from None
+        place = statement.place_of(error.column) if isinstance(statement, AlterTable) else statement.name
+        raise statement.source.error(place, str(error)) from None
 
 
 def with_altered(now: Definitions, name: str, alterations: Sequence[Alteration]) -> Definitions:
@@ -96,7 +97,9 @@ def _check_readers(now: Definitions, name: str, to: str, columns: Sequence[str])
     for column in columns:
         found = [view for view in readers if view in queries and reads_column(queries[view], name, column)]
         if found:
-            raise CatalogError(f"{name}.{column} has to stay: {_told(found)} it; drop or replace what does first")
+            raise CatalogError(
+                f"{name}.{column} has to stay: {_told(found)} it; drop or replace what does first", column
+            )
 
 
 def _told(views: Sequence[str]) -> str:

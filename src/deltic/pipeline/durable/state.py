@@ -43,7 +43,7 @@ class Checkpoints:
             given = cls(epochs=given) if isinstance(given, int) else cls(log=given)
         if given.epochs < 1 or given.keep < 1:
             raise DelticError(f"checkpoint={given!r}: epochs, and the manifests to keep, are counted from 1")
-        bytes_of(given.log)
+        bytes_of(given.log, "checkpoint")
         return given
 
     def are_due(self, epochs: int, log: int) -> bool:

@@ -98,7 +98,7 @@ def header_hint(line: str, layout: Layout) -> str:
     """What to do about a malformed first line that holds the names of the columns; "" when it does not."""
     words = [word.strip(' "').lower() for word in line.split(layout.delimiter)]
     is_header = words[-layout.width :] == [name.lower() for name in layout.schema.names]
-    return "this looks like a header; .input has an option for it, headers=true" if is_header else ""
+    return "this looks like a header: leave it out, or, in Datalog, say headers=true in .input" if is_header else ""
 
 
 def _sign(line: str) -> tuple[int, int]:

@@ -77,9 +77,19 @@ def _problem(value: Any, type_: ValueType) -> str | None:
         return value.reason
     kind = type_.type.kind
     if not isinstance(value, _PYTHON[kind]) or _is_other(value, kind):
-        return f"expected {phrase(type_.type)}{or_null}, found {_typed(value)}"
+        return f"expected {phrase(type_.type)}{or_null}, found {_typed(value)}{_remedy(value, kind)}"
     check = _CHECKS.get(kind)
     return check(value, type_.type) if check else None
+
+
+def _remedy(value: Any, kind: Kind) -> str:
+    """What to give instead of values that often stand for another."""
+    if isinstance(value, str) and kind in _TIMES:
+        return f"; give a datetime.{_TIMES[kind]}, as {_TIMES[kind]}.fromisoformat makes it of a text"
+    return "; give a decimal.Decimal" if isinstance(value, float) and kind is Kind.DECIMAL else ""
+
+
+_TIMES = {Kind.DATE: "date", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMP_NTZ: "datetime"}
 
 
 def _is_other(value: Any, kind: Kind) -> bool:

@@ -61,7 +61,7 @@ class View:
         """
         columns = {column.name: column for column in self.schema}
         for name, value in key.items():
-            column = find(name, f"column of {self.name}", columns)
+            column = find(name, "column", columns, within=self.name)
             if isinstance(value, Between) and not has_ranges(column.type):
                 raise DelticError(f"{self.name}, column {name}: ranges of type {column.type} are not looked up")
             for each in value.bounds if isinstance(value, Between) else [value]:

@@ -56,7 +56,7 @@ def _names(row: Any, table: Table) -> tuple[str, ...]:
 def _columns(names: Collection[str], table: Table) -> Schema:
     known = {column.name: column for column in table.schema}
     for name in names:
-        find(name, f"column of {table.name}", known)
+        find(name, "column", known, within=table.name)
     missing = [name for name in table.key if name not in names]
     if missing:
         raise DelticError(f"table {table.name}: an update needs its whole key; {', '.join(missing)} is missing")

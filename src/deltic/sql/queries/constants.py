@@ -20,7 +20,9 @@ def values_rows(node: exp.Values, scope: Scope) -> Rows:
     (width,) = widths
     found = [_unified([row[i] for row in rows], i, node, scope) for i in range(width)]
     types = [ValueType(values[0].type.type, any(_value(v) is None for v in values)) for values in found]
-    columns = [Column(scope.nodes.fresh(f"col{i + 1}"), t.type, t.nullable) for i, t in enumerate(types)]
+    called = [name.name for name in node.args["alias"].columns] if node.args.get("alias") else []
+    names = called if len(called) == width else [f"col{i}" for i in range(1, width + 1)]
+    columns = [Column(scope.nodes.fresh(n), t.type, t.nullable) for n, t in zip(names, types, strict=True)]
     constants = zip(*([_value(v) for v in values] for values in found), strict=True)
     number = scope.nodes.constant(Schema(tuple(columns)), list(constants))
     voids = [all(row[i].is_null for row in rows) for i in range(width)]

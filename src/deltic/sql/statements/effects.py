@@ -204,6 +204,9 @@ class _Writing:
         def store(given: Mapping[str, Typed]) -> dict[str, Typed]:
             return {c.name: self._bounded(c, given.get(c.name), places.get(c.name, query)) for c in self._table.schema}
 
+        if (literal := _literal(query)) is not None and not literal.args.get("alias"):
+            names = [exp.to_identifier(column, quoted=True) for column in columns]
+            literal.set("alias", exp.TableAlias(this=exp.to_identifier(self._table.name), columns=names))
         name = self._fresh("new rows of")
         self._define(name, stored_circuit(query, self._relations, name, self._source, columns, store))
         self._signs[name] = 1
@@ -249,11 +252,16 @@ class _Writing:
         self._definitions.append(Definition((view,), circuit))
 
 
+def _literal(query: exp.Expression) -> exp.Values | None:
+    """The VALUES that a query has its rows from, as they are."""
+    source = query.args.get("from_") if isinstance(query, exp.Select) and query.is_star else None
+    return source.this if source and isinstance(source.this, exp.Values) else None
+
+
 def _values(query: exp.Expression) -> list[exp.Expression]:
     """The values of a row of the query as written, those of the first one of VALUES; none where it has `*`."""
-    source = query.args.get("from_")
-    if isinstance(query, exp.Select) and source and isinstance(source.this, exp.Values) and query.is_star:
-        row = source.this.expressions[0]
+    if (literal := _literal(query)) is not None:
+        row = literal.expressions[0]
         return row.expressions if isinstance(row, exp.Tuple) else [row]
     return query.expressions if isinstance(query, exp.Select) and not query.is_star else []
 

@@ -27,6 +27,7 @@ def _statement(tokens: Tokens, source: SourceText) -> Statement:
     read = parse_query if first.text.startswith("(") else _READERS.get(first.text.upper())
     if read is None:
         hint = did_you_mean(first.text.upper(), _READERS) or f"statements begin with {', '.join(_READERS)}"
+        hint = "this looks like Datalog, which pipeline.datalog and files *.dl take" if first.text == "." else hint
         raise token_error(source, first, f"no statement begins with `{first.text}`", hint)
     return read(Cursor(tokens, source))
 

@@ -19,7 +19,7 @@ from deltic.catalog.altering import (
 from deltic.sql.statements.cursor import Cursor
 from deltic.sql.statements.parse_definitions import Columns, parse_column, parse_type
 from deltic.sql.statements.parse_storing import existing_value
-from deltic.sql.statements.reading import divided, query, token_error
+from deltic.sql.statements.reading import divided, identifier, is_name, query, token_error
 from deltic.sql.statements.statements import AlterTable, AlterView
 
 _TABLE = "ADD, DROP, RENAME, ALTER COLUMN, SET or UNSET TBLPROPERTIES"
@@ -42,9 +42,10 @@ def parse_alter(cursor: Cursor) -> AlterTable | AlterView:
         cursor.refuse("expected TABLE or VIEW")
     if_there = cursor.take("IF", "EXISTS")
     name = cursor.name("the name of the table")
+    names = tuple(identifier(token) for token in cursor.rest if is_name(token))
     alterations = tuple(_alterations(cursor))
     cursor.end()
-    return AlterTable(*cursor.span, name, alterations, if_there)
+    return AlterTable(*cursor.span, name, alterations, if_there, names)
 
 
 def parse_comment(cursor: Cursor) -> AlterTable | AlterView:

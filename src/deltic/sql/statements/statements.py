@@ -167,7 +167,13 @@ class AlterTable(Statement):
     name: exp.Identifier
     alterations: tuple[Alteration, ...]
     if_there: bool = False
+    names: tuple[exp.Identifier, ...] = ()
+    """All names behind that of the table."""
     kind: Literal["table"] = "table"
+
+    def place_of(self, column: str) -> exp.Identifier:
+        """Where a column is named; where none is, the name of the table."""
+        return next((name for name in self.names if name.name.lower() == column.lower()), self.name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ class Component:
     @cached_property
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows; without one, every recursion has an end."""
-        return list(dict.fromkeys(str(e.query.rule) for e in self.following if e.query.computes))
+        return list(dict.fromkeys(e.query.rule.spoken() for e in self.following if e.query.computes))
 
 
 class _Epoch:

@@ -75,7 +75,7 @@ class Signed:
     @cached_property
     def computing(self) -> list[str]:
         """The rules that make new values from recursive rows."""
-        found = [str(e.query.rule) for of_one in self.inner.values() for e in of_one if e.query.computes]
+        found = [e.query.rule.spoken() for of_one in self.inner.values() for e in of_one if e.query.computes]
         made = (each.definition.function for each in self.examined.values())
         found += [function.operator.arguments().strip("[]") for function in made if isinstance(function, Expanded)]
         return list(dict.fromkeys(found))
