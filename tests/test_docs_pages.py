@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 from pathlib import Path
@@ -22,3 +23,13 @@ def test_python_blocks_run_as_printed(page):
     failed, attempted = doctest.DocTestRunner().run(example, out=told.append)
     assert attempted
     assert not failed, "\n" + "".join(told)
+
+
+def test_the_map_of_the_source_is_true():
+    """Every folder has its line, in the words of its own docstring."""
+    source = DOCS.parent / "src" / "deltic"
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\* `([\w/]+)/`: (.*)$", page, re.MULTILINE))
+    folders = {init.parent.relative_to(source).as_posix(): init for init in source.rglob("*/__init__.py")}
+    said = {name: ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) for name, init in folders.items()}
+    assert told == {name: (text or "").partition("\n")[0] for name, text in said.items()}
