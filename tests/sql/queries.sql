@@ -11,6 +11,7 @@ select t.a, u.x from t right join u on t.a = u.k;
 select t.a, u.x from t full join u on t.a = u.k;
 select t.a, u.x from t full join u on t.a = u.k and t.b < u.x;
 select t.a, u.x from t full join u on t.a < u.k;
+select v.y from (select u.x % 3 as a, t.a as b from t left join u on t.a >= u.k right join u as w on u.x >= w.x) as q join v on q.a < v.y and q.b <= q.a join t as z on v.y <> q.b;
 select t.a from t cross join u;
 select a from t left semi join u on t.a = u.k;
 select a from t left anti join u on t.a = u.k;
